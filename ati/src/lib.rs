@@ -1,0 +1,1 @@
+//! Activity tracking: record types, recorder, SQLite store, queries.

@@ -1,0 +1,18 @@
+//! Quantities of the field as types: time, bytes, rates, ids, and named random streams.
+//!
+//! Everything that a simulation computes with is an integer here; `f64` appears only where a
+//! statistic is taken or a quantity is read from text.
+
+mod bytes;
+mod ids;
+mod quantity;
+mod rate;
+mod streams;
+mod time;
+
+pub use bytes::{Bytes, SECTOR_BYTES, Sectors};
+pub use ids::{Breadcrumb, DiskId, HostId, VolumeId, WorkloadId};
+pub use quantity::QuantityError;
+pub use rate::Rate;
+pub use streams::{Seed, Stream};
+pub use time::{SimSpan, SimTime};

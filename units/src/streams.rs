@@ -1,0 +1,114 @@
+//! Random draws from streams named after their owner.
+//!
+//! A stream depends on the run's seed and on its name alone, so adding a client does not shift
+//! the draws of another, and a before/after pair shares its random numbers. The generator is
+//! xoshiro256++ (Blackman & Vigna 2019), named here because a library's "small" generator may
+//! change; logarithms come from `libm`, so a draw has the same bits on every machine.
+
+use rand::RngExt;
+use rand_distr::{Distribution, Exp1};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use crate::SimSpan;
+
+/// The seed of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// The stream that belongs to `owner`, for example `"workload/mail/arrivals"`.
+    pub fn stream(self, owner: &str) -> Stream {
+        // FNV-1a separates names; splitmix64 (inside `seed_from_u64`) spreads the bits.
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in owner.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        let seed = mix(self.0 ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(mix(hash));
+        Stream { rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    /// A seed of its own for part `index` of something larger, such as one run of a sweep.
+    pub fn child(self, index: u64) -> Self {
+        Self(mix(self.0 ^ mix(index.wrapping_add(0x5851_f42d_4c95_7f2d))))
+    }
+}
+
+/// The finaliser of splitmix64: a bijection that spreads every bit.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A stream of random draws with one owner.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Stream {
+    /// 64 uniform bits.
+    pub fn bits(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
+
+    /// A whole number uniform on `0..bound`; `bound` must not be zero.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.rng.random_range(0..bound)
+    }
+
+    /// A number uniform on `[0, 1)`, a multiple of 2⁻⁵³.
+    pub fn unit(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// `true` with probability `p`.
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.unit() < p
+    }
+
+    /// A length of time with exponential distribution and the given mean.
+    pub fn exponential(&mut self, mean: SimSpan) -> SimSpan {
+        let draw: f64 = Exp1.sample(&mut self.rng);
+        SimSpan::from_ns((draw * mean.as_ns() as f64) as u64)
+    }
+
+    /// Draws from any distribution of `rand_distr`.
+    pub fn sample<T, D: Distribution<T>>(&mut self, distribution: &D) -> T {
+        distribution.sample(&mut self.rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_depends_on_seed_and_name_only() {
+        let draw = |seed, name| Seed(seed).stream(name).bits();
+        assert_eq!(draw(42, "workload/mail"), draw(42, "workload/mail"));
+        assert_ne!(draw(42, "workload/mail"), draw(42, "workload/web"));
+        assert_ne!(draw(42, "workload/mail"), draw(43, "workload/mail"));
+    }
+
+    #[test]
+    fn golden_draws_never_change() {
+        let mut stream = Seed(42).stream("golden");
+        let draws =
+            [stream.bits(), stream.below(1000), stream.exponential(SimSpan::from_ms(1)).as_ns()];
+        assert_eq!(draws, GOLDEN, "the same seed must give the same run in every version");
+    }
+
+    const GOLDEN: [u64; 3] = [5_251_745_736_705_938_868, 625, 1_148_115];
+
+    #[test]
+    fn exponential_has_its_mean() {
+        let mut stream = Seed(1).stream("mean");
+        let mean = SimSpan::from_us(100);
+        let total: SimSpan = (0..100_000).map(|_| stream.exponential(mean)).sum();
+        // the standard error of the mean is mean / √n = 0.32 %; four of them
+        let found = total.as_secs_f64() / 100_000.0;
+        assert!((found / 100e-6 - 1.0).abs() < 0.013, "{found}");
+    }
+}

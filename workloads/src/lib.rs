@@ -1,0 +1,1 @@
+//! Request generators, trace formats, trace replay.
