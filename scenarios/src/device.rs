@@ -37,7 +37,7 @@ pub struct Mechanical {
     pub overhead: SimSpan,
 }
 
-/// Seek time against distance in cylinders: a + b·√d up to d_c, c + e·d beyond
+/// Seek time against distance in cylinders: a + b·√d up to `d_c`, c + e·d beyond
 /// (Ruemmler & Wilkes 1994).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Seek {
