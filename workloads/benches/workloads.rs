@@ -3,10 +3,13 @@
 //! `cargo bench -p foretell-workloads`. Each figure is the best of several runs; the targets stand
 //! beside. Traces are read from memory, so that the disk does not count.
 
+use std::hint::black_box;
 use std::io::{Cursor, Write};
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
+use foretell_units::{Bytes, Seed};
+use foretell_workloads::generate::{Generator, Pattern, Ssio, Zipf};
 use foretell_workloads::trace::{Format, ReadOptions, TraceReader, summarize};
 
 /// Runs of each benchmark; the best counts, because others disturb and none help.
@@ -92,6 +95,44 @@ fn traces() {
     }
 }
 
+fn addresses() {
+    let count = 5_000_000;
+    let mut stream = Seed(1).stream("bench");
+    let mut sum = 0_u64;
+    for (population, alpha) in [(1_000, 0.99), (1 << 20, 0.8), (1 << 40, 0.8), (1 << 40, 1.2)] {
+        let zipf = Zipf::new(population, alpha).unwrap();
+        measure(&format!("zipf {alpha} of {population}"), "", count, || {
+            for _ in 0..count {
+                sum = sum.wrapping_add(zipf.draw(&mut stream));
+            }
+        });
+        let inverting = rand_distr::Zipf::new(population as f64, alpha).unwrap();
+        measure(&format!("  the same by rand_distr {alpha}"), "", count / 10, || {
+            for _ in 0..count / 10 {
+                sum = sum.wrapping_add(stream.sample(&inverting) as u64);
+            }
+        });
+    }
+    let patterns = [
+        ("sequential", Pattern::Sequential),
+        ("random", Pattern::Random),
+        ("zipf 0.9", Pattern::Zipf { alpha: 0.9 }),
+        ("hot-cold", Pattern::HotCold { fraction: 0.2, share: 0.8 }),
+        ("strided", Pattern::Strided { step: Bytes::mib(1) }),
+    ];
+    for (name, pattern) in patterns {
+        let mut generator =
+            Ssio::new(0.7, pattern).over(Bytes::gib(100), Seed(1).stream("bench")).unwrap();
+        measure(&format!("ssio {name}"), "", count, || {
+            for _ in 0..count {
+                sum = sum.wrapping_add(generator.next().offset.get());
+            }
+        });
+    }
+    black_box(sum);
+}
+
 fn main() {
     traces();
+    addresses();
 }

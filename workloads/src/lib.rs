@@ -10,6 +10,8 @@
 
 pub mod access;
 pub mod arrivals;
+#[cfg(test)]
+mod chi_square;
 pub mod generate;
 pub mod source;
 pub mod trace;
