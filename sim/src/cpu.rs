@@ -189,7 +189,12 @@ impl<T: Copy> Cpu<T> {
 
     /// Whether the operational laws hold.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        self.ledger.audit(now)
+        let running = self
+            .cores
+            .iter()
+            .filter_map(|core| core.running.map(|job| (job.arrived, Some(core.started))));
+        let ready = self.ready.iter().map(|job| (job.arrived, None));
+        self.ledger.audit(now, running.chain(ready))
     }
 }
 

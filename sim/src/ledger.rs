@@ -17,19 +17,15 @@ pub struct Ledger {
     present: u64,
     serving: u64,
     /// ∫ jobs present dt, in job-nanoseconds.
-    present_area: u128,
+    present_area: i128,
     /// ∫ servers busy dt, in server-nanoseconds.
-    busy_area: u128,
+    busy_area: i128,
     arrivals: u64,
     departures: u64,
-    /// Σ arrival times of the jobs present, so that their age can be settled at any time.
-    arrived_ns: i128,
     /// Σ residence of the jobs gone.
-    residence_ns: u128,
+    residence_ns: i128,
     /// Σ service of the services ended.
-    service_ns: u128,
-    /// Σ start times of the services under way.
-    started_ns: i128,
+    service_ns: i128,
     mark: Mark,
 }
 
@@ -37,8 +33,8 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: SimTime,
-    present_area: u128,
-    busy_area: u128,
+    present_area: i128,
+    busy_area: i128,
     departures: u64,
 }
 
@@ -57,9 +53,9 @@ pub struct Usage {
 
 impl Ledger {
     fn advance(&mut self, now: SimTime) {
-        let span = u128::from((now - self.since).as_ns());
-        self.present_area += span * u128::from(self.present);
-        self.busy_area += span * u128::from(self.serving);
+        let span = i128::from((now - self.since).as_ns());
+        self.present_area += span * i128::from(self.present);
+        self.busy_area += span * i128::from(self.serving);
         self.since = now;
     }
 
@@ -68,22 +64,19 @@ impl Ledger {
         self.advance(now);
         self.present += 1;
         self.arrivals += 1;
-        self.arrived_ns += i128::from(now.as_ns());
     }
 
     /// A server takes a job up.
     pub fn start(&mut self, now: SimTime) {
         self.advance(now);
         self.serving += 1;
-        self.started_ns += i128::from(now.as_ns());
     }
 
     /// A server lays a job down that it took up at `started`.
     pub fn stop(&mut self, now: SimTime, started: SimTime) {
         self.advance(now);
         self.serving -= 1;
-        self.started_ns -= i128::from(started.as_ns());
-        self.service_ns += u128::from((now - started).as_ns());
+        self.service_ns += i128::from((now - started).as_ns());
     }
 
     /// A job that joined at `arrived` leaves.
@@ -91,8 +84,7 @@ impl Ledger {
         self.advance(now);
         self.present -= 1;
         self.departures += 1;
-        self.arrived_ns -= i128::from(arrived.as_ns());
-        self.residence_ns += u128::from((now - arrived).as_ns());
+        self.residence_ns += i128::from((now - arrived).as_ns());
     }
 
     /// Jobs present, waiting or in service.
@@ -125,23 +117,30 @@ impl Ledger {
     }
 
     /// Whether the laws hold at `now`; otherwise which one is broken, with its figures.
-    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+    ///
+    /// `jobs`: for each job present, when it arrived and, if it is in service, since when. They
+    /// come from the queue itself, so that a job that was lost or changed shows.
+    pub fn audit(
+        &mut self,
+        now: SimTime,
+        jobs: impl Iterator<Item = (SimTime, Option<SimTime>)>,
+    ) -> Result<(), Violation> {
         self.advance(now);
-        let age = |jobs: u64, since_ns: i128| i128::from(now.as_ns()) * i128::from(jobs) - since_ns;
-        if self.arrivals != self.departures + self.present {
-            return Err(Violation::FlowBalance {
-                arrivals: self.arrivals,
-                departures: self.departures,
-                present: self.present,
-            });
+        let (mut found, mut counted, mut served) = (0, self.residence_ns, self.service_ns);
+        for (arrived, started) in jobs {
+            found += 1;
+            counted += i128::from((now - arrived).as_ns());
+            served += started.map_or(0, |started| i128::from((now - started).as_ns()));
         }
-        let watched = self.present_area as i128;
-        let counted = self.residence_ns as i128 + age(self.present, self.arrived_ns);
+        let (arrivals, departures) = (self.arrivals, self.departures);
+        if arrivals != departures + found {
+            return Err(Violation::FlowBalance { arrivals, departures, present: found });
+        }
+        let watched = self.present_area;
         if counted != watched {
             return Err(Violation::LittlesLaw { watched, counted });
         }
-        let busy = self.busy_area as i128;
-        let served = self.service_ns as i128 + age(self.serving, self.started_ns);
+        let busy = self.busy_area;
         if served != busy {
             return Err(Violation::UtilizationLaw { busy, served });
         }
@@ -200,7 +199,8 @@ mod tests {
         // At 20: present 1 for 5 ns, 2 for 5 ns, 1 for 10 ns = 25 job-ns over 20 ns; always busy.
         let usage = ledger.usage(at(20), 1);
         assert_eq!((usage.queue_length_mean, usage.utilization), (1.25, 1.0));
-        assert_eq!(ledger.audit(at(20)), Ok(()));
+        let second = (at(5), Some(at(10)));
+        assert_eq!(ledger.audit(at(20), [second].into_iter()), Ok(()));
     }
 
     #[test]
@@ -210,7 +210,15 @@ mod tests {
         ledger.depart(at(10), at(3));
         // present for 10 ns, but says 7
         let violation = Violation::LittlesLaw { watched: 10, counted: 7 };
-        assert_eq!(ledger.audit(at(10)), Err(violation));
+        assert_eq!(ledger.audit(at(10), [].into_iter()), Err(violation));
+    }
+
+    #[test]
+    fn a_job_that_vanishes_breaks_flow_balance() {
+        let mut ledger = Ledger::default();
+        ledger.arrive(at(0));
+        let violation = Violation::FlowBalance { arrivals: 1, departures: 0, present: 0 };
+        assert_eq!(ledger.audit(at(10), [].into_iter()), Err(violation));
     }
 
     #[test]
@@ -223,6 +231,6 @@ mod tests {
         ledger.depart(at(150), at(0));
         let usage = ledger.usage(at(200), 1);
         assert_eq!((usage.utilization, usage.operations), (0.5, 1));
-        assert_eq!(ledger.audit(at(200)), Ok(()));
+        assert_eq!(ledger.audit(at(200), [].into_iter()), Ok(()));
     }
 }

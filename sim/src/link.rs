@@ -97,7 +97,11 @@ impl Link {
     /// Whether the operational laws hold.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         self.settle(now);
-        self.ledger.audit(now)
+        let jobs = self
+            .booked
+            .iter()
+            .map(|transfer| (transfer.booked, (transfer.start <= now).then_some(transfer.start)));
+        self.ledger.audit(now, jobs)
     }
 }
 

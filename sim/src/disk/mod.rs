@@ -118,6 +118,8 @@ impl<T: Copy> Disk<T> {
 
     /// Whether the operational laws hold.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        self.ledger.audit(now)
+        let serving = self.serving.iter().map(|serving| (serving.arrived, Some(serving.started)));
+        let waiting = self.queue.arrivals().map(|arrived| (arrived, None));
+        self.ledger.audit(now, serving.chain(waiting))
     }
 }

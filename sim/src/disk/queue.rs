@@ -45,6 +45,14 @@ impl<T: Copy> Queue<T> {
         }
     }
 
+    /// When each of the waiting operations arrived.
+    pub(super) fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_> {
+        match self {
+            Self::Fcfs(waiting) => Box::new(waiting.iter().map(|(arrived, _)| *arrived)),
+            Self::Sorted { waiting, .. } => Box::new(waiting.values().map(|(arrived, _)| *arrived)),
+        }
+    }
+
     /// Takes the operation to be served next when the head is at `head`.
     pub(super) fn pop(&mut self, head: Sectors) -> Option<(SimTime, Io<T>)> {
         match self {
