@@ -2,7 +2,10 @@
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
 pub mod agenda;
+pub mod batches;
 pub mod cpu;
 pub mod disk;
 pub mod ledger;
 pub mod link;
+pub mod network;
+pub mod slab;
