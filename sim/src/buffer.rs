@@ -60,6 +60,16 @@ impl Run {
     }
 }
 
+/// Notes that `owner` had dirtied `page`, which may continue the last run noted.
+fn own(owners: &mut Vec<(Run, Breadcrumb)>, page: PageKey, owner: Breadcrumb) {
+    match owners.last_mut() {
+        Some((run, last)) if *last == owner && run.first.plus(u64::from(run.pages)) == page => {
+            run.pages += 1;
+        }
+        _ => owners.push((Run { first: page, pages: 1 }, owner)),
+    }
+}
+
 /// What a read or a write of pages leads to; kept by the caller and used again.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -73,7 +83,7 @@ pub struct Effects {
     pub awaited: Vec<u32>,
     /// Clean pages that left.
     pub evicted: Vec<Run>,
-    /// Dirty pages that left and must be written, with the request that dirtied the first of each.
+    /// Dirty pages that left and must be written, with the request that dirtied them.
     pub spilled: Vec<(Run, Breadcrumb)>,
 }
 
@@ -221,23 +231,24 @@ impl Buffer {
     }
 
     /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
-    /// to be written; they are clean from now on. With the request that dirtied the oldest.
-    pub fn take_dirty(&mut self, most: u32) -> Option<(Run, Breadcrumb)> {
+    /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
+    pub fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Breadcrumb)>) -> Option<Run> {
         self.oldest_dirty()?;
         let (oldest, _) = self.dirtied.pop_front()?;
-        let owner = self.clean(oldest)?;
-        let mut run = Run { first: oldest, pages: 1 };
-        while run.pages < most && self.clean(run.first.plus(u64::from(run.pages))).is_some() {
+        let mut run = Run { first: oldest, pages: 0 };
+        while run.pages < most {
+            let page = run.first.plus(u64::from(run.pages));
+            let Some(owner) = self.clean(page) else { break };
+            own(owners, page, owner);
             run.pages += 1;
         }
         while run.pages < most && run.first.index() > 0 {
-            let before = PageKey(run.first.0 - 1);
-            if self.clean(before).is_none() {
-                break;
-            }
-            run = Run { first: before, pages: run.pages + 1 };
+            let page = PageKey(run.first.0 - 1);
+            let Some(owner) = self.clean(page) else { break };
+            owners.push((Run { first: page, pages: 1 }, owner));
+            run = Run { first: page, pages: run.pages + 1 };
         }
-        Some((run, owner))
+        Some(run)
     }
 
     /// The slot of `page` if it is in the cache and dirty.
@@ -264,12 +275,7 @@ impl Buffer {
                     let key = PageKey(evicted.key);
                     if state.dirty {
                         self.dirty_pages -= 1;
-                        match effects.spilled.last_mut() {
-                            Some((run, _)) if run.first.plus(u64::from(run.pages)) == key => {
-                                run.pages += 1;
-                            }
-                            _ => effects.spilled.push((Run { first: key, pages: 1 }, state.owner)),
-                        }
+                        own(&mut effects.spilled, key, state.owner);
                     } else {
                         Run::extend(&mut effects.evicted, key);
                     }
