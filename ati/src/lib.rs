@@ -16,14 +16,27 @@
 //! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
 //! [`Recorder::post`].
 
+mod columns;
+mod conclude;
+mod error;
 mod facts;
 mod kind;
+mod pages;
 mod record;
 mod recorder;
+mod schema;
 mod selection;
+mod statements;
+pub mod synthetic;
+mod tally;
+mod target;
+mod writer;
 
+pub use error::StoreError;
 pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Volume, Workload};
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
 pub use record::{Body, Header, HostClock, Phase, ReadOrWrite, Record};
-pub use recorder::Recorder;
+pub use recorder::{Method, Recorder, Summary};
+pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 pub use selection::{Requests, Selection, SelectionError};
+pub use target::{PARTIAL_FILE, STORE_FILE};
