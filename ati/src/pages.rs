@@ -1,0 +1,2 @@
+//! stub
+pub(crate) use crate::statements::StatementWriter as PageWriter;
