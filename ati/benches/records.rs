@@ -4,11 +4,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures the time of the host")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretell_ati::{Facts, Method, Recorder, Selection, synthetic};
-use foretell_units::Seed;
+use foretell_ati::{Facts, Method, RecordKind, Recorder, Selection, open_run, synthetic};
+use foretell_units::{Breadcrumb, Seed};
 
 /// Seconds of processor that this process has used in user and in system mode.
 ///
@@ -69,7 +69,55 @@ fn record(method: Option<Method>, millions: u64) {
         summary.bytes() as f64 / total as f64,
         peak_memory_mib(),
     );
+    if method.is_some() {
+        read(&dir, total);
+    }
     let _ = std::fs::remove_dir_all(&dir);
+}
+
+/// Reads the store back: every table, one request, one second of time.
+fn read(dir: &Path, total: u64) {
+    let run = open_run(dir).expect("a store");
+    let mut start = Instant::now();
+    let mut lap = || std::mem::replace(&mut start, Instant::now()).elapsed().as_secs_f64();
+    let mut records = 0;
+    let mut last_ns = 0;
+    for kind in RecordKind::ALL {
+        let scan = run.scan(kind, |record| {
+            records += 1;
+            last_ns = last_ns.max(record.header.ts_ns);
+        });
+        scan.expect("readable tables");
+    }
+    assert_eq!(records, total);
+    let scan = lap();
+    let mut sum = 0.0;
+    for kind in RecordKind::ALL {
+        let sql = format!("SELECT ifnull(sum(breadcrumb), 0) FROM {kind}");
+        sum += run.sql().query_row(&sql, [], |row| row.get::<_, f64>(0)).expect("a sum");
+    }
+    let sums = lap();
+    let mut found = 0;
+    let middle = total / 24;
+    for breadcrumb in middle..middle + 20 {
+        found += run.trace(Breadcrumb(breadcrumb)).expect("records").len();
+    }
+    let trace = lap() / 20.0;
+    let mut within = 0;
+    for kind in RecordKind::ALL {
+        let middle = last_ns / 2;
+        let scan = run.scan_between(kind, middle, middle + 1_000_000_000, |_| within += 1);
+        scan.expect("readable tables");
+    }
+    let between = lap();
+    println!(
+        "             read: {:.1} M records/s, SQL sums {:.1} M rows/s ({sum:.0}), trace {:.1} ms \
+         ({found} records in 20), one second {:.0} ms ({within} records)",
+        total as f64 / 1e6 / scan,
+        total as f64 / 1e6 / sums,
+        trace * 1e3,
+        between * 1e3,
+    );
 }
 
 fn main() {

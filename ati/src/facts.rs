@@ -6,6 +6,8 @@
 
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
+use crate::StoreError;
+
 /// All facts of a run, as its store keeps them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
@@ -26,6 +28,53 @@ impl Facts {
         let (path, value, unit) = (path.into(), value.into(), unit.to_owned());
         self.settings.push(Fact { path, value, unit });
     }
+
+    /// The fact at `path`, if there is one.
+    pub fn get(&self, path: &str) -> Option<&Fact> {
+        self.settings.iter().find(|fact| fact.path == path)
+    }
+
+    /// The facts below `path`: of `node.brick0`, `node.brick0.cache.size` and its like.
+    pub fn below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Fact> {
+        self.settings.iter().filter(move |fact| {
+            fact.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
+    /// The integer at `path`; errors if there is none.
+    pub fn integer(&self, path: &str) -> Result<i64, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Integer(value)) => Ok(*value),
+            found => Err(bad_fact(path, "an integer", found)),
+        }
+    }
+
+    /// The number at `path`, an integer or a real; errors if there is none.
+    pub fn real(&self, path: &str) -> Result<f64, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Real(value)) => Ok(*value),
+            Some(FactValue::Integer(value)) => Ok(*value as f64),
+            found => Err(bad_fact(path, "a number", found)),
+        }
+    }
+
+    /// The text at `path`; errors if there is none.
+    pub fn text(&self, path: &str) -> Result<&str, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Text(value)) => Ok(value),
+            found => Err(bad_fact(path, "a text", found)),
+        }
+    }
+}
+
+fn bad_fact(path: &str, wanted: &'static str, found: Option<&FactValue>) -> StoreError {
+    let found = match found {
+        None => "nothing".to_owned(),
+        Some(FactValue::Integer(value)) => format!("the integer {value}"),
+        Some(FactValue::Real(value)) => format!("the number {value}"),
+        Some(FactValue::Text(value)) => format!("the text `{value}`"),
+    };
+    StoreError::BadFact { path: path.to_owned(), wanted, found }
 }
 
 /// A host of the cluster.
@@ -155,4 +204,35 @@ pub struct Demand {
     pub busy: SimSpan,
     /// How many operations it served for it.
     pub operations: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_found_by_path() {
+        let mut facts = Facts::default();
+        facts.set("node.brick0.cache.size", 512_i64 << 20, "bytes");
+        facts.set("node.brick0.disk.0.seek", 8.5, "ms");
+        facts.set("node.brick01.cache.policy", "lru", "");
+        assert_eq!(facts.integer("node.brick0.cache.size").unwrap(), 512 << 20);
+        assert_eq!(facts.text("node.brick01.cache.policy").unwrap(), "lru");
+        // an integer is a number too: 536 870 912
+        assert!(facts.real("node.brick0.cache.size").unwrap() > 536_870_911.9);
+        // `brick01` is not below `brick0`
+        assert_eq!(facts.below("node.brick0").count(), 2);
+    }
+
+    #[test]
+    fn a_missing_fact_is_named() {
+        let mut facts = Facts::default();
+        facts.set("node.brick0.cache.policy", "lru", "");
+        let message = |path| facts.integer(path).unwrap_err().to_string();
+        assert_eq!(
+            message("node.brick0.cache.size"),
+            "the fact `node.brick0.cache.size` should be an integer; found nothing"
+        );
+        assert!(message("node.brick0.cache.policy").ends_with("found the text `lru`"));
+    }
 }

@@ -14,7 +14,7 @@
 //! store holds the records of all hosts.
 //!
 //! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
-//! [`Recorder::post`].
+//! [`Recorder::post`]. A finished store is opened with [`open_run`].
 
 mod columns;
 mod conclude;
@@ -24,6 +24,7 @@ mod kind;
 mod pages;
 mod record;
 mod recorder;
+mod run;
 mod schema;
 mod selection;
 mod statements;
@@ -32,11 +33,15 @@ mod tally;
 mod target;
 mod writer;
 
+/// The crate that reads and writes SQLite, for those who query a store by SQL.
+pub use rusqlite;
+
 pub use error::StoreError;
 pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Volume, Workload};
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
 pub use record::{Body, Header, HostClock, Phase, ReadOrWrite, Record};
 pub use recorder::{Method, Recorder, Summary};
+pub use run::{RunDb, open_run};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 pub use selection::{Requests, Selection, SelectionError};
 pub use target::{PARTIAL_FILE, STORE_FILE};

@@ -44,7 +44,7 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
             let (client, size) = (client.0, u64::from(size));
             Body::Request { workload, client, op, file, offset, size, phase }
         };
-        let send = |sender: HostId, receiver: HostId, numbytes| Body::NetworkTransmit {
+        let transmit = |sender: HostId, receiver: HostId, numbytes| Body::NetworkTransmit {
             sender: sender.0,
             receiver: receiver.0,
             numbytes,
@@ -58,7 +58,7 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
         post(0, client, ask(Phase::Issue));
         post(5_000, client, enter(3));
         post(20_000, client, leave(3));
-        post(10, client, send(client, node, there));
+        post(10, client, transmit(client, node, there));
         post(120_000, node, enter(2));
         post(1_000, node, Body::UserThreadSwitch { oldthread: 0, newthread: 1 + node.0 });
         match (op, hit) {
@@ -77,7 +77,7 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
             }
         }
         post(4_000, node, leave(2));
-        post(10, node, send(node, client, back));
+        post(10, node, transmit(node, client, back));
         post(130_000, client, enter(3));
         post(10_000, client, leave(3));
         post(10, client, ask(Phase::Complete));
