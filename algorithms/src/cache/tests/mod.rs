@@ -1,0 +1,5 @@
+//! Each policy against a naive list, and against published and measured miss ratios.
+
+mod contract;
+mod golden;
+mod naive;
