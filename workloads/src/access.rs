@@ -1,33 +1,6 @@
 //! A request to a volume.
 
-use std::fmt;
-
-use foretell_units::{Bytes, SimTime};
-
-/// What a request does.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Op {
-    /// Data go from the volume to the client.
-    Read,
-    /// Data go from the client to the volume.
-    Write,
-}
-
-impl Op {
-    /// `read` or `write`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use foretell_units::{Bytes, Op, SimTime};
 
 /// Bytes of a volume that are read or written.
 ///

@@ -16,4 +16,5 @@ pub mod generate;
 pub mod source;
 pub mod trace;
 
-pub use access::{Access, Op, Request};
+pub use access::{Access, Request};
+pub use foretell_units::Op;
