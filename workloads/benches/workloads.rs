@@ -63,6 +63,32 @@ fn vscsi(records: u64) -> Vec<u8> {
     bytes
 }
 
+fn msr(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        let time = 128_166_372_003_061_629 + index * 600;
+        writeln!(text, "{time},hm,1,Read,{},4096,413", scatter(index) * 512).expect("memory");
+    }
+    text
+}
+
+fn spc(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        writeln!(text, "0,{},3584,w,{}.026214", scatter(index), index / 16).expect("memory");
+    }
+    text
+}
+
+fn fio_iolog(lines: u64) -> Vec<u8> {
+    let mut text = b"fio version 3 iolog\n".to_vec();
+    for index in 0..lines {
+        let offset = scatter(index) * 512;
+        writeln!(text, "{} /data/testfile.bin read {offset} 4096", index * 60).expect("memory");
+    }
+    text
+}
+
 fn oracle_general(records: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for index in 0..records {
@@ -79,9 +105,12 @@ type Make = fn(u64) -> Vec<u8>;
 
 fn traces() {
     let count = 2_000_000;
-    let cases: [(Format, &str, Make); 4] = [
+    let cases: [(Format, &str, Make); 7] = [
         (Format::Csv, "target 3 M/s", csv),
         (Format::BlockList, "", block_list),
+        (Format::Msr, "", msr),
+        (Format::Spc, "", spc),
+        (Format::FioIolog, "", fio_iolog),
         (Format::Vscsi, "target 20 M/s", vscsi),
         (Format::OracleGeneral, "target 20 M/s", oracle_general),
     ];

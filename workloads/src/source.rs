@@ -39,6 +39,19 @@ pub enum SourceError {
         /// The volume's size.
         volume: Bytes,
     },
+    /// Nothing in the trace is a request.
+    #[error(
+        "trace `{trace}` has no requests: {bad} bad lines or records and {other} others were left \
+         out"
+    )]
+    NoRequests {
+        /// The trace's name.
+        trace: String,
+        /// Bad lines or records left out.
+        bad: u64,
+        /// Good ones left out.
+        other: u64,
+    },
     /// A request that no volume of this size can hold, wrapped around or not.
     #[error("trace `{trace}` has a request of {size}, but the volume has {volume}")]
     LargerThanVolume {
@@ -99,6 +112,7 @@ pub struct Replay {
     name: String,
     volume: Bytes,
     beyond: Beyond,
+    given: u64,
     wrapped: u64,
     summary: Option<TraceSummary>,
     done: bool,
@@ -129,7 +143,7 @@ impl Replay {
             summary = Some(found);
             trace = TraceReader::open(path, options)?;
         }
-        Ok(Self { trace, name, volume, beyond, wrapped: 0, summary, done: false })
+        Ok(Self { trace, name, volume, beyond, given: 0, wrapped: 0, summary, done: false })
     }
 
     /// What is in the trace, where it was read beforehand ([`Beyond::Refuse`]).
@@ -183,6 +197,10 @@ impl Source for Replay {
             return Ok(None);
         }
         let next = match self.trace.next() {
+            None if self.given == 0 => {
+                let (bad, other) = (self.trace.bad(), self.trace.other());
+                Err(SourceError::NoRequests { trace: self.name.clone(), bad, other })
+            }
             None => Ok(None),
             Some(Err(error)) => Err(error.into()),
             Some(Ok(Request { at, access })) => {
@@ -190,6 +208,7 @@ impl Source for Replay {
             }
         };
         self.done = !matches!(next, Ok(Some(_)));
+        self.given += u64::from(!self.done);
         next
     }
 }
@@ -247,6 +266,20 @@ mod tests {
             (Some(SimTime::from_ns(2_000_000_000)), Bytes(2560))
         );
         assert!(replay.next_request().unwrap().is_none());
+        assert!(replay.next_request().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_trace_without_requests_is_an_error() {
+        let options = ReadOptions { device: Some("7".to_owned()), ..ReadOptions::default() };
+        let file = file("0,1,512,r,0.0\n1,1,512,w,0.5\n");
+        let mut replay =
+            Replay::open(file.path(), &options, Bytes::mib(1), Beyond::Refuse).unwrap();
+        let error = replay.next_request().unwrap_err().to_string();
+        assert!(
+            error.ends_with("no requests: 0 bad lines or records and 2 others were left out"),
+            "{error}"
+        );
         assert!(replay.next_request().unwrap().is_none());
     }
 

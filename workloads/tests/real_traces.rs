@@ -94,6 +94,20 @@ fn golden_block_lists() {
 }
 
 #[test]
+fn golden_fio_iolog() {
+    let Some(path) = data("fio/sample_v3.iolog") else { return };
+    let found = summary(&path);
+    assert_eq!(found.format, Format::FioIolog);
+    assert_eq!((found.requests, found.reads), (7_652, 5_298));
+    assert_eq!((found.bytes, found.largest), (Bytes(268_447_744), Bytes(65_536)));
+    assert_eq!((found.lowest, found.highest), (Bytes(167_936), Bytes(268_435_456)));
+    // from 830 µs to 333 064 µs after the start
+    assert_eq!(found.origin_ns, Some(830_000));
+    assert_eq!(found.last, Some(SimTime::from_ns(332_234_000)));
+    assert_eq!(found.out_of_order, 0);
+}
+
+#[test]
 fn compression_changes_nothing() {
     let Some(path) = data("traces/cloudPhysicsIO.csv") else { return };
     let plain = std::fs::read(&path).unwrap();

@@ -25,7 +25,6 @@ pub(super) enum Parsed {
     /// Nothing, and rightly so: a header, a comment.
     Nothing,
     /// Something that is not asked for: another device, an operation that moves no data.
-    #[expect(dead_code, reason = "for formats of several devices, which follow")]
     Other,
 }
 

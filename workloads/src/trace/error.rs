@@ -5,6 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
+use super::format::Format;
 use super::input::MAX_LINE;
 
 /// Where in a trace something stands. Counted after decompression.
@@ -99,6 +100,28 @@ pub enum TraceError {
     ZeroBlock {
         /// The trace's name.
         trace: String,
+    },
+    /// A device is chosen where there is only one.
+    #[error(
+        "a device is chosen of trace `{trace}`, but its format, `{format}`, does not tell devices \
+         apart"
+    )]
+    NoDevices {
+        /// The trace's name.
+        trace: String,
+        /// Its format.
+        format: Format,
+    },
+    /// No action of a block trace has such a name.
+    #[error(
+        "`{action}` given as the action that makes a request in trace `{trace}`; wanted a capital \
+         letter, such as `Q` or `D`"
+    )]
+    NoAction {
+        /// The trace's name.
+        trace: String,
+        /// The action given.
+        action: char,
     },
     /// A line or record is not what its format says.
     #[error("{0}")]

@@ -3,6 +3,7 @@
 //! Byte by byte, without intermediate strings: a field is a slice of the line.
 
 use super::error::{Fault, Found};
+use crate::Op;
 
 /// What a whole number is.
 const WHOLE: &str = "a whole number from 0 to 2^64 - 1";
@@ -46,6 +47,59 @@ impl<'l> Fields<'l> {
     #[inline]
     pub(super) fn number(&mut self, field: &'static str) -> Result<u64, Fault<'l>> {
         number(field, self.next(field, WHOLE)?)
+    }
+}
+
+/// The words of a line, separated by blanks.
+pub(super) struct Words<'l> {
+    rest: &'l [u8],
+}
+
+impl<'l> Words<'l> {
+    pub(super) fn new(line: &'l [u8]) -> Self {
+        Self { rest: line }
+    }
+
+    /// The next word, called `field` and wanted as `wanted`.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        field: &'static str,
+        wanted: &'static str,
+    ) -> Result<&'l [u8], Fault<'l>> {
+        self.try_next().ok_or(Fault { field, found: Found::Nothing, wanted })
+    }
+
+    /// The next word, if there is one.
+    #[inline]
+    pub(super) fn try_next(&mut self) -> Option<&'l [u8]> {
+        let rest = self.rest.trim_ascii_start();
+        let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// The next word as a whole number.
+    #[inline]
+    pub(super) fn number(&mut self, field: &'static str) -> Result<u64, Fault<'l>> {
+        number(field, self.next(field, WHOLE)?)
+    }
+}
+
+/// What [`direction`] reads.
+pub(super) const READ_OR_WRITE: &str = "a read (R, Read) or a write (W, Write)";
+
+/// Whether a word means a read or a write.
+#[inline]
+pub(super) fn direction<'l>(field: &'static str, text: &'l [u8]) -> Result<Op, Fault<'l>> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+    if is("r") || is("read") {
+        Ok(Op::Read)
+    } else if is("w") || is("write") {
+        Ok(Op::Write)
+    } else {
+        Err(Fault { field, found: found(text), wanted: READ_OR_WRITE })
     }
 }
 

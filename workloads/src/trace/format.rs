@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{block_list, csv, oracle_general, vscsi};
+use super::{
+    alibaba, blkparse, block_list, csv, disksim, fio_iolog, msr, oracle_general, spc, tencent,
+    vscsi,
+};
 
 /// A format of block traces. Each has a file of its own that describes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +21,20 @@ pub enum Format {
     Vscsi,
     /// One block number a line, reads only, no times.
     BlockList,
+    /// Microsoft Research Cambridge CSV.
+    Msr,
+    /// Alibaba block traces, CSV.
+    Alibaba,
+    /// Tencent cloud block storage, CSV.
+    Tencent,
+    /// Storage Performance Council, as the traces of `UMass`.
+    Spc,
+    /// fio's iolog, versions 2 and 3.
+    FioIolog,
+    /// The text of `blkparse`.
+    Blkparse,
+    /// DiskSim's ASCII format.
+    DiskSim,
 }
 
 /// Binary records have a zero or another control character among so many bytes.
@@ -39,12 +56,33 @@ pub struct UnknownFormat {
 type Matches = fn(&[u8]) -> bool;
 
 /// The text formats, those that are surest of themselves first.
-const TEXT: &[(Format, Matches)] =
-    &[(Format::Csv, csv::matches), (Format::BlockList, block_list::matches)];
+const TEXT: &[(Format, Matches)] = &[
+    (Format::FioIolog, fio_iolog::matches),
+    (Format::Csv, csv::matches),
+    (Format::Msr, msr::matches),
+    (Format::Alibaba, alibaba::matches),
+    (Format::Spc, spc::matches),
+    (Format::Tencent, tencent::matches),
+    (Format::Blkparse, blkparse::matches),
+    (Format::DiskSim, disksim::matches),
+    (Format::BlockList, block_list::matches),
+];
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::Csv, Self::OracleGeneral, Self::Vscsi, Self::BlockList];
+    pub const ALL: [Self; 11] = [
+        Self::Csv,
+        Self::OracleGeneral,
+        Self::Vscsi,
+        Self::BlockList,
+        Self::Msr,
+        Self::Alibaba,
+        Self::Tencent,
+        Self::Spc,
+        Self::FioIolog,
+        Self::Blkparse,
+        Self::DiskSim,
+    ];
 
     /// What the format is called in a scenario and on the command line.
     pub const fn name(self) -> &'static str {
@@ -53,7 +91,19 @@ impl Format {
             Self::OracleGeneral => "oracle-general",
             Self::Vscsi => "vscsi",
             Self::BlockList => "block-list",
+            Self::Msr => "msr",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+            Self::Spc => "spc",
+            Self::FioIolog => "fio-iolog",
+            Self::Blkparse => "blkparse",
+            Self::DiskSim => "disksim",
         }
+    }
+
+    /// Whether traces of the format tell devices apart.
+    pub const fn has_devices(self) -> bool {
+        !matches!(self, Self::Csv | Self::OracleGeneral | Self::Vscsi | Self::BlockList)
     }
 
     /// The names of all, as a list for people.
@@ -117,6 +167,13 @@ mod tests {
         assert_eq!(told(&vscsi1_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
         assert_eq!(told(&vscsi2_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
         assert_eq!(told(&oracle_record(1, 1, 512, -1)), Some(Format::OracleGeneral));
+        assert_eq!(told(b"128166372003061629,hm,1,Read,383496192,32768,413"), Some(Format::Msr));
+        assert_eq!(told(b"419,W,8792731648,16384,1577808144360767"), Some(Format::Alibaba));
+        assert_eq!(told(b"1538323200,12910952,128,0,1063"), Some(Format::Tencent));
+        assert_eq!(told(b"0,303567,3584,w,0.000000"), Some(Format::Spc));
+        assert_eq!(told(b"fio version 3 iolog\n"), Some(Format::FioIolog));
+        assert_eq!(told(b"  8,0  3  1  0.0   697  G   W 2 + 8 [k]"), Some(Format::Blkparse));
+        assert_eq!(told(b"13.191135 30 0 5 1"), Some(Format::DiskSim));
         assert_eq!(told(b""), None);
         assert_eq!(told(b"\n\n"), None);
         assert_eq!(told(b"hello world\n"), None);
@@ -132,7 +189,8 @@ mod tests {
         assert_eq!(
             message,
             "`vcsi` is not a trace format; did you mean `vscsi`? There are `csv`, \
-             `oracle-general`, `vscsi`, `block-list`"
+             `oracle-general`, `vscsi`, `block-list`, `msr`, `alibaba`, `tencent`, `spc`, \
+             `fio-iolog`, `blkparse`, `disksim`"
         );
     }
 }

@@ -28,15 +28,37 @@ fn good(format: Format) -> Vec<u8> {
             vscsi1_record(0x28, 512, 9, 5),
         ]
         .concat(),
+        Format::Msr => b"128166372003061629,hm,1,Read,383496192,32768,413\n\
+                         128166372003061630,hm,0,Write,310874112,4096,413\n"
+            .to_vec(),
+        Format::Alibaba => b"419,W,8792731648,16384,1577808144360767\n\
+                             725,R,59110326272,360448,1577808144360813\n"
+            .to_vec(),
+        Format::Tencent => {
+            b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec()
+        }
+        Format::Spc => b"0,303567,3584,w,0.0\n1,55590,3072,W,0.01\n0,1,0,w,0.02\n".to_vec(),
+        Format::FioIolog => b"fio version 3 iolog\n19 /a add\n826 /a open\n830 /a read 161 12288\n\
+                              923 /a write 0 4096\n924 /a sync 0 0\n930 /a close\n"
+            .to_vec(),
+        Format::Blkparse => b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [k]\n  \
+                              8,16   3        3     0.000002197   697  Q RAM 1000 + 16 [cat]\n  \
+                              8,0    1        7     0.000011000   697  Q FWS [jbd2/sda]\nCPU0\n"
+            .to_vec(),
+        Format::DiskSim => {
+            b"13.191135 30 7 5 1\n17.829285\t20 576560 6 0\n24.3 17 0 24 11\n".to_vec()
+        }
         Format::BlockList => b"1\n*\n22\r\n333\n\n4503599627370494\n* end\n5".to_vec(),
     }
 }
 
-/// All good traces, with both versions of vscsi.
+/// All good traces, with both versions of vscsi and of fio's iolog.
 fn all_good() -> Vec<(Format, Vec<u8>)> {
+    let waits = b"fio version 2 iolog\n/a add\n/a read 0 512\n/a wait 500 0\n/a write 1 5\n";
     let second = [vscsi2_record(0x2a, 512, 7, 10), vscsi2_record(0x28, 4096, 8, 11)].concat();
     let mut traces: Vec<_> = Format::ALL.map(|format| (format, good(format))).to_vec();
     traces.push((Format::Vscsi, second));
+    traces.push((Format::FioIolog, waits.to_vec()));
     traces
 }
 
@@ -103,7 +125,9 @@ fn torture(bytes: &[u8], sizes: &[usize]) {
     let formats = Format::ALL.map(Some).into_iter().chain([None]);
     for format in formats {
         for skip_bad in [false, true] {
-            let options = ReadOptions { format, skip_bad, ..ReadOptions::default() };
+            let several = format.is_some_and(Format::has_devices);
+            let device = (several && sizes.len().is_multiple_of(2)).then(|| "0".to_owned());
+            let options = ReadOptions { format, device, skip_bad, ..ReadOptions::default() };
             let at_once = whole(bytes, &options);
             let bytes_in_pieces =
                 Pieces { bytes: Cursor::new(bytes.to_vec()), sizes: sizes.to_vec(), turn: 0 };

@@ -23,6 +23,15 @@ pub(super) fn list(format: Format, bytes: &[u8]) -> Vec<String> {
     reader(format, bytes, false).map(|request| text(request.unwrap())).collect()
 }
 
+/// The requests of one device of a good trace, and how many lines are left out.
+pub(super) fn of_device(format: Format, bytes: &[u8], device: &str) -> (Vec<String>, u64) {
+    let device = Some(device.to_owned());
+    let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
+    let mut trace = TraceReader::new("test", Cursor::new(bytes.to_vec()), &options).unwrap();
+    let requests = trace.by_ref().map(|request| text(request.unwrap())).collect();
+    (requests, trace.other())
+}
+
 /// The error that ends a bad trace.
 pub(super) fn error(format: Format, bytes: &[u8]) -> String {
     let mut trace = reader(format, bytes, false);
