@@ -132,7 +132,13 @@ impl Cluster {
             .collect();
         let instances = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
-        let vault = (scenario.payload == Payload::Real).then(|| Vault::new(scenario.seed));
+        let vault = (scenario.payload == Payload::Real).then(|| {
+            let codec = |(volume, model): (&Volume, &model::Volume)| {
+                let encoding = volume.distribution.encoding();
+                (model.name.clone(), encoding, volume.cipher, model.block.get())
+            };
+            Vault::new(scenario.seed, volumes.iter().zip(&scenario.volumes).map(codec).collect())
+        });
         let mut cluster = Self {
             agenda: Agenda::new(),
             tracker: Tracker::new(&scenario, recorder),
@@ -362,11 +368,6 @@ impl Cluster {
     pub(crate) fn measured(&self) -> SimSpan {
         self.agenda.now().saturating_since(self.mark_at)
     }
-
-    /// When measuring begins.
-    pub(crate) fn mark_at(&self) -> SimTime {
-        self.mark_at
-    }
 }
 
 impl Volume {
@@ -387,9 +388,8 @@ impl Volume {
         };
         let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
         let (block, group) = (volume.block, volume.group);
-        let distribution =
-            Distribution::new(id, encoding, cipher, placement, block, group, &nodes)
-                .map_err(|error| impossible(error.to_string()))?;
+        let distribution = Distribution::new(id, encoding, cipher, placement, block, group, &nodes)
+            .map_err(|error| impossible(error.to_string()))?;
         Ok(Self {
             distribution,
             cipher,

@@ -15,6 +15,7 @@ pub mod link;
 mod load;
 pub mod network;
 mod node;
+mod payload;
 mod protocol;
 mod read_ahead;
 mod slab;

@@ -108,12 +108,10 @@ impl Instance {
                         },
                     )?),
                 };
-                let options =
-                    ReadOptions { format, block: Some(*block), ..ReadOptions::default() };
+                let options = ReadOptions { format, block: Some(*block), ..ReadOptions::default() };
                 let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
-                let replay = Replay::open(path, &options, volume, beyond).map_err(|error| {
-                    SimError::Source { workload: workload.name.clone(), error }
-                })?;
+                let replay = Replay::open(path, &options, volume, beyond)
+                    .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
                 Box::new(replay)
             }
         };
@@ -146,10 +144,9 @@ impl Instance {
             }
             *left -= 1;
         }
-        self.source.next_request().map_err(|error| SimError::Source {
-            workload: String::new(),
-            error,
-        })
+        self.source
+            .next_request()
+            .map_err(|error| SimError::Source { workload: String::new(), error })
     }
 }
 
@@ -243,4 +240,3 @@ impl Cluster {
         }
     }
 }
-

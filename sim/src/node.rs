@@ -255,8 +255,7 @@ impl Node {
                 self.start(around, transfer);
                 started += 1;
                 slot += pages as usize;
-                rest =
-                    Run { first: rest.first.plus(u64::from(pages)), pages: rest.pages - pages };
+                rest = Run { first: rest.first.plus(u64::from(pages)), pages: rest.pages - pages };
             }
         }
         started
@@ -404,12 +403,7 @@ impl Node {
         self.start_write(around, run, extent.disk, extent.lbn, owners[0].1, leg, thread);
     }
 
-    fn post_flush(
-        &self,
-        around: &mut Surroundings,
-        owners: &[(Run, Breadcrumb)],
-        thread: Thread,
-    ) {
+    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Breadcrumb)], thread: Thread) {
         for &(run, owner) in owners {
             let (file, offset, size) = range(run, self.buffer.page());
             let body = Body::BufferFlush { file, offset, size };
@@ -457,12 +451,7 @@ impl Node {
     }
 
     /// A disk has finished an operation. Appends the legs that are done to `ready`.
-    pub(crate) fn disk_done(
-        &mut self,
-        around: &mut Surroundings,
-        disk: u32,
-        ready: &mut Vec<u32>,
-    ) {
+    pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;

@@ -14,6 +14,7 @@ use crate::cpu::Thread;
 use crate::event::{Event, HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
+use crate::payload::Fragments;
 
 /// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
 /// NFS call or an `iSCSI` header takes about as much.
@@ -62,6 +63,9 @@ pub(crate) struct Part {
     pub(crate) needed: u32,
     /// Legs under way.
     pub(crate) outstanding: u32,
+    /// The blocks touched.
+    pub(crate) first_block: u64,
+    pub(crate) blocks: u64,
 }
 
 /// An exchange with one node: a message there and a message back.
@@ -85,6 +89,8 @@ pub(crate) enum LegKind {
     /// A fragment is written or read.
     Fragment {
         part: u32,
+        /// Which of the n.
+        fragment: u8,
         op: Op,
         file: u32,
         offset: Bytes,
@@ -200,6 +206,10 @@ impl Cluster {
         match request.stage {
             Stage::Transfer => {
                 let op = request.op;
+                if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
+                    let end = (offset + size).get();
+                    vault.write(request.volume, request.breadcrumb.0, offset.get(), end);
+                }
                 let (offset, size) = distribution.covering(offset, size);
                 self.send_range(id, op, offset, size);
             }
@@ -221,12 +231,7 @@ impl Cluster {
     }
 
     /// Begins the part of a request that falls into one group.
-    fn send_part(
-        &mut self,
-        id: u32,
-        op: Op,
-        piece: &foretell_algorithms::distribution::Piece,
-    ) {
+    fn send_part(&mut self, id: u32, op: Op, piece: &foretell_algorithms::distribution::Piece) {
         let (volume_id, client, breadcrumb, workload, instance) = {
             let request = &mut self.requests[id];
             request.parts_left += 1;
@@ -256,7 +261,12 @@ impl Cluster {
             }
         };
         let outstanding = scratch.chosen.len() as u32;
-        let part = self.parts.insert(Part { request: id, needed, outstanding });
+        let (first_block, blocks) = (piece.first_block, piece.blocks);
+        if let (Op::Read, Some(vault)) = (op, &mut self.vault) {
+            vault.pin(id, volume_id, first_block, blocks);
+        }
+        let part =
+            self.parts.insert(Part { request: id, needed, outstanding, first_block, blocks });
         let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
         scratch.legs.clear();
         for &fragment in &scratch.chosen {
@@ -264,6 +274,7 @@ impl Cluster {
             let mut leg = Leg {
                 kind: LegKind::Fragment {
                     part,
+                    fragment,
                     op,
                     file: volume_id,
                     offset: place.base + piece.start,
@@ -299,11 +310,8 @@ impl Cluster {
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
-        let body = Body::NetworkTransmit {
-            sender: from.0,
-            receiver: to.0,
-            numbytes: leg.wire.get(),
-        };
+        let body =
+            Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire.get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
         let at = self.network.send(now, from, to, leg.wire);
         self.agenda.schedule(at, Event::Forward { leg: id });
@@ -355,8 +363,39 @@ impl Cluster {
         }
     }
 
-    /// A node answers: its part is in the cache, or on disk where that is required.
+    /// The fragments that a leg carries.
+    fn fragments(&self, id: u32) -> (Op, Fragments) {
+        let leg = &self.legs[id];
+        let LegKind::Fragment { part, fragment, op, file, .. } = leg.kind else {
+            unreachable!("records are no fragments")
+        };
+        let Part { request, first_block, blocks, .. } = self.parts[part];
+        let version = leg.breadcrumb.0;
+        (op, Fragments { request, version, volume: file, first_block, blocks, fragment })
+    }
+
+    /// A node has done its part: it is in the cache, or on disk where that is required.
     pub(crate) fn reply(&mut self, id: u32) {
+        if self.vault.is_some() {
+            let (op, fragments) = self.fragments(id);
+            let vault = self.vault.as_mut().expect("it is there");
+            match op {
+                Op::Read if !vault.ready(id, fragments) => return,
+                Op::Read => {}
+                Op::Write => {
+                    let mut woken = Vec::new();
+                    vault.store(fragments, &mut woken);
+                    for leg in woken {
+                        self.answer(leg);
+                    }
+                }
+            }
+        }
+        self.answer(id);
+    }
+
+    /// A node answers.
+    fn answer(&mut self, id: u32) {
         let leg = &mut self.legs[id];
         let LegKind::Fragment { op, carried, .. } = leg.kind else {
             unreachable!("records are not answered")
@@ -375,6 +414,12 @@ impl Cluster {
 
     /// A client has taken a node's answer in.
     pub(crate) fn replied(&mut self, id: u32) {
+        if self.vault.is_some() {
+            let (op, fragments) = self.fragments(id);
+            if let (Op::Read, Some(vault)) = (op, &mut self.vault) {
+                vault.take(fragments);
+            }
+        }
         let LegKind::Fragment { part: part_id, .. } = self.legs.remove(id).kind else {
             unreachable!("records are not answered")
         };
@@ -412,6 +457,11 @@ impl Cluster {
     /// What was read is in the clear.
     pub(crate) fn decoded(&mut self, id: u32) {
         let request = &mut self.requests[id];
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.open(id, request.volume)
+        {
+            self.failure.get_or_insert(error);
+        }
         if request.op == Op::Read {
             self.complete(id);
             return;
@@ -432,6 +482,10 @@ impl Cluster {
         request.live = false;
         let (instance, workload) = (request.instance, request.workload as usize);
         let (op, size, issued) = (request.op, request.size, request.issued);
+        if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
+            let (offset, end) = (request.offset.get(), (request.offset + size).get());
+            vault.complete(request.volume, request.breadcrumb.0, offset, end);
+        }
         self.tallies[workload].completed(now, issued, op, size);
         self.follow_up(instance);
     }

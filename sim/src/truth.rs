@@ -29,6 +29,9 @@ pub struct Truth {
     pub requests_completed: u64,
     /// Requests outstanding at the end.
     pub requests_in_flight: u64,
+    /// Blocks read back and found to be what was written (with `payload = "real"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_compared: Option<u64>,
     /// Events of the whole run.
     pub events: u64,
     /// Measured time, without the warm-up.
@@ -178,17 +181,14 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests.len() as u64,
+        blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
         events: cluster.agenda.taken(),
         simulated_seconds: seconds,
         wall_seconds: 0.0,
     }
 }
 
-fn workloads(
-    cluster: &mut Cluster,
-    now: SimTime,
-    seconds: f64,
-) -> BTreeMap<String, WorkloadTruth> {
+fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<String, WorkloadTruth> {
     let mut found = BTreeMap::new();
     for (index, workload) in cluster.scenario.workloads.iter().enumerate() {
         let nodes = cluster.hosts.iter().filter_map(|host| host.node.as_ref());

@@ -112,6 +112,18 @@ impl Addresses {
         self.blocks
     }
 
+    /// Sequential and strided patterns begin at `block`; the others have no beginning.
+    pub fn start_at(&mut self, block: u64) {
+        match &mut self.state {
+            State::Sequential(next) => *next = block % self.blocks,
+            State::Strided { step, lane, next } => {
+                *next = block % self.blocks;
+                *lane = *next % *step;
+            }
+            State::Random | State::Zipf(_) | State::HotCold { .. } => {}
+        }
+    }
+
     /// The next block, from 0.
     #[inline]
     pub fn next(&mut self, stream: &mut Stream) -> u64 {

@@ -67,6 +67,15 @@ pub struct SsioGenerator {
     stream: Stream,
 }
 
+impl SsioGenerator {
+    /// A sequential stream begins with access number `block` of the working set, so that several
+    /// clients do not follow in each other's steps.
+    pub fn starting_at(mut self, block: u64) -> Self {
+        self.addresses.start_at(block);
+        self
+    }
+}
+
 impl Generator for SsioGenerator {
     #[inline]
     fn next(&mut self) -> Access {
