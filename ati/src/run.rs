@@ -1,0 +1,373 @@
+//! A finished store, opened for reading.
+
+use std::path::{Path, PathBuf};
+
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, VolumeId, WorkloadId};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+
+use crate::columns::{MAX_COLUMNS, read_row};
+use crate::conclude::{KINDS_FACT, SELECTION_FACT};
+use crate::target::{io_error, sql_error};
+use crate::{
+    APPLICATION_ID, Demand, Fact, FactValue, Facts, Host, HostKind, PARTIAL_FILE, Record,
+    RecordKind, SCHEMA_VERSION, STORE_FILE, Selection, StoreError, Volume, Workload,
+};
+
+/// Bytes of the store that SQLite may map into memory, so that a scan copies nothing. A store is
+/// replaced by a rerun, never changed, so the map stays good.
+const MAPPED_BYTES: i64 = 1 << 40;
+
+/// The store of a finished run, open for reading.
+#[derive(Debug)]
+pub struct RunDb {
+    db: Connection,
+    path: PathBuf,
+}
+
+/// Opens the store of the run in `dir` (or the store itself, if `dir` is a file).
+///
+/// Errors if there is none, if the run did not finish, or if the file is no store, is of another
+/// schema version, or is shorter than it should be.
+pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
+    let path = if dir.is_file() { dir.to_owned() } else { dir.join(STORE_FILE) };
+    if !path.exists() {
+        let dir = dir.to_owned();
+        return Err(if dir.join(PARTIAL_FILE).exists() {
+            StoreError::Interrupted { dir }
+        } else {
+            StoreError::Missing { dir }
+        });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(&path, flags).map_err(sql_error("open", &path))?;
+    let run = RunDb { db, path };
+    run.check()?;
+    Ok(run)
+}
+
+impl RunDb {
+    /// Whether this is a whole store that we can read.
+    fn check(&self) -> Result<(), StoreError> {
+        let pragma = |name| self.db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let not_a_store = |found| StoreError::NotAStore { path: self.path.clone(), found };
+        let application =
+            pragma("application_id").map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase) => not_a_store("it is not an SQLite file".to_owned()),
+                _ => sql_error("read", &self.path)(error),
+            })?;
+        if application != i64::from(APPLICATION_ID) {
+            return Err(not_a_store(format!(
+                "its application_id is {application:#x}, not {APPLICATION_ID:#x}"
+            )));
+        }
+        let read = |name| pragma(name).map_err(sql_error("read", &self.path));
+        let (found, known) = (read("user_version")? as i32, SCHEMA_VERSION);
+        if found != known {
+            let remedy =
+                if found > known { "use a newer `foretell`" } else { "run the scenario again" };
+            return Err(StoreError::Version { path: self.path.clone(), found, known, remedy });
+        }
+        let expected = (read("page_count")? * read("page_size")?).cast_unsigned();
+        let found = self.bytes()?;
+        if found < expected {
+            return Err(StoreError::Truncated { path: self.path.clone(), expected, found });
+        }
+        let map = self.db.pragma_update_and_check(None, "mmap_size", MAPPED_BYTES, |_| Ok(()));
+        map.map_err(sql_error("read", &self.path))
+    }
+
+    /// The store's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the store.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        let metadata = std::fs::metadata(&self.path).map_err(io_error("look at", &self.path))?;
+        Ok(metadata.len())
+    }
+
+    /// The store itself, for SQL: tables and columns are those of `docs/records.md`.
+    pub fn sql(&self) -> &Connection {
+        &self.db
+    }
+
+    /// Calls `each` with every record of `kind`, in the order of posting.
+    pub fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
+        self.query(kind, "", [], each)
+    }
+
+    /// Calls `each` with every record of `kind` posted from `from_ns` until before `to_ns`, in the
+    /// order of posting. Reads only the stretches of rows that can hold such records.
+    pub fn scan_between(
+        &self,
+        kind: RecordKind,
+        from_ns: u64,
+        to_ns: u64,
+        mut each: impl FnMut(&Record),
+    ) -> Result<(), StoreError> {
+        if from_ns >= to_ns {
+            return Ok(());
+        }
+        let last_ns = to_ns - 1;
+        for rows in self.stretches(kind, |zone| zone.from_ns <= last_ns && zone.to_ns >= from_ns)? {
+            // Compared here, not in SQL: there, 64 unsigned bits are signed.
+            self.query(kind, "WHERE rowid BETWEEN ? AND ?", rows, |record| {
+                if (from_ns..to_ns).contains(&record.header.ts_ns) {
+                    each(record);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All records of the request of `breadcrumb`, on all hosts, in the order of time.
+    ///
+    /// Reads only the stretches of rows that can hold such records, but for [`Breadcrumb::NONE`]
+    /// everything. Empty if there are none: the request does not exist or was not sampled.
+    pub fn trace(&self, breadcrumb: Breadcrumb) -> Result<Vec<Record>, StoreError> {
+        let mut records = Vec::new();
+        for kind in RecordKind::ALL {
+            for [first, last] in self.stretches(kind, |zone| zone.may_hold(breadcrumb))? {
+                let rows = [first, last, breadcrumb.0.cast_signed()];
+                self.query(
+                    kind,
+                    "WHERE rowid BETWEEN ? AND ? AND breadcrumb = ?",
+                    rows,
+                    |record| records.push(*record),
+                )?;
+            }
+        }
+        // Stable: what a host posts at one instant stays in the order of the tables.
+        records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
+        Ok(records)
+    }
+
+    /// Calls `each` with the records of `kind` that `condition` selects.
+    fn query<const P: usize>(
+        &self,
+        kind: RecordKind,
+        condition: &str,
+        parameters: [i64; P],
+        mut each: impl FnMut(&Record),
+    ) -> Result<(), StoreError> {
+        let columns: Vec<&str> = kind.columns().collect();
+        let sql = format!("SELECT {}, rowid FROM {kind} {condition}", columns.join(", "));
+        let read = sql_error("read", &self.path);
+        let mut query = || -> rusqlite::Result<Result<(), StoreError>> {
+            let mut statement = self.db.prepare_cached(&sql)?;
+            let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+            let mut values = [0; MAX_COLUMNS];
+            let values = &mut values[..columns.len()];
+            while let Some(row) = rows.next()? {
+                for (index, value) in values.iter_mut().enumerate() {
+                    *value = integer(row, index)?;
+                }
+                match read_row(kind, values) {
+                    Ok(record) => each(&record),
+                    Err(bad) => {
+                        return Ok(Err(StoreError::BadRow {
+                            path: self.path.clone(),
+                            table: kind,
+                            rowid: integer(row, columns.len())?,
+                            column: columns[bad.index],
+                            value: bad.value,
+                        }));
+                    }
+                }
+            }
+            Ok(Ok(()))
+        };
+        query().map_err(read)?
+    }
+
+    /// First and last rowid of the stretches of rows of `kind` whose zones are `wanted`.
+    fn stretches(
+        &self,
+        kind: RecordKind,
+        wanted: impl Fn(&ZoneBounds) -> bool,
+    ) -> Result<Vec<[i64; 2]>, StoreError> {
+        let zones = self.list(
+            "SELECT first_rowid, last_rowid, ts_min_ns, ts_max_ns, breadcrumb_min, breadcrumb_max \
+             FROM zones WHERE kind = ? ORDER BY first_rowid",
+            [kind.name()],
+            |row| {
+                let unsigned = |i| row.get::<_, Option<i64>>(i).map(|v| v.map(i64::cast_unsigned));
+                let bounds = ZoneBounds {
+                    from_ns: unsigned(2)?.unwrap_or(0),
+                    to_ns: unsigned(3)?.unwrap_or(u64::MAX),
+                    breadcrumbs: unsigned(4)?.zip(unsigned(5)?),
+                };
+                Ok(([row.get(0)?, row.get(1)?], bounds))
+            },
+        )?;
+        let mut stretches: Vec<[i64; 2]> = Vec::new();
+        for (rows, _) in zones.into_iter().filter(|(_, bounds)| wanted(bounds)) {
+            match stretches.last_mut() {
+                Some([_, last]) if *last + 1 == rows[0] => *last = rows[1],
+                _ => stretches.push(rows),
+            }
+        }
+        Ok(stretches)
+    }
+
+    /// Rows of a small table.
+    fn list<T>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let list = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.db.prepare_cached(sql)?;
+            statement.query_map(parameters, row)?.collect()
+        };
+        list().map_err(sql_error("read", &self.path))
+    }
+
+    /// How many records of `kind` the store has, from the roll-ups.
+    pub fn count(&self, kind: RecordKind) -> Result<u64, StoreError> {
+        let sql = "SELECT ifnull(sum(records), 0) FROM rollup_records WHERE kind = ?";
+        let count = self.db.query_row(sql, params![kind.name()], |row| row.get::<_, i64>(0));
+        count.map(i64::cast_unsigned).map_err(sql_error("read", &self.path))
+    }
+
+    /// What each workload demanded of each resource, in the order of workload, host, resource.
+    pub fn demands(&self) -> Result<Vec<Demand>, StoreError> {
+        self.list(
+            "SELECT workload, host, resource, busy_ns, operations FROM rollup_demand \
+             ORDER BY workload, host, resource",
+            [],
+            |row| {
+                Ok(Demand {
+                    workload: WorkloadId(row.get(0)?),
+                    host: HostId(row.get(1)?),
+                    resource: row.get(2)?,
+                    busy: SimSpan::from_ns(row.get::<_, i64>(3)?.cast_unsigned()),
+                    operations: row.get::<_, i64>(4)?.cast_unsigned(),
+                })
+            },
+        )
+    }
+
+    /// All facts: tables in the order of their numbers, settings in the order of their paths.
+    pub fn facts(&self) -> Result<Facts, StoreError> {
+        let hosts = self.list("SELECT host, name, kind FROM hosts ORDER BY host", [], |row| {
+            Ok((HostId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?))
+        })?;
+        let hosts = hosts.into_iter().map(|(host, name, kind)| {
+            let kind = match kind.as_str() {
+                "node" => HostKind::Node,
+                "client" => HostKind::Client,
+                _ => {
+                    return Err(StoreError::BadFact {
+                        path: format!("hosts.{name}.kind"),
+                        wanted: "`node` or `client`",
+                        found: format!("`{kind}`"),
+                    });
+                }
+            };
+            Ok(Host { host, name, kind })
+        });
+        Ok(Facts {
+            hosts: hosts.collect::<Result<_, _>>()?,
+            volumes: self.volumes()?,
+            workloads: self.workloads()?,
+            settings: self.settings()?,
+        })
+    }
+
+    fn volumes(&self) -> Result<Vec<Volume>, StoreError> {
+        let nodes = self.list(
+            "SELECT volume, host FROM volume_nodes ORDER BY volume, position",
+            [],
+            |row| Ok((VolumeId(row.get(0)?), HostId(row.get(1)?))),
+        )?;
+        self.list(
+            "SELECT volume, name, size_bytes, encoding, cipher FROM volumes ORDER BY volume",
+            [],
+            |row| {
+                let volume = VolumeId(row.get(0)?);
+                let here = nodes.iter().filter(|(of, _)| *of == volume);
+                Ok(Volume {
+                    volume,
+                    name: row.get(1)?,
+                    size: Bytes(row.get::<_, i64>(2)?.cast_unsigned()),
+                    encoding: row.get(3)?,
+                    cipher: row.get(4)?,
+                    nodes: here.map(|(_, host)| *host).collect(),
+                })
+            },
+        )
+    }
+
+    fn workloads(&self) -> Result<Vec<Workload>, StoreError> {
+        self.list(
+            "SELECT workload, name, volume, client FROM workloads ORDER BY workload",
+            [],
+            |row| {
+                Ok(Workload {
+                    workload: WorkloadId(row.get(0)?),
+                    name: row.get(1)?,
+                    volume: VolumeId(row.get(2)?),
+                    client: HostId(row.get(3)?),
+                })
+            },
+        )
+    }
+
+    fn settings(&self) -> Result<Vec<Fact>, StoreError> {
+        self.list("SELECT path, value, unit FROM facts ORDER BY path", [], |row| {
+            let value = match row.get_ref(1)? {
+                ValueRef::Integer(value) => FactValue::Integer(value),
+                ValueRef::Real(value) => FactValue::Real(value),
+                other => FactValue::Text(other.as_str()?.to_owned()),
+            };
+            Ok(Fact { path: row.get(0)?, value, unit: row.get(2)? })
+        })
+    }
+
+    /// Which records the run kept.
+    pub fn selection(&self) -> Result<Selection, StoreError> {
+        let facts = Facts { settings: self.settings()?, ..Facts::default() };
+        let bad = |path: &str, wanted, found: String| StoreError::BadFact {
+            path: path.to_owned(),
+            wanted,
+            found,
+        };
+        let selection: Selection = facts.text(SELECTION_FACT)?.parse().map_err(|error| {
+            bad(SELECTION_FACT, "a selection of records", format!("this: {error}"))
+        })?;
+        let kinds = facts.text(KINDS_FACT)?;
+        let kinds = kinds.split(',').filter(|name| !name.is_empty()).map(str::parse::<RecordKind>);
+        let kinds = kinds.collect::<Result<_, _>>().map_err(|error| {
+            bad(KINDS_FACT, "names of tables of records", format!("this: {error}"))
+        })?;
+        Ok(selection.of_kinds(kinds))
+    }
+}
+
+/// What the rows of a zone span.
+struct ZoneBounds {
+    from_ns: u64,
+    to_ns: u64,
+    breadcrumbs: Option<(u64, u64)>,
+}
+
+impl ZoneBounds {
+    fn may_hold(&self, breadcrumb: Breadcrumb) -> bool {
+        // Zones say nothing about breadcrumb 0.
+        breadcrumb == Breadcrumb::NONE
+            || self.breadcrumbs.is_some_and(|(min, max)| (min..=max).contains(&breadcrumb.0))
+    }
+}
+
+/// The integer in column `index`.
+fn integer(row: &Row<'_>, index: usize) -> rusqlite::Result<i64> {
+    match row.get_ref(index)? {
+        ValueRef::Integer(value) => Ok(value),
+        // For its error, which names the column and what it holds.
+        _ => row.get(index),
+    }
+}
