@@ -77,6 +77,9 @@ pub(crate) struct BadColumn {
     pub(crate) value: i64,
 }
 
+/// Where the payload begins in a row.
+const P: usize = HEADER_COLUMNS.len();
+
 /// The record whose row in the table of `kind` is `row`, which has as many columns as the table.
 pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColumn> {
     let u32_at = |index: usize| {
@@ -101,7 +104,6 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
         tid: u32_at(3)?,
         host: HostId(u32_at(4)?),
     };
-    const P: usize = HEADER_COLUMNS.len();
     macro_rules! buffer {
         ($variant:ident) => {
             Body::$variant { file: u32_at(P)?, offset: u64_at(P + 1), size: u32_at(P + 2)? }

@@ -195,7 +195,9 @@ impl Recorder {
         let batch = std::mem::take(&mut self.batch);
         let Some(store) = self.store.take() else {
             let mut tally = Tally::default();
-            batch.iter().for_each(|record| tally.add(record));
+            for record in &batch {
+                tally.add(record);
+            }
             return Ok(Summary { records: tally.records(), bytes: 0 });
         };
         // If this fails the writer has failed, and says so when it is joined.

@@ -1,10 +1,12 @@
 //! A finished store, opened for reading.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 
 use crate::columns::{MAX_COLUMNS, read_row};
 use crate::conclude::{KINDS_FACT, SELECTION_FACT};
@@ -39,44 +41,57 @@ pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
             StoreError::Missing { dir }
         });
     }
+    check(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(&path, flags).map_err(sql_error("open", &path))?;
-    let run = RunDb { db, path };
-    run.check()?;
-    Ok(run)
+    let open = || {
+        let db = Connection::open_with_flags(&path, flags)?;
+        db.pragma_update_and_check(None, "mmap_size", MAPPED_BYTES, |_| Ok(()))?;
+        Ok(db)
+    };
+    let db = open().map_err(sql_error("open", &path))?;
+    Ok(RunDb { db, path })
+}
+
+/// Whether the file at `path` is a whole store that we can read, by the header that every SQLite
+/// file begins with (sqlite.org/fileformat2.html, 1.3). SQLite itself says of all faults that the
+/// file is malformed.
+fn check(path: &Path) -> Result<(), StoreError> {
+    let read = |source| io_error("read", path)(source);
+    let mut header = [0; 100];
+    let mut file = File::open(path).map_err(read)?;
+    let not_a_store = |found| Err(StoreError::NotAStore { path: path.to_owned(), found });
+    match file.read_exact(&mut header) {
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(read(error)),
+        Ok(()) if header.starts_with(b"SQLite format 3\0") => {}
+        _ => return not_a_store("it is not an SQLite file".to_owned()),
+    }
+    let at = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let application = at(68).cast_signed();
+    if application != APPLICATION_ID {
+        return not_a_store(format!(
+            "its application_id is {application:#x}, not {APPLICATION_ID:#x}"
+        ));
+    }
+    let (found, known) = (at(60).cast_signed(), SCHEMA_VERSION);
+    if found != known {
+        let remedy =
+            if found > known { "use a newer `foretell`" } else { "run the scenario again" };
+        return Err(StoreError::Version { path: path.to_owned(), found, known, remedy });
+    }
+    // The size of the largest page, 65 536, is written as 1.
+    let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let expected = u64::from(at(28)) * page_bytes;
+    let found = file.metadata().map_err(read)?.len();
+    if found < expected {
+        return Err(StoreError::Truncated { path: path.to_owned(), expected, found });
+    }
+    Ok(())
 }
 
 impl RunDb {
-    /// Whether this is a whole store that we can read.
-    fn check(&self) -> Result<(), StoreError> {
-        let pragma = |name| self.db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let not_a_store = |found| StoreError::NotAStore { path: self.path.clone(), found };
-        let application =
-            pragma("application_id").map_err(|error| match error.sqlite_error_code() {
-                Some(ErrorCode::NotADatabase) => not_a_store("it is not an SQLite file".to_owned()),
-                _ => sql_error("read", &self.path)(error),
-            })?;
-        if application != i64::from(APPLICATION_ID) {
-            return Err(not_a_store(format!(
-                "its application_id is {application:#x}, not {APPLICATION_ID:#x}"
-            )));
-        }
-        let read = |name| pragma(name).map_err(sql_error("read", &self.path));
-        let (found, known) = (read("user_version")? as i32, SCHEMA_VERSION);
-        if found != known {
-            let remedy =
-                if found > known { "use a newer `foretell`" } else { "run the scenario again" };
-            return Err(StoreError::Version { path: self.path.clone(), found, known, remedy });
-        }
-        let expected = (read("page_count")? * read("page_size")?).cast_unsigned();
-        let found = self.bytes()?;
-        if found < expected {
-            return Err(StoreError::Truncated { path: self.path.clone(), expected, found });
-        }
-        let map = self.db.pragma_update_and_check(None, "mmap_size", MAPPED_BYTES, |_| Ok(()));
-        map.map_err(sql_error("read", &self.path))
-    }
-
     /// The store's file.
     pub fn path(&self) -> &Path {
         &self.path
