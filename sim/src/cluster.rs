@@ -167,13 +167,13 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Runs to the end and returns the truth, and the recorder to be finished.
+    /// Runs to the end and returns the truth.
     ///
     /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.
     pub fn run(
-        mut self,
+        &mut self,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Recorder), SimError> {
+    ) -> Result<Truth, SimError> {
         let mut marked = false;
         let mut countdown = EVENTS_BETWEEN_LOOKS;
         loop {
@@ -210,8 +210,12 @@ impl Cluster {
             self.agenda.advance_to(end);
         }
         self.audit()?;
-        let truth = truth::of(&mut self);
-        Ok((truth, self.tracker.into_recorder()))
+        Ok(truth::of(self))
+    }
+
+    /// The recorder, to be finished after the run.
+    pub fn into_recorder(self) -> Recorder {
+        self.tracker.into_recorder()
     }
 
     fn look(

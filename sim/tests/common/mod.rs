@@ -145,5 +145,7 @@ pub fn run_recorded(scenario: &Scenario) -> (Truth, Recorder) {
 }
 
 fn run_with(scenario: &Scenario, recorder: Recorder) -> Result<(Truth, Recorder), SimError> {
-    Cluster::new(scenario.clone(), recorder)?.run(|_| ControlFlow::Continue(()))
+    let mut cluster = Cluster::new(scenario.clone(), recorder)?;
+    let truth = cluster.run(|_| ControlFlow::Continue(()))?;
+    Ok((truth, cluster.into_recorder()))
 }
