@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use foretell_ati::{KindSet, Recorder, RecordKind, Requests, Selection, Summary};
+use foretell_ati::{KindSet, RecordKind, Recorder, Requests, Selection, Summary};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;

@@ -43,7 +43,16 @@ pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
 
 fn workloads(truth: &Truth) -> Table {
     let mut table = table(&[
-        "workload", "", "requests/s", "MB/s", "mean ms", "p50", "p95", "p99", "max", "hit rate",
+        "workload",
+        "",
+        "requests/s",
+        "MB/s",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "hit rate",
     ]);
     for (name, workload) in &truth.workloads {
         let response = &workload.response_time_ms;

@@ -42,7 +42,8 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     };
     let facts = db.facts()?;
     let steps = Path { db: &db, facts: &facts, start: first.header.ts_ns }.steps(&records)?;
-    let text = if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
+    let text =
+        if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }
@@ -209,8 +210,7 @@ impl Path<'_> {
 }
 
 fn as_table(steps: &[Step]) -> String {
-    let mut table =
-        tables::table(&["ms", "host", "resource", "what", "waiting ms", "service ms"]);
+    let mut table = tables::table(&["ms", "host", "resource", "what", "waiting ms", "service ms"]);
     let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
     for step in steps {
         table.add_row([

@@ -82,7 +82,10 @@ fn main() {
     let (events, rounds_per_s) = run(means_us);
     let cpu = start.elapsed().as_secs_f64();
     println!("closed network, {CUSTOMERS} customers, 4 exponential stations");
-    println!("  {events} events, {cpu:.3} CPU-s: {:.1} M events per CPU-second", events as f64 / cpu / 1e6);
+    println!(
+        "  {events} events, {cpu:.3} CPU-s: {:.1} M events per CPU-second",
+        events as f64 / cpu / 1e6
+    );
     println!(
         "  throughput {:.4}, theory {:.4}; response {:.4}, theory {:.4} (per ms, ms)",
         rounds_per_s / 1e3,
