@@ -4,6 +4,7 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+mod change;
 mod check;
 mod cpu_file;
 pub mod device;
@@ -17,12 +18,17 @@ mod overlay;
 mod profiles;
 mod raw;
 mod read;
+mod resolve;
 mod seek;
 mod shape;
+mod shipped;
 mod source;
 mod structure;
 mod tree;
 
+pub use change::{Change, ChangeError};
+pub use check::TRACE_FORMATS;
 pub use document::Document;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use profiles::ProfileKind;
+pub use shipped::shipped_names;

@@ -37,7 +37,7 @@ pub(crate) struct Hosts {
 }
 
 /// The groups of a tree whose structure was checked, with or without defaults; nodes first.
-pub(crate) fn groups(tree: &Table) -> Vec<(Group, &Entry)> {
+pub(crate) fn groups_of(tree: &Table) -> Vec<(Group, &Entry)> {
     let mut first = 0;
     let mut groups = Vec::new();
     for (name, is_node) in [("node", true), ("client", false)] {
@@ -59,7 +59,7 @@ pub(crate) fn groups(tree: &Table) -> Vec<(Group, &Entry)> {
 impl Hosts {
     /// `tree` has defaults, `bare` is the same without them.
     pub(crate) fn new(tree: &Table, bare: &Table, context: &mut Context<'_>) -> Self {
-        let with_entries = groups(tree);
+        let with_entries = groups_of(tree);
         let groups: Vec<Group> = with_entries.iter().map(|(group, _)| group.clone()).collect();
         let broken = context.broken;
         let mut hosts = Self {
@@ -415,14 +415,17 @@ impl Context<'_> {
             None => (Part::Share(0.1), Part::Share(0.4)),
             Some(_) => (Part::Size(room / 2), Part::Size(room)),
         };
+        let whole_pages = |part: Part| {
+            let bytes = part.of(size, size).get();
+            Bytes(bytes / page.get() * page.get()).max(page)
+        };
         let mut limit_of = |raw: &Option<At<_>>, auto: Part| {
-            let Some(raw) = raw else {
-                return Some((auto.of(size, size).max(page), Place::default()));
-            };
+            let Some(raw) = raw else { return Some((whole_pages(auto), Place::default())) };
             let part = self.part_size(raw)?;
             let bytes = match part {
-                Part::Auto => auto.of(size, size).max(page),
-                _ => part.of(size, size),
+                Part::Size(bytes) => bytes,
+                Part::Auto => whole_pages(auto),
+                share @ Part::Share(_) => whole_pages(share),
             };
             Some((bytes, raw.place()))
         };

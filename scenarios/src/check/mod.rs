@@ -13,7 +13,7 @@ use std::path::Path;
 use foretell_units::Seed;
 use serde::de::DeserializeOwned;
 
-pub(crate) use hosts::Hosts;
+pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::error::{Problem, Problems, ScenarioErrors};
 use crate::model::{Payload, Scenario, Switch, Tracking, TrackingCost};
@@ -26,8 +26,20 @@ use crate::source::{Place, Sources};
 use crate::structure::{Broken, check_scenario, complete};
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Cache policies, by their names in `algorithms`.
-pub(crate) const POLICIES: [&str; 5] = ["lru", "fifo", "clock", "arc", "2q"];
+/// Trace formats by the names they have in `workloads`, which is built upon this crate.
+pub const TRACE_FORMATS: [&str; 11] = [
+    "csv",
+    "oracle-general",
+    "vscsi",
+    "block-list",
+    "msr",
+    "alibaba",
+    "tencent",
+    "spc",
+    "fio-iolog",
+    "blkparse",
+    "disksim",
+];
 
 /// Most hosts of a scenario.
 pub(crate) const MOST_HOSTS: usize = 100_000;

@@ -149,8 +149,8 @@ impl Context<'_> {
 
     /// Requests per second.
     pub(crate) fn frequency(&mut self, raw: &At<Frequency>) -> Option<f64> {
-        /// One a nanosecond, the least difference of simulated times.
-        const MOST: f64 = 1e9;
+        /// From one in eleven days to one a nanosecond, the least difference of simulated times.
+        const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
         let (rate, found) = match raw.get() {
             Frequency::Number(rate) => (Some(*rate), rate.to_string()),
             Frequency::Text(text) => {
@@ -166,11 +166,11 @@ impl Context<'_> {
                 (rate, text.clone())
             }
         };
-        if let Some(rate) = rate.filter(|&rate| rate > 0.0 && rate <= MOST) {
+        if let Some(rate) = rate.filter(|rate| POSSIBLE.contains(rate)) {
             return Some(rate);
         }
         let message = format!("`{found}` is not a rate of requests");
-        let help = "requests per second, such as 200 or \"200/s\", more than 0 and up to 1e9";
+        let help = "requests per second, such as 200 or \"200/s\", from 1e-6 to 1e9";
         self.add(Problem::new(raw.place(), message).help(help));
         None
     }

@@ -2,17 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use foretell_units::{Bytes, HostId, SECTOR_BYTES};
+use foretell_algorithms::codec::{self, Encoding, EncodingError};
+use foretell_algorithms::distribution::Distribution;
+use foretell_algorithms::placement;
+use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
 use super::{Context, Hosts, section};
 use crate::error::Problem;
-use crate::model::{Cipher, Placement, ReadFrom, Volume};
+use crate::model::{Cipher, Placement, ReadFrom, Storage, Volume};
 use crate::raw::{At, CountOrWord, RawCipher, RawPlacement, RawReadFrom, RawVolume};
 use crate::source::Place;
 use crate::tree::Table;
 
 /// Bytes of a block group unless given.
 const DEFAULT_GROUP: Bytes = Bytes::mib(1);
+
+/// Most bytes of a block group: with that, sizes of files do not overflow.
+const MOST_GROUP: Bytes = Bytes(1 << 40);
 
 /// A volume, as far as it is all right.
 pub(crate) struct Found {
@@ -42,8 +48,9 @@ impl Context<'_> {
         let encoding = self.encoding(&raw.encoding);
         let block = self.block(raw);
         let size = self.size_above_zero(&raw.size, "a volume");
-        if let (Some((_, n)), Some(nodes)) = (encoding, &nodes) {
-            if usize::from(n) > nodes.len() {
+        if let (Some(encoding), Some(nodes)) = (encoding, &nodes) {
+            let n = encoding.n();
+            if n > nodes.len() {
                 let (have, s) = (nodes.len(), if nodes.len() == 1 { "" } else { "s" });
                 let message = format!(
                     "volume `{name}` writes {n} fragments of each block, but is on {have} node{s}"
@@ -57,7 +64,7 @@ impl Context<'_> {
         let (block, size) = (block?, size?);
         self.whole_blocks(size, block, raw.size.place(), "the volume");
         let group = self.group(raw, block);
-        let (m, n) = encoding?;
+        let (m, n) = m_and_n(encoding?);
         Some(Volume {
             name: name.to_owned(),
             size,
@@ -83,29 +90,14 @@ impl Context<'_> {
     }
 
     /// `m-of-n`.
-    fn encoding(&mut self, raw: &At<String>) -> Option<(u8, u8)> {
-        let text = raw.get().trim();
-        let parsed = text
-            .split_once("-of-")
-            .and_then(|(m, n)| Some((m.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
-        let Some((m, n)) = parsed else {
-            let message = format!("`{text}` is not an encoding");
-            let help = "write m-of-n, such as \"1-of-3\" for three replicas or \"3-of-5\"";
-            self.add(Problem::new(raw.place(), message).help(help));
-            return None;
-        };
-        let message = if m == 0 || n == 0 {
-            format!("`{text}`: m and n are at least 1")
-        } else if m > n {
-            format!("`{text}`: {m} fragments cannot be read of {n} that are written")
-        } else if let (Ok(m), Ok(n)) = (u8::try_from(m), u8::try_from(n)) {
-            return Some((m, n));
-        } else {
-            format!("`{text}`: a block has at most 255 fragments")
-        };
-        let help = (m > n && n > 0).then(|| format!("did you mean `{n}-of-{m}`?"));
-        self.add(Problem::new(raw.place(), message).maybe_help(help));
-        None
+    fn encoding(&mut self, raw: &At<String>) -> Option<Encoding> {
+        match raw.get().trim().parse() {
+            Ok(encoding) => Some(encoding),
+            Err(error) => {
+                self.add(Problem::new(raw.place(), EncodingError::to_string(&error)));
+                None
+            }
+        }
     }
 
     fn block(&mut self, raw: &RawVolume) -> Option<Bytes> {
@@ -124,8 +116,10 @@ impl Context<'_> {
             return Some(block * DEFAULT_GROUP.div_ceil(block));
         }
         let group = self.size_of(text, raw.group.place())?;
-        if group == Bytes::ZERO {
-            self.add(Problem::new(raw.group.place(), "a block group cannot be empty"));
+        if group == Bytes::ZERO || group > MOST_GROUP {
+            let message =
+                format!("a block group cannot be {group}; it is from one block to {MOST_GROUP}");
+            self.add(Problem::new(raw.group.place(), message));
             return None;
         }
         self.whole_blocks(group, block, raw.group.place(), "a block group");
@@ -146,7 +140,8 @@ impl Context<'_> {
         self.add(Problem::new(place, message).help(help));
     }
 
-    fn quorum(&mut self, raw: &At<CountOrWord>, (m, n): (u8, u8)) -> Option<u8> {
+    fn quorum(&mut self, raw: &At<CountOrWord>, encoding: Encoding) -> Option<u8> {
+        let (m, n) = m_and_n(encoding);
         match raw.get() {
             CountOrWord::Word(_) => Some(n),
             CountOrWord::Count(count) => {
@@ -166,42 +161,41 @@ impl Context<'_> {
         }
     }
 
-    /// Checks that the disks of each node hold the fragments that are placed there.
+    /// Checks that the disks of each node hold the files of the fragments that are placed there.
     fn capacity(&mut self, found: &[Found], hosts: &Hosts) {
-        let volumes: Vec<(&Volume, Place)> = found
+        let volumes: Vec<(&Volume, Place, Bytes)> = found
             .iter()
-            .filter_map(|found| Some((found.model.as_ref()?, found.size_place)))
+            .filter_map(|found| {
+                let volume = found.model.as_ref()?;
+                Some((volume, found.size_place, file_size(volume)?))
+            })
             .collect();
-        let nodes: BTreeSet<HostId> =
-            volumes.iter().flat_map(|(volume, _)| volume.nodes.iter().copied()).collect();
         // one message for each set of volumes that is too much for some node
         let mut told = BTreeSet::new();
+        let nodes: BTreeSet<HostId> =
+            volumes.iter().flat_map(|(volume, ..)| volume.nodes.iter().copied()).collect();
         for node in nodes {
-            let Some(storage) = hosts.get(node).and_then(|host| host.role.storage()) else {
-                continue;
-            };
-            let room: u128 =
-                storage.disks.iter().map(|disk| u128::from(disk.device.capacity().get())).sum();
-            let shares: Vec<(usize, u128)> = volumes
-                .iter()
-                .enumerate()
-                .filter_map(|(index, (volume, _))| Some((index, share_of(volume, node)?)))
+            let here: Vec<usize> = (0..volumes.len())
+                .filter(|&index| volumes[index].0.nodes.contains(&node))
                 .collect();
-            let needed: u128 = shares.iter().map(|(_, share)| share).sum();
-            let set: Vec<usize> = shares.iter().map(|(index, _)| *index).collect();
-            if needed <= room || !told.insert(set) {
+            let storage = hosts.get(node).and_then(|host| host.role.storage());
+            let Some(storage) = storage else { continue };
+            let needed: u128 = here.iter().map(|&index| u128::from(volumes[index].2.get())).sum();
+            let room = room(storage);
+            if needed <= room || !told.insert(here.clone()) {
                 continue;
             }
-            let Some(&(largest, _)) = shares.iter().max_by_key(|(_, share)| share) else {
+            let Some(&largest) = here.iter().max_by_key(|&&index| volumes[index].2) else {
                 continue;
             };
             let names: Vec<_> =
-                shares.iter().map(|(index, _)| format!("`{}`", volumes[*index].0.name)).collect();
-            let (disks, s) = (storage.disks.len(), if shares.len() == 1 { "s" } else { "" });
+                here.iter().map(|&index| format!("`{}`", volumes[index].0.name)).collect();
+            let disks = storage.disks.len();
             let message = format!(
-                "volume{} {} need{s} {} on `{}`, which has {} on {disks} disk{}",
-                if shares.len() == 1 { "" } else { "s" },
+                "volume{} {} need{} {} on `{}`, which has {} on {disks} disk{}",
+                if here.len() == 1 { "" } else { "s" },
                 names.join(", "),
+                if here.len() == 1 { "s" } else { "" },
                 human(needed),
                 hosts.name(node),
                 human(room),
@@ -215,32 +209,34 @@ impl Context<'_> {
     }
 }
 
-/// Bytes of the volume's fragments on the node, or none if it is not on it.
-///
-/// Exact for `rotate`. For `hash` it is the mean, from which a real node differs by little: with
-/// g groups on it, by about √g.
-fn share_of(volume: &Volume, node: HostId) -> Option<u128> {
-    let position = volume.nodes.iter().position(|other| *other == node)? as u128;
-    let (m, n, all) = (u128::from(volume.m), u128::from(volume.n), volume.nodes.len() as u128);
-    let (size, block, group) = (
-        u128::from(volume.size.get()),
-        u128::from(volume.block.get()),
-        u128::from(volume.group.get()),
-    );
-    let fragment = block.div_ceil(m);
-    let per_group = (group / block).max(1) * fragment;
-    let groups = size.div_ceil(group);
-    let here = match volume.placement {
-        Placement::Rotate => {
-            // Of every N groups, n are here. Of the r that are left, beginning at nodes 0 to
-            // r - 1, those are here that begin at one of the n nodes up to this one.
-            let left = groups % all;
-            let begins_here = (0..n).filter(|back| (position + all - back) % all < left).count();
-            groups / all * n + begins_here as u128
-        }
-        Placement::Hash => (groups * n).div_ceil(all),
+/// Both numbers as they are in the model.
+fn m_and_n(encoding: Encoding) -> (u8, u8) {
+    let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
+    (narrow(encoding.m()), narrow(encoding.n()))
+}
+
+/// Bytes of the volume's file on each of its nodes.
+fn file_size(volume: &Volume) -> Option<Bytes> {
+    let encoding = Encoding::new(u32::from(volume.m), u32::from(volume.n)).ok()?;
+    let cipher = match volume.cipher {
+        Cipher::None => codec::Cipher::None,
+        Cipher::Aes128Cbc => codec::Cipher::Aes128Cbc,
     };
-    Some(here * per_group)
+    let placement = match volume.placement {
+        Placement::Rotate => placement::Placement::Rotate,
+        Placement::Hash => placement::Placement::Hash,
+    };
+    let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
+    let (id, block, group) = (VolumeId::default(), volume.block, volume.group);
+    let distribution =
+        Distribution::new(id, encoding, cipher, placement, block, group, &nodes).ok()?;
+    Some(distribution.file_size(volume.size))
+}
+
+/// Bytes that a node's disks hold when striped: the smallest disk counts for each.
+fn room(storage: &Storage) -> u128 {
+    let smallest = storage.disks.iter().map(|disk| disk.device.capacity().get()).min().unwrap_or(0);
+    u128::from(smallest / storage.stripe.get() * storage.stripe.get()) * storage.disks.len() as u128
 }
 
 /// About so many bytes, for people.
@@ -258,42 +254,23 @@ fn human(bytes: u128) -> String {
 mod tests {
     use super::*;
 
-    fn volume(m: u8, n: u8, nodes: u32, groups: u64) -> Volume {
-        Volume {
+    #[test]
+    fn a_file_has_the_fragments_of_its_groups() {
+        let volume = Volume {
             name: "v".to_owned(),
-            size: Bytes::mib(groups),
-            nodes: (0..nodes).map(HostId).collect(),
-            m,
-            n,
+            size: Bytes::mib(10),
+            nodes: (0..5).map(HostId).collect(),
+            m: 3,
+            n: 5,
             cipher: Cipher::None,
             block: Bytes::kib(8),
             placement: Placement::Rotate,
             group: Bytes::mib(1),
-            write_quorum: n,
+            write_quorum: 5,
             read_from: ReadFrom::Primary,
-        }
-    }
-
-    #[test]
-    fn oracle_rotate_shares_match_counting_group_by_group() {
-        for (n, nodes, groups) in [(1, 1, 5), (3, 5, 12), (3, 5, 10), (5, 8, 3), (2, 3, 100)] {
-            let volume = volume(1, n, nodes, groups);
-            for node in 0..nodes {
-                let counted = (0..groups)
-                    .filter(|g| {
-                        (0..u64::from(n)).any(|i| (g + i) % u64::from(nodes) == u64::from(node))
-                    })
-                    .count() as u128;
-                assert_eq!(share_of(&volume, HostId(node)), Some(counted << 20));
-            }
-        }
-        assert_eq!(share_of(&volume(1, 1, 1, 1), HostId(1)), None);
-    }
-
-    #[test]
-    fn a_fragment_of_three_is_rounded_up() {
-        // 128 blocks of 8192 B, each in fragments of ceil(8192 / 3) = 2731 B
-        assert_eq!(share_of(&volume(3, 5, 5, 1), HostId(0)), Some(128 * 2731));
+        };
+        // 10 groups of 128 blocks; 8192 / 3 = 2730.7 B, which take 6 sectors of a file
+        assert_eq!(file_size(&volume), Some(Bytes(10 * 128 * 3072)));
     }
 
     #[test]

@@ -120,11 +120,7 @@ impl Context<'_> {
                 self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), clients.as_deref())
             }
         };
-        let format = raw.format.get().trim();
-        if format.is_empty() {
-            let message = "the format of the trace is empty";
-            self.add(Problem::new(raw.format.place(), message).help("leave it out, or \"auto\""));
-        }
+        let format = raw.format.get().as_str();
         Some(Workload {
             name: name.to_owned(),
             volume: volume?.0,
@@ -228,9 +224,17 @@ impl Context<'_> {
             RawPattern::Zipf => raw.alpha.as_ref().map(|a| Pattern::Zipf { alpha: *a.get() }),
             RawPattern::Strided => {
                 let raw = raw.step.as_ref()?;
-                let step = self.sectors(raw, "a step")?;
-                if working_set.is_some_and(|working_set| step > working_set) {
-                    let message = format!("a step of {step} leaves the working set at once");
+                let step = self.size_above_zero(raw, "a step")?;
+                let (access, working_set) = (access?, working_set?);
+                if !step.get().is_multiple_of(access.get()) {
+                    let near = access * step.div_ceil(access);
+                    let message =
+                        format!("a step of {step} is not a multiple of the access, {access}");
+                    let help = format!("the next is \"{near}\"");
+                    self.add(Problem::new(raw.place(), message).help(help));
+                } else if step / access.get() >= Bytes(working_set.get() / access.get()) {
+                    let message =
+                        format!("a step of {step} leaves the working set, {working_set}, at once");
                     self.add(Problem::new(raw.place(), message));
                 }
                 Some(Pattern::Strided { step })
@@ -240,13 +244,17 @@ impl Context<'_> {
                 let fraction = self.share(raw_fraction);
                 let share = self.share(raw.hot_share.as_ref()?);
                 let (fraction, share) = (fraction?, share?);
-                let blocks = working_set?.get() / access?.get().max(1);
-                let hot = (blocks as f64 * fraction) as u64;
-                if hot == 0 || hot == blocks {
-                    let which = if hot == 0 { "no block is" } else { "all blocks are" };
-                    let message =
-                        format!("with this fraction, {which} hot, of {blocks} in the working set");
+                if fraction <= 0.0 || fraction >= 1.0 {
+                    let which = if fraction <= 0.0 { "nothing" } else { "everything" };
+                    let message = format!("with this fraction, {which} is hot");
                     self.add(Problem::new(raw_fraction.place(), message));
+                }
+                let (access, working_set) = (access?, working_set?);
+                if working_set.get() / access.get() < 2 {
+                    let message = format!(
+                        "a working set of {working_set} has no hot and cold blocks of {access}"
+                    );
+                    self.add(Problem::new(raw.working_set.place(), message));
                 }
                 Some(Pattern::HotCold { fraction, share })
             }

@@ -2,12 +2,18 @@
 
 use std::borrow::Cow;
 
+use foretell_algorithms::cache::PolicyKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::cpu::RawCpuUse;
 use super::leaf::{At, PartSize, Size, Speed, Time};
 use crate::shape;
+
+/// Names of the replacement policies that there are.
+fn policies() -> Vec<&'static str> {
+    PolicyKind::ALL.iter().map(|policy| policy.name()).collect()
+}
 
 /// A group of equal storage nodes.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -88,7 +94,7 @@ impl JsonSchema for RawHost {
 #[schemars(inline)]
 pub(crate) struct RawCache {
     /// Replacement policy.
-    #[schemars(extend("default" = "lru", "enum" = crate::check::POLICIES))]
+    #[schemars(extend("default" = "lru", "enum" = policies()))]
     pub(crate) policy: At<String>,
     /// Memory for pages.
     pub(crate) size: Size,

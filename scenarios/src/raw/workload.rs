@@ -48,7 +48,7 @@ pub(crate) struct RawSsio {
     pub(crate) pattern: At<RawPattern>,
     /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
     #[schemars(extend(
-        "default" = 0.99, "minimum" = 0, "maximum" = 20, "x-when" = { "pattern": ["zipf"] }
+        "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
     ))]
     pub(crate) alpha: Option<At<f64>>,
     /// From the beginning of one access to that of the next.
@@ -118,6 +118,11 @@ pub(crate) enum RawSsioArrivals {
     Poisson,
 }
 
+/// Names of the trace formats that there are, and `auto`.
+fn formats() -> Vec<&'static str> {
+    ["auto"].into_iter().chain(crate::check::TRACE_FORMATS).collect()
+}
+
 /// Replay of a block trace.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -135,7 +140,7 @@ pub(crate) struct RawTrace {
     /// current one.
     pub(crate) file: At<String>,
     /// Its format. `auto`: found out from name and content.
-    #[schemars(extend("default" = "auto"))]
+    #[schemars(extend("default" = "auto", "enum" = formats()))]
     pub(crate) format: At<String>,
     /// Whether addresses beyond the volume wrap around.
     #[schemars(extend("default" = false))]
