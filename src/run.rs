@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
     let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
     if let Some(directory) = &directory {
-        directory.write(SCENARIO_FILE, &document.resolved())?;
+        directory.write(SCENARIO_FILE, &document.resolved()?)?;
         // the truth comes last: where it is, everything is
         directory.write(TRUTH_FILE, &json(&truth))?;
     }
