@@ -98,6 +98,13 @@ impl Recorder {
         Self::create_by(Method::default(), dir, selection)
     }
 
+    /// Takes records and forgets them, for a run whose records cost but are not kept.
+    pub fn forgetful(selection: Selection) -> Self {
+        let mut recorder = Self::in_memory(selection);
+        recorder.limit = BATCH_RECORDS;
+        recorder
+    }
+
     /// As [`Recorder::create`], by a chosen method.
     pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         let target = Target::prepare(dir)?;
@@ -179,6 +186,10 @@ impl Recorder {
     /// Gives the full batch to the writer and takes an empty one.
     #[cold]
     fn hand_over(&mut self) {
+        if self.store.is_none() {
+            self.batch.clear();
+            return;
+        }
         let next = self.store.as_ref().and_then(|store| {
             store.full.send(std::mem::take(&mut self.batch)).ok()?;
             store.empty.recv().ok()

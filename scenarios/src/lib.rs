@@ -4,5 +4,25 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+mod check;
+mod cpu_file;
 pub mod device;
+mod device_file;
+mod document;
+mod error;
+mod host_pattern;
 pub mod model;
+mod names;
+mod overlay;
+mod profiles;
+mod raw;
+mod read;
+mod seek;
+mod shape;
+mod source;
+mod structure;
+mod tree;
+
+pub use document::Document;
+pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
+pub use profiles::ProfileKind;

@@ -14,18 +14,18 @@ use crate::buffer::PageKey;
 
 /// A contiguous place on one disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     /// Which disk.
-    pub disk: u32,
+    pub(crate) disk: u32,
     /// First sector.
-    pub lbn: Sectors,
+    pub(crate) lbn: Sectors,
     /// Bytes that lie there in one piece.
-    pub bytes: Bytes,
+    pub(crate) bytes: Bytes,
 }
 
 /// The address space of one node.
 #[derive(Debug)]
-pub struct AddressSpace {
+pub(crate) struct AddressSpace {
     disks: u64,
     stripe: u64,
     page: u64,
@@ -46,7 +46,7 @@ struct Log {
 
 impl AddressSpace {
     /// `file_sizes`: what each file needs on this node, zero where it holds none of it.
-    pub fn new(storage: &Storage, file_sizes: &[Bytes]) -> Self {
+    pub(crate) fn new(storage: &Storage, file_sizes: &[Bytes]) -> Self {
         let stripe = storage.stripe.get().next_multiple_of(SECTOR_BYTES);
         let disks = storage.disks.len() as u64;
         let smallest =
@@ -70,12 +70,12 @@ impl AddressSpace {
     }
 
     /// Bytes that are written to the log in one operation; `None`: pages are written in place.
-    pub fn segment(&self) -> Option<Bytes> {
+    pub(crate) fn segment(&self) -> Option<Bytes> {
         self.log.as_ref().map(|log| Bytes(log.segment))
     }
 
     /// Where the file's bytes from the beginning of `page` on lie, up to `most` of them.
-    pub fn locate(&self, page: PageKey, most: Bytes) -> Extent {
+    pub(crate) fn locate(&self, page: PageKey, most: Bytes) -> Extent {
         let home = self.bases[page.file() as usize] + page.index() * self.page;
         let Some(log) = &self.log else {
             return self.extent(home, most);
@@ -93,7 +93,7 @@ impl AddressSpace {
     }
 
     /// Makes room for so many pages at the head of the log: one extent, on one disk.
-    pub fn append(&mut self, pages: &[PageKey]) -> Extent {
+    pub(crate) fn append(&mut self, pages: &[PageKey]) -> Extent {
         let (files_end, capacity) = (self.bases[self.bases.len() - 1], self.capacity);
         let bytes = pages.len() as u64 * self.page;
         let stripe = self.stripe;

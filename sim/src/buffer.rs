@@ -14,41 +14,41 @@ use foretell_units::{Breadcrumb, Bytes, SimTime};
 
 /// A page of a file: the file's number above, the page's below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PageKey(u64);
+pub(crate) struct PageKey(u64);
 
 /// Bits of the page number.
 const PAGE_BITS: u32 = 40;
 
 impl PageKey {
     /// Page `index` of `file`.
-    pub fn new(file: u32, index: u64) -> Self {
+    pub(crate) fn new(file: u32, index: u64) -> Self {
         debug_assert!(index < 1 << PAGE_BITS && file < 1 << (64 - PAGE_BITS));
         Self((u64::from(file) << PAGE_BITS) | index)
     }
 
     /// The file.
-    pub const fn file(self) -> u32 {
+    pub(crate) const fn file(self) -> u32 {
         (self.0 >> PAGE_BITS) as u32
     }
 
     /// The page's number in the file.
-    pub const fn index(self) -> u64 {
+    pub(crate) const fn index(self) -> u64 {
         self.0 & ((1 << PAGE_BITS) - 1)
     }
 
     /// The page so many pages on.
-    pub const fn plus(self, pages: u64) -> Self {
+    pub(crate) const fn plus(self, pages: u64) -> Self {
         Self(self.0 + pages)
     }
 }
 
 /// Pages that follow one another in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The first.
-    pub first: PageKey,
+    pub(crate) first: PageKey,
     /// How many.
-    pub pages: u32,
+    pub(crate) pages: u32,
 }
 
 impl Run {
@@ -72,19 +72,19 @@ fn own(owners: &mut Vec<(Run, Breadcrumb)>, page: PageKey, owner: Breadcrumb) {
 
 /// What a read or a write of pages leads to; kept by the caller and used again.
 #[derive(Clone, Debug, Default)]
-pub struct Effects {
+pub(crate) struct Effects {
     /// Pages that were there.
-    pub hits: Vec<Run>,
+    pub(crate) hits: Vec<Run>,
     /// Pages that must be read.
-    pub misses: Vec<Run>,
+    pub(crate) misses: Vec<Run>,
     /// Slots of the missed pages, in order.
     missed_slots: Vec<u32>,
     /// Reads under way that bring pages that were asked for.
-    pub awaited: Vec<u32>,
+    pub(crate) awaited: Vec<u32>,
     /// Clean pages that left.
-    pub evicted: Vec<Run>,
+    pub(crate) evicted: Vec<Run>,
     /// Dirty pages that left and must be written, with the request that dirtied them.
-    pub spilled: Vec<(Run, Breadcrumb)>,
+    pub(crate) spilled: Vec<(Run, Breadcrumb)>,
 }
 
 impl Effects {
@@ -100,7 +100,7 @@ impl Effects {
 
 /// The buffer cache of one node.
 #[derive(Debug)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     policy: AnyPolicy,
     page: Bytes,
     /// By slot of the policy.
@@ -124,23 +124,23 @@ const CLEAN: State = State { owner: Breadcrumb::NONE, read: NO_READ, dirty: fals
 
 impl Buffer {
     /// An empty cache with pages of that size.
-    pub fn new(policy: AnyPolicy, page: Bytes) -> Self {
+    pub(crate) fn new(policy: AnyPolicy, page: Bytes) -> Self {
         Self { policy, page, states: Vec::new(), dirtied: VecDeque::new(), dirty_pages: 0 }
     }
 
     /// Size of a page.
-    pub fn page(&self) -> Bytes {
+    pub(crate) fn page(&self) -> Bytes {
         self.page
     }
 
     /// Dirty pages in the cache.
-    pub fn dirty_pages(&self) -> u64 {
+    pub(crate) fn dirty_pages(&self) -> u64 {
         self.dirty_pages
     }
 
     /// Looks the pages of `run` up for reading. Missed pages enter the cache; the caller starts
     /// their reads and tells with [`Buffer::reading`].
-    pub fn read(&mut self, run: Run, effects: &mut Effects) {
+    pub(crate) fn read(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
@@ -161,7 +161,7 @@ impl Buffer {
     }
 
     /// Enters those pages of `run` that are not in the cache, for reading ahead.
-    pub fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
+    pub(crate) fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
@@ -174,14 +174,14 @@ impl Buffer {
     }
 
     /// Read `read` brings the missed pages number `from..from + pages` of the last look-up.
-    pub fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) {
+    pub(crate) fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) {
         for slot in &effects.missed_slots[from..from + pages as usize] {
             self.states[*slot as usize].read = read;
         }
     }
 
     /// Read `read` has brought the pages of `run`.
-    pub fn arrived(&mut self, run: Run, read: u32) {
+    pub(crate) fn arrived(&mut self, run: Run, read: u32) {
         for index in 0..u64::from(run.pages) {
             if let Some(slot) = self.policy.contains(run.first.plus(index).0) {
                 let state = &mut self.states[slot as usize];
@@ -193,7 +193,7 @@ impl Buffer {
     }
 
     /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         now: SimTime,
         run: Run,
@@ -220,7 +220,7 @@ impl Buffer {
     }
 
     /// When the page that has been dirty longest became so.
-    pub fn oldest_dirty(&mut self) -> Option<SimTime> {
+    pub(crate) fn oldest_dirty(&mut self) -> Option<SimTime> {
         while let Some(&(page, since)) = self.dirtied.front() {
             if self.is_dirty(page).is_some() {
                 return Some(since);
@@ -232,7 +232,7 @@ impl Buffer {
 
     /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
     /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
-    pub fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Breadcrumb)>) -> Option<Run> {
+    pub(crate) fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Breadcrumb)>) -> Option<Run> {
         self.oldest_dirty()?;
         let (oldest, _) = self.dirtied.pop_front()?;
         let mut run = Run { first: oldest, pages: 0 };

@@ -2,19 +2,19 @@
 
 /// Values of type `T` at indices that stay valid until the value is removed.
 #[derive(Clone, Debug)]
-pub struct Slab<T> {
+pub(crate) struct Slab<T> {
     places: Vec<T>,
     free: Vec<u32>,
 }
 
 impl<T> Slab<T> {
     /// An empty slab.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { places: Vec::new(), free: Vec::new() }
     }
 
     /// Keeps `value` and returns its index.
-    pub fn insert(&mut self, value: T) -> u32 {
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {
             self.places[index as usize] = value;
             index
@@ -26,19 +26,19 @@ impl<T> Slab<T> {
     }
 
     /// Gives the place of `index` up. Its value stays there until the place is used again.
-    pub fn remove(&mut self, index: u32) -> &mut T {
+    pub(crate) fn remove(&mut self, index: u32) -> &mut T {
         debug_assert!(!self.free.contains(&index), "{index} is removed twice");
         self.free.push(index);
         &mut self.places[index as usize]
     }
 
     /// How many values are kept.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
     /// Whether nothing is kept.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }

@@ -8,7 +8,7 @@
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
-use super::{Unit, faces};
+use super::{Unit, constructors, faces};
 
 /// CLOCK with one use bit.
 pub type Clock<W = Unit> = OneQueue<SecondChance, W>;
@@ -38,4 +38,5 @@ impl Rule for SecondChance {
     }
 }
 
+constructors!(Clock);
 faces!(Clock);

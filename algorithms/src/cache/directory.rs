@@ -63,6 +63,10 @@ impl<T> Directory<T> {
         self.nodes[node as usize].key
     }
 
+    pub(crate) fn mark(&self, node: u32) -> &T {
+        &self.nodes[node as usize].mark
+    }
+
     pub(crate) fn mark_mut(&mut self, node: u32) -> &mut T {
         &mut self.nodes[node as usize].mark
     }
@@ -104,17 +108,36 @@ impl<T> Directory<T> {
         (ahead >= self.queues).then_some(ahead)
     }
 
+    /// The node behind `node`, nearer to the back.
+    pub(crate) fn behind(&self, node: u32) -> Option<u32> {
+        let behind = self.nodes[node as usize].next;
+        (behind >= self.queues).then_some(behind)
+    }
+
     /// Moves `node` to the front of `queue`, from wherever it is.
     pub(crate) fn move_to_front(&mut self, queue: Queue, node: u32) {
         let front = self.nodes[queue as usize].next;
-        if front == node {
-            return;
+        if front != node {
+            self.move_ahead_of(front, node);
         }
+    }
+
+    /// Moves `node` to the back of `queue`, from wherever it is.
+    pub(crate) fn move_to_back(&mut self, queue: Queue, node: u32) {
+        if self.nodes[queue as usize].prev != node {
+            self.move_ahead_of(queue, node);
+        }
+    }
+
+    /// Moves `node` to the place just ahead of `other`, another node (or a queue: its back).
+    pub(crate) fn move_ahead_of(&mut self, other: u32, node: u32) {
+        debug_assert!(other != node);
         self.unlink(node);
-        self.nodes[node as usize].prev = queue;
-        self.nodes[node as usize].next = front;
-        self.nodes[front as usize].prev = node;
-        self.nodes[queue as usize].next = node;
+        let ahead = self.nodes[other as usize].prev;
+        self.nodes[node as usize].prev = ahead;
+        self.nodes[node as usize].next = other;
+        self.nodes[ahead as usize].next = node;
+        self.nodes[other as usize].prev = node;
     }
 
     fn unlink(&mut self, node: u32) {

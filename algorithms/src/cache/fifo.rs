@@ -4,7 +4,7 @@
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
-use super::{Unit, faces};
+use super::{Unit, constructors, faces};
 
 /// First in, first out.
 pub type Fifo<W = Unit> = OneQueue<Arrival, W>;
@@ -25,4 +25,5 @@ impl Rule for Arrival {
     }
 }
 
+constructors!(Fifo);
 faces!(Fifo);

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{Access, Clock, Fifo, Lru, Policy, Sieve};
+use super::{
+    Arc, BySize, Clock, Evicted, Fifo, Lfu, Lirs, Lru, Replacement, Room, S3Fifo, Sieve,
+    SizedAccess, TwoQ, Unit, Weight, faces,
+};
 use crate::names;
 
 /// A name that is no policy's.
@@ -43,15 +46,22 @@ macro_rules! policies {
                     $(Self::$kind => AnyPolicy::$kind($policy::new(capacity)),)+
                 }
             }
+
+            /// An empty cache for objects whose sizes add up to `capacity`, 1 at least.
+            pub fn build_sized(self, capacity: u64) -> AnyPolicy<BySize> {
+                match self {
+                    $(Self::$kind => AnyPolicy::$kind($policy::sized(capacity)),)+
+                }
+            }
         }
 
         /// A policy that was chosen by name. What it does is the policy's own.
         #[derive(Clone, Debug)]
-        pub enum AnyPolicy {
-            $($(#[$doc])* $kind($policy),)+
+        pub enum AnyPolicy<W: Weight = Unit> {
+            $($(#[$doc])* $kind($policy<W>),)+
         }
 
-        impl AnyPolicy {
+        impl<W: Weight> AnyPolicy<W> {
             /// Which policy it is.
             pub const fn kind(&self) -> PolicyKind {
                 match self {
@@ -60,37 +70,44 @@ macro_rules! policies {
             }
         }
 
-        impl Policy for AnyPolicy {
+        impl<W: Weight> Replacement for AnyPolicy<W> {
             #[inline]
-            fn access(&mut self, key: u64) -> Access {
+            fn refer(
+                &mut self,
+                key: u64,
+                size: u64,
+                evict: &mut impl FnMut(Evicted),
+            ) -> SizedAccess {
                 match self {
-                    $(Self::$kind(policy) => policy.access(key),)+
+                    $(Self::$kind(policy) => policy.refer(key, size, evict),)+
                 }
             }
             #[inline]
-            fn contains(&self, key: u64) -> Option<u32> {
+            fn slot_of(&self, key: u64) -> Option<u32> {
                 match self {
-                    $(Self::$kind(policy) => policy.contains(key),)+
+                    $(Self::$kind(policy) => policy.slot_of(key),)+
                 }
             }
-            fn remove(&mut self, key: u64) -> Option<u32> {
+            fn forget(&mut self, key: u64) -> Option<u32> {
                 match self {
-                    $(Self::$kind(policy) => policy.remove(key),)+
+                    $(Self::$kind(policy) => policy.forget(key),)+
                 }
             }
-            fn len(&self) -> usize {
+            fn residents(&self) -> usize {
                 match self {
-                    $(Self::$kind(policy) => policy.len(),)+
+                    $(Self::$kind(policy) => policy.residents(),)+
                 }
             }
-            fn capacity(&self) -> usize {
+            fn room(&self) -> &Room {
                 match self {
-                    $(Self::$kind(policy) => policy.capacity(),)+
+                    $(Self::$kind(policy) => policy.room(),)+
                 }
             }
         }
     };
 }
+
+faces!(AnyPolicy);
 
 policies! {
     /// [`Lru`].
@@ -99,6 +116,16 @@ policies! {
     Fifo "fifo" Fifo,
     /// [`Clock`].
     Clock "clock" Clock,
+    /// [`Lfu`].
+    Lfu "lfu" Lfu,
+    /// [`TwoQ`].
+    TwoQ "2q" TwoQ,
+    /// [`Arc`].
+    Arc "arc" Arc,
+    /// [`Lirs`].
+    Lirs "lirs" Lirs,
+    /// [`S3Fifo`].
+    S3Fifo "s3-fifo" S3Fifo,
     /// [`Sieve`].
     Sieve "sieve" Sieve,
 }
@@ -124,6 +151,7 @@ impl FromStr for PolicyKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::Policy;
 
     #[test]
     fn reads_what_it_writes() {

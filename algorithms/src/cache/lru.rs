@@ -4,7 +4,7 @@
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
-use super::{Unit, faces};
+use super::{Unit, constructors, faces};
 
 /// Least recently used.
 pub type Lru<W = Unit> = OneQueue<Recency, W>;
@@ -27,4 +27,5 @@ impl Rule for Recency {
     }
 }
 
+constructors!(Lru);
 faces!(Lru);

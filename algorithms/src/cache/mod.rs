@@ -14,22 +14,34 @@
 //! implementation of most of these policies), so that miss ratios can be compared; each file
 //! names such choices. Memory grows with the objects held, not with the capacity.
 
+mod arc;
+mod chain;
 mod clock;
 mod directory;
 mod fifo;
 mod index;
 mod kind;
+mod lfu;
+mod lirs;
 mod lru;
 mod one_queue;
+mod s3_fifo;
+mod shelves;
 mod sieve;
+mod two_q;
 mod weight;
 
+pub use arc::Arc;
 pub use clock::Clock;
 pub use fifo::Fifo;
 pub use kind::{AnyPolicy, PolicyKind, PolicyKindError};
+pub use lfu::Lfu;
+pub use lirs::Lirs;
 pub use lru::Lru;
 pub use one_queue::OneQueue;
+pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
+pub use two_q::TwoQ;
 pub use weight::{BySize, Unit, Weight};
 
 /// The largest capacity in objects: slots and ghosts are numbered with 32 bits.
@@ -173,8 +185,8 @@ impl Room {
     }
 }
 
-/// Gives the policies their faces and their constructors.
-macro_rules! faces {
+/// Gives a policy its constructors.
+macro_rules! constructors {
     ($policy:ident) => {
         impl $policy {
             /// An empty cache for `capacity` unit-size objects, from 1 to [`MAX_CAPACITY`].
@@ -195,7 +207,13 @@ macro_rules! faces {
                 Self::with_room($crate::cache::Room::new(capacity))
             }
         }
+    };
+}
+use constructors;
 
+/// Gives a policy its faces.
+macro_rules! faces {
+    ($policy:ident) => {
         impl $crate::cache::Policy for $policy {
             #[inline]
             fn access(&mut self, key: u64) -> $crate::cache::Access {

@@ -9,7 +9,7 @@
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
-use super::{Unit, faces};
+use super::{Unit, constructors, faces};
 
 /// SIEVE.
 pub type Sieve<W = Unit> = OneQueue<Hand, W>;
@@ -49,4 +49,5 @@ impl Rule for Hand {
     }
 }
 
+constructors!(Sieve);
 faces!(Sieve);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-use crate::cache::{Access, Policy, PolicyKind};
+use crate::cache::{Access, MAX_CAPACITY, Policy, PolicyKind, SizedAccess, SizedPolicy};
 
 proptest! {
     /// Slots are below the capacity, of one object each, stable while it is resident; the map
@@ -40,6 +40,59 @@ proptest! {
                     prop_assert_eq!(policy.contains(key), slots.get(&key).copied(), "{}", kind);
                 }
             }
+        }
+    }
+
+    /// The same with sizes: what is resident fits, and every object that left is reported.
+    #[test]
+    fn what_is_used_never_exceeds_the_capacity(
+        steps in prop::collection::vec((0_u64..40, 1_u64..30, 0_u8..10), 0..500),
+        capacity in 1_u64..400,
+    ) {
+        for &kind in PolicyKind::ALL {
+            let mut policy = kind.build_sized(capacity);
+            let mut objects: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+            let mut evicted = Vec::new();
+            for &(key, size, what) in &steps {
+                if what == 0 {
+                    let removed = objects.remove(&key).map(|(slot, _)| slot);
+                    prop_assert_eq!(policy.remove(key), removed, "{}", kind);
+                } else {
+                    let access = policy.access_sized(key, size, &mut evicted);
+                    for object in evicted.drain(..) {
+                        let left = objects.remove(&object.key).map(|(slot, _)| slot);
+                        prop_assert_eq!(left, Some(object.slot), "{}", kind);
+                    }
+                    match access {
+                        SizedAccess::Hit { slot } => {
+                            prop_assert_eq!(objects.get(&key).map(|o| o.0), Some(slot), "{}", kind);
+                        }
+                        SizedAccess::Miss { slot } => {
+                            prop_assert!(objects.values().all(|o| o.0 != slot), "{}", kind);
+                            prop_assert!(objects.insert(key, (slot, size)).is_none(), "{}", kind);
+                        }
+                        SizedAccess::Refused => {
+                            prop_assert!(!objects.contains_key(&key), "{}", kind);
+                        }
+                    }
+                }
+                let used: u64 = objects.values().map(|o| o.1).sum();
+                prop_assert_eq!(policy.used(), used, "{}", kind);
+                prop_assert!(used <= capacity, "{}", kind);
+                prop_assert_eq!(policy.len(), objects.len(), "{}", kind);
+            }
+        }
+    }
+}
+
+/// 1,000 caches of the largest capacity, each with one object: if memory were proportional to
+/// the capacity, that would be terabytes.
+#[test]
+fn memory_grows_with_what_is_held() {
+    for &kind in PolicyKind::ALL {
+        let mut caches: Vec<_> = (0..1_000).map(|_| kind.build(MAX_CAPACITY)).collect();
+        for (key, cache) in caches.iter_mut().enumerate() {
+            assert_eq!(cache.access(key as u64), Access::Miss { slot: 0, evicted: None });
         }
     }
 }

@@ -3,3 +3,4 @@
 mod contract;
 mod golden;
 mod naive;
+mod naive_ghosts;
