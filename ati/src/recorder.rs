@@ -159,7 +159,8 @@ impl Recorder {
         self.selection.wants(kind, breadcrumb)
     }
 
-    /// Keeps `record`. The caller has asked [`Recorder::wants`].
+    /// Keeps `record`. The caller has asked [`Recorder::wants`]. Hosts are numbered densely from
+    /// zero, as [`foretell_units::HostId`] has it.
     ///
     /// If the store cannot be written the record is lost, and [`Recorder::failed`] says so.
     #[inline]

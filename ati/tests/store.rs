@@ -72,7 +72,7 @@ fn what_is_posted_is_found_again() {
         for kind in RecordKind::ALL {
             let expected: Vec<Record> =
                 records.iter().filter(|record| record.body.kind() == kind).copied().collect();
-            assert_eq!(scan(dir.path(), kind), expected, "{kind}");
+            assert!(scan(dir.path(), kind) == expected, "{kind}");
             assert_eq!(summary.records(kind), expected.len() as u64);
             assert_eq!(run.count(kind).unwrap(), expected.len() as u64);
         }
@@ -143,7 +143,7 @@ fn a_stretch_of_time_is_found() {
             });
             let mut found = Vec::new();
             run.scan_between(kind, from, to, |record| found.push(*record)).unwrap();
-            assert_eq!(found, expected.copied().collect::<Vec<_>>(), "{kind} {from}..{to}");
+            assert!(found == expected.copied().collect::<Vec<_>>(), "{kind} {from}..{to}");
         }
     }
 }
@@ -272,7 +272,7 @@ fn a_recorder_in_memory_keeps_its_records() {
     for record in &records {
         recorder.post(*record);
     }
-    assert_eq!(recorder.records(), records);
+    assert!(recorder.records() == records);
     let summary = recorder.finish(&Facts::default(), &[]).unwrap();
     assert_eq!((summary.total(), summary.bytes()), (records.len() as u64, 0));
 }

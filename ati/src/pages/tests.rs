@@ -50,7 +50,7 @@ fn compare(records: &[Record], fanout: usize) {
     assert_eq!(integrity(&pages), "ok");
     assert_eq!(schema_text(&pages), schema_text(&statements));
     for kind in RecordKind::ALL {
-        assert_eq!(rows(&pages, kind), rows(&statements, kind), "{kind}");
+        assert!(rows(&pages, kind) == rows(&statements, kind), "{kind}");
     }
 }
 
