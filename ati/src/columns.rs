@@ -6,7 +6,7 @@
 use foretell_units::{Breadcrumb, HostId};
 
 use crate::kind::HEADER_COLUMNS;
-use crate::{Body, Header, Phase, ReadOrWrite, Record, RecordKind};
+use crate::{Body, Header, Op, Phase, Record, RecordKind};
 
 /// Columns of the widest table, `request`.
 pub(crate) const MAX_COLUMNS: usize = 12;
@@ -88,8 +88,8 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
     };
     let u64_at = |index: usize| row[index].cast_unsigned();
     let op_at = |index: usize| match row[index] {
-        0 => Ok(ReadOrWrite::Read),
-        1 => Ok(ReadOrWrite::Write),
+        0 => Ok(Op::Read),
+        1 => Ok(Op::Write),
         value => Err(BadColumn { index, value }),
     };
     let phase_at = |index: usize| match row[index] {
@@ -164,7 +164,7 @@ pub(crate) mod tests {
     pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         let long = || (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
         let short = || (any::<u32>(), 0_u32..32).prop_map(|(bits, shift)| bits >> shift);
-        let op = prop_oneof![Just(ReadOrWrite::Read), Just(ReadOrWrite::Write)];
+        let op = prop_oneof![Just(Op::Read), Just(Op::Write)];
         let phase = prop_oneof![Just(Phase::Issue), Just(Phase::Complete)];
         let payload = (
             0..RecordKind::COUNT,

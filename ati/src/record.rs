@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use foretell_units::{Breadcrumb, HostId, SimTime};
+use foretell_units::{Breadcrumb, HostId, Op, SimTime};
 
 use crate::RecordKind;
 
@@ -137,7 +137,7 @@ pub enum Body {
         /// Bytes, a multiple of 512.
         size: u32,
         /// Whether it reads or writes.
-        op: ReadOrWrite,
+        op: Op,
         /// Whether it begins or ends.
         phase: Phase,
     },
@@ -149,7 +149,7 @@ pub enum Body {
         /// The client machine ([`HostId`]); the record's own host.
         client: u32,
         /// Whether it reads or writes.
-        op: ReadOrWrite,
+        op: Op,
         /// The file.
         file: u32,
         /// Where it begins, in bytes.
@@ -217,31 +217,6 @@ impl fmt::Display for Body {
     }
 }
 
-/// Direction of an operation. Stored as 0 and 1: constants that take no space in a row.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ReadOrWrite {
-    /// Data comes out.
-    Read = 0,
-    /// Data goes in.
-    Write = 1,
-}
-
-impl ReadOrWrite {
-    /// `read` or `write`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-}
-
-impl fmt::Display for ReadOrWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Which end of an operation a record marks. Stored as 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
@@ -301,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_body_reads_like_table_two() {
-        let (op, phase) = (ReadOrWrite::Read, Phase::Issue);
+        let (op, phase) = (Op::Read, Phase::Issue);
         let body = Body::DiskOp { disk: 0, lbn: 8, size: 4096, op, phase };
         assert_eq!(body.to_string(), "disk_op disk 0, lbn 8, size 4096, op read, phase issue");
     }

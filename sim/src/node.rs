@@ -571,7 +571,7 @@ fn post_disk_op(around: &mut Surroundings, transfer: &Transfer, phase: Phase) {
         disk: transfer.disk,
         lbn: transfer.lbn.get(),
         size: transfer.size.get() as u32,
-        op: crate::op(transfer.op),
+        op: transfer.op,
         phase,
     };
     around.tracker.post(around.now, around.host, transfer.thread, transfer.breadcrumb, body);

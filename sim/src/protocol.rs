@@ -496,7 +496,7 @@ impl Cluster {
         let body = Body::Request {
             workload: request.workload,
             client: request.client.0,
-            op: crate::op(request.op),
+            op: request.op,
             file: request.volume,
             offset: request.offset.get(),
             size: request.size.get(),
