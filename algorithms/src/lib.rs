@@ -5,5 +5,7 @@
 
 pub mod cache;
 pub mod codec;
+mod mix;
 mod names;
 pub mod placement;
+pub mod reuse;
