@@ -1,1 +1,34 @@
-//! The language of scenarios: schema, checking, changes.
+//! The language of scenarios: what a cluster is made of and what it is asked to do.
+//!
+//! Text is read into raw structs, checked once into the types of [`model`], and not checked again:
+//! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
+//! being possible.
+
+mod change;
+mod check;
+mod cpu_file;
+pub mod device;
+mod device_file;
+mod document;
+mod error;
+mod host_pattern;
+pub mod model;
+mod names;
+mod overlay;
+mod profiles;
+mod raw;
+mod read;
+mod resolve;
+mod seek;
+mod shape;
+mod shipped;
+mod source;
+mod structure;
+mod tree;
+
+pub use change::{Change, ChangeError};
+pub use check::TRACE_FORMATS;
+pub use document::Document;
+pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
+pub use profiles::ProfileKind;
+pub use shipped::shipped_names;

@@ -5,6 +5,7 @@
 
 mod bytes;
 mod ids;
+mod op;
 mod quantity;
 mod rate;
 mod streams;
@@ -12,6 +13,7 @@ mod time;
 
 pub use bytes::{Bytes, SECTOR_BYTES, Sectors};
 pub use ids::{Breadcrumb, DiskId, HostId, VolumeId, WorkloadId};
+pub use op::Op;
 pub use quantity::QuantityError;
 pub use rate::Rate;
 pub use streams::{Seed, Stream};

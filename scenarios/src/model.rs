@@ -1,0 +1,435 @@
+//! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
+//! their figures. The simulator reads nothing else.
+
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
+
+use crate::device::Device;
+
+/// Everything that a run depends on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// Seed of every random stream.
+    pub seed: Seed,
+    /// Simulated time before measuring begins.
+    pub warmup: SimSpan,
+    /// Measured time after the warm-up; `None`: until every workload is finished.
+    pub duration: Option<SimSpan>,
+    /// Hosts: first the storage nodes, then the clients, in the order of the scenario.
+    pub hosts: Vec<Host>,
+    /// What joins the hosts.
+    pub switch: Switch,
+    /// Volumes, by [`VolumeId`].
+    pub volumes: Vec<Volume>,
+    /// Workloads, by [`WorkloadId`].
+    pub workloads: Vec<Workload>,
+    /// What is recorded and what recording costs.
+    pub tracking: Tracking,
+    /// Whether requests carry bytes.
+    pub payload: Payload,
+}
+
+impl Scenario {
+    /// The host with that number.
+    pub fn host(&self, id: HostId) -> &Host {
+        &self.hosts[id.index()]
+    }
+
+    /// The volume with that number.
+    pub fn volume(&self, id: VolumeId) -> &Volume {
+        &self.volumes[id.index()]
+    }
+
+    /// The workload with that number.
+    pub fn workload(&self, id: WorkloadId) -> &Workload {
+        &self.workloads[id.index()]
+    }
+}
+
+/// A machine on the network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Host {
+    /// `brick0`: the group's name and the index in it.
+    pub name: String,
+    /// The group it was expanded from: `brick`.
+    pub group: String,
+    /// What it does.
+    pub role: Role,
+    /// Its processor.
+    pub cpu: CpuProfile,
+    /// Its network adapter.
+    pub nic: Nic,
+}
+
+/// What a host does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Role {
+    /// Stores fragments.
+    Node(Storage),
+    /// Issues requests; encodes and decodes.
+    Client,
+}
+
+impl Role {
+    /// The storage side, if the host has one.
+    pub fn storage(&self) -> Option<&Storage> {
+        match self {
+            Self::Node(storage) => Some(storage),
+            Self::Client => None,
+        }
+    }
+}
+
+/// The storage side of a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Storage {
+    /// The buffer cache.
+    pub cache: Cache,
+    /// Battery-backed memory that holds written data until it is on disk; `None`: none fitted.
+    pub nvram: Option<Bytes>,
+    /// Where written pages go on disk.
+    pub layout: Layout,
+    /// Disks in order; at least one. A file's pages go over them in turn, [`Storage::stripe`] each.
+    pub disks: Vec<Disk>,
+    /// How much of a file is on one disk before the next one follows.
+    pub stripe: Bytes,
+}
+
+/// Where written pages go on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// A page has one place.
+    InPlace,
+    /// Pages are appended to a log in segments of this size (Ursa Minor's nodes).
+    LogStructured {
+        /// Bytes written in one disk operation.
+        segment: Bytes,
+    },
+}
+
+/// A node's buffer cache.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cache {
+    /// Name of the replacement policy, as `algorithms` knows it: `lru`, `arc`, ...
+    pub policy: String,
+    /// Memory for pages; at least one page.
+    pub size: Bytes,
+    /// Size of a page.
+    pub page: Bytes,
+    /// When a write is acknowledged.
+    pub write: WritePolicy,
+    /// Dirty bytes beyond which the flusher starts.
+    pub dirty_background: Bytes,
+    /// Dirty bytes beyond which writers wait.
+    pub dirty_limit: Bytes,
+    /// Age at which a dirty page is flushed in any case.
+    pub dirty_expire: SimSpan,
+    /// How often the flusher looks.
+    pub flush_interval: SimSpan,
+    /// Most that is read ahead of a sequential stream; zero: no read-ahead.
+    pub read_ahead: Bytes,
+}
+
+/// When a node acknowledges a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WritePolicy {
+    /// As soon as it is in the cache (or in NVRAM, where fitted).
+    Back,
+    /// When it is on disk.
+    Through,
+}
+
+/// A disk of a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Disk {
+    /// Name of the device's profile.
+    pub device_name: String,
+    /// What it can do.
+    pub device: Device,
+    /// The order in which waiting operations are served.
+    pub scheduler: Scheduler,
+}
+
+/// The order in which waiting disk operations are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheduler {
+    /// First come, first served.
+    Fcfs,
+    /// C-LOOK: upwards from the head's position, then again from the lowest.
+    Elevator,
+    /// The nearest block first.
+    Sstf,
+}
+
+/// What a processor is and what operations cost on it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CpuProfile {
+    /// Name of the profile.
+    pub name: String,
+    /// Cores.
+    pub cores: u32,
+    /// Longest time that a thread runs while others wait.
+    pub quantum: SimSpan,
+    /// Lost at every switch from one thread to another.
+    pub context_switch: SimSpan,
+    /// Handling one request, whatever it does: system calls, look-ups.
+    pub request: Cost,
+    /// TCP processing of a message sent.
+    pub send: Cost,
+    /// TCP processing of a message received.
+    pub receive: Cost,
+    /// Copying between the buffer cache and the network.
+    pub copy: Cost,
+    /// Encryption.
+    pub encrypt: Cost,
+    /// Decryption.
+    pub decrypt: Cost,
+    /// Erasure coding: one multiply-and-add pass. Encoding a block m-of-n takes n − m passes over
+    /// the block, decoding one pass for each missing data fragment.
+    pub code: Cost,
+    /// Posting one activity record.
+    pub post: SimSpan,
+}
+
+/// Time for an operation: a fixed part and one by size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// Whatever the size.
+    pub fixed: SimSpan,
+    /// How fast bytes are worked through; `None`: size does not matter.
+    pub rate: Option<Rate>,
+}
+
+impl Cost {
+    /// Costs nothing.
+    pub const FREE: Self = Self { fixed: SimSpan::ZERO, rate: None };
+
+    /// Time for an operation on `bytes`.
+    pub fn of(self, bytes: Bytes) -> SimSpan {
+        self.fixed + self.rate.map_or(SimSpan::ZERO, |rate| rate.time_for(bytes))
+    }
+}
+
+/// A full-duplex network adapter and its cable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nic {
+    /// Line rate in each direction.
+    pub rate: Rate,
+    /// From the last bit sent to the last bit arrived at the switch, or from switch to host.
+    pub latency: SimSpan,
+}
+
+/// What joins the hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switch {
+    /// Buffer of each output port; what does not fit is dropped and sent again.
+    pub port_buffer: Bytes,
+    /// Time after which a sender gives a lost message up and sends it again.
+    pub retransmit_timeout: SimSpan,
+}
+
+/// A set of data with one distribution.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Volume {
+    /// Its name.
+    pub name: String,
+    /// Bytes that clients can address.
+    pub size: Bytes,
+    /// Storage nodes that may hold its fragments, in order; at least [`Volume::n`].
+    pub nodes: Vec<HostId>,
+    /// Fragments that suffice to read a block; 1 is replication.
+    pub m: u8,
+    /// Fragments that a block is written as.
+    pub n: u8,
+    /// Encryption before encoding.
+    pub cipher: Cipher,
+    /// Unit of encoding: a block is encoded whole.
+    pub block: Bytes,
+    /// How blocks are spread over the nodes.
+    pub placement: Placement,
+    /// Bytes of the volume (whole blocks) that go to one set of n nodes before the next.
+    pub group: Bytes,
+    /// Acknowledgements that complete a write, m to n.
+    pub write_quorum: u8,
+    /// Which fragments a read asks for.
+    pub read_from: ReadFrom,
+}
+
+/// Encryption of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cipher {
+    /// None.
+    None,
+    /// AES with a 128-bit key in CBC mode.
+    Aes128Cbc,
+}
+
+/// How the block groups of a volume are spread over its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// Group g begins at node g mod N and takes the n that follow.
+    Rotate,
+    /// n nodes chosen by a hash of volume and group.
+    Hash,
+}
+
+/// Which m of the n fragments a read asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadFrom {
+    /// The first m: data fragments of a systematic code, no decoding.
+    Primary,
+    /// m at random.
+    Random,
+}
+
+/// Requests to a volume.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// What it reads and writes.
+    pub volume: VolumeId,
+    /// Where it runs; each client runs its own instance.
+    pub clients: Vec<HostId>,
+    /// What is requested.
+    pub kind: WorkloadKind,
+    /// When it is requested.
+    pub arrivals: Arrivals,
+    /// Requests after which an instance stops; `None`: goes on (a trace: to its end).
+    pub requests: Option<u64>,
+}
+
+/// What a workload requests.
+#[derive(Clone, PartialEq, Debug)]
+pub enum WorkloadKind {
+    /// Paper 004's SSIO benchmark.
+    Ssio {
+        /// Share of reads, 0 to 1.
+        read_share: f64,
+        /// Order of addresses.
+        pattern: Pattern,
+        /// Bytes of each request.
+        access: Bytes,
+        /// Part of the volume used, from its beginning.
+        working_set: Bytes,
+    },
+    /// Replay of a block trace.
+    Trace {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Its format; `None`: found out from name and content.
+        format: Option<String>,
+        /// Addresses beyond the volume wrap around.
+        wrap: bool,
+        /// For lists of bare block numbers: the size of a block.
+        block: Bytes,
+    },
+}
+
+/// Order of addresses.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Pattern {
+    /// One after the other, from the beginning again after the end.
+    Sequential,
+    /// Uniformly at random, aligned to the access size.
+    Random,
+    /// At random by a Zipf law; rank 0 is the first access-sized block.
+    Zipf {
+        /// Exponent.
+        alpha: f64,
+    },
+    /// A fixed distance apart.
+    Strided {
+        /// From the beginning of one access to that of the next.
+        step: Bytes,
+    },
+    /// A share of the accesses goes to a fraction of the blocks.
+    HotCold {
+        /// Fraction of the blocks that is hot, 0 to 1.
+        fraction: f64,
+        /// Share of accesses that go there, 0 to 1.
+        share: f64,
+    },
+}
+
+/// When requests are issued.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Arrivals {
+    /// So many requests are always outstanding; a completed one is followed after a think time.
+    Closed {
+        /// Outstanding requests of each instance.
+        outstanding: u32,
+        /// Between a completion and the next issue.
+        think: Think,
+    },
+    /// At random times with exponential gaps, whatever has completed.
+    Poisson {
+        /// Requests per second of each instance.
+        rate_rps: f64,
+    },
+    /// At the trace's own times, divided by the speed-up.
+    Trace {
+        /// 2 replays twice as fast.
+        speed_up: f64,
+    },
+}
+
+/// Time between a completion and the next issue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Think {
+    /// Always this long.
+    Fixed(SimSpan),
+    /// Exponential with this mean.
+    Exponential(SimSpan),
+}
+
+/// What is recorded and what recording costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tracking {
+    /// Which requests are recorded, in the words of `ati`: `all`, `none`, `every 1/100 requests`.
+    pub record: String,
+    /// Names of the record types kept; empty: all.
+    pub kinds: Vec<String>,
+    /// What tracking costs in the simulated system; `None`: nothing.
+    pub cost: Option<TrackingCost>,
+}
+
+/// What tracking costs in the simulated system, besides CPU per post ([`CpuProfile::post`]).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrackingCost {
+    /// Memory taken from each node's cache for records that wait to be shipped.
+    pub buffer: Bytes,
+    /// Size of a record when shipped.
+    pub record: Bytes,
+    /// Records are shipped when so many bytes are waiting.
+    pub batch: Bytes,
+    /// The node that keeps the Activity DB.
+    pub store: HostId,
+}
+
+/// Whether requests carry bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Payload {
+    /// Sizes only.
+    None,
+    /// Real bytes are encrypted, encoded, stored, read back and compared.
+    Real,
+}
+
+/// Gives the values of a setting the names that scenarios have for them.
+macro_rules! names {
+    ($setting:ident: $($value:ident = $name:literal),+) => {
+        impl $setting {
+            /// As scenarios write it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+names!(Cipher: None = "none", Aes128Cbc = "aes-128-cbc");
+names!(Placement: Rotate = "rotate", Hash = "hash");
+names!(ReadFrom: Primary = "primary", Random = "random");
+names!(Scheduler: Fcfs = "fcfs", Elevator = "elevator", Sstf = "sstf");
+names!(WritePolicy: Back = "back", Through = "through");
