@@ -596,6 +596,7 @@ impl KeyShape {
             required: false,
             default: None,
             when: Vec::new(),
+            about: String::new(),
             what: None,
             examples: Vec::new(),
         }

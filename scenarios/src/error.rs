@@ -134,17 +134,23 @@ pub(crate) struct Problem {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) place: Place,
-    /// What the underlined value is, if the message alone does not say.
-    pub(crate) label: Option<String>,
+    /// Other values that have to do with it.
+    pub(crate) also: Vec<Place>,
 }
 
 impl Problem {
     pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, place, label: None }
+        Self { message: message.into(), help: None, place, also: Vec::new() }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Another value that has to do with it, to be underlined as well.
+    pub(crate) fn also(mut self, place: Place) -> Self {
+        self.also.push(place);
         self
     }
 
@@ -188,15 +194,31 @@ impl Problems {
 
 impl Sources {
     fn error(&self, problem: Problem) -> ScenarioError {
-        let Problem { message, help, place, label } = problem;
-        let Some((source, span)) = self.find(place) else {
+        let Problem { message, help, place, also } = problem;
+        // A change is to blame rather than what it does not go with.
+        let all = || std::iter::once(place).chain(also.iter().copied());
+        let main = all()
+            .find(|place| self.is_change(*place))
+            .or_else(|| all().find(|place| !place.is_default()))
+            .unwrap_or(place);
+        let Some((source, mut span)) = self.find(main) else {
             return ScenarioError::nowhere(message, help);
         };
-        ScenarioError {
-            message,
-            help,
-            labels: vec![LabeledSpan::new(label, span.start, span.len())],
-            source_code: Some(NamedSource::new(&source.name, source.text.clone())),
+        if span.is_empty() {
+            // a default: underline the name of the table that lacks the key
+            let rest = source.text.get(span.start..).unwrap_or("");
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            span.end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
         }
+        let label = |span: Range<usize>| LabeledSpan::new(None, span.start, span.len());
+        // Others can be shown if they are in the same text.
+        let others =
+            all().filter(|other| *other != main && !other.is_default()).filter_map(|other| {
+                let (other, span) = self.find(other)?;
+                Arc::ptr_eq(&other.text, &source.text).then(|| label(span))
+            });
+        let labels = std::iter::once(label(span)).chain(others).collect();
+        let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
+        ScenarioError { message, help, labels, source_code }
     }
 }

@@ -115,8 +115,11 @@ impl<'a> Profiles<'a> {
                 let known = known(kind, section, self.base);
                 let message = format!("there is no {} profile `{name}`", kind.section());
                 let names = known.iter().map(String::as_str);
-                let help = meant(name, names).map(|help| {
-                    format!("{help} Your own goes into `{}/{name}.toml`", kind.directory())
+                let help = meant(name, names).map(|help| match is_profile_name(name) {
+                    true => {
+                        format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                    }
+                    false => help,
                 });
                 problems.add(Problem::new(place, message).maybe_help(help));
                 None

@@ -57,6 +57,8 @@ pub(crate) struct KeyShape {
     pub(crate) default: Option<Value>,
     /// Neighbours, and the values of each for which this key means something.
     pub(crate) when: Vec<(String, Vec<Json>)>,
+    /// The first sentence of its description.
+    pub(crate) about: String,
     /// What it is, if it is a quantity: "a size".
     pub(crate) what: Option<String>,
     pub(crate) examples: Vec<Json>,
@@ -240,6 +242,7 @@ fn table(schema: &Json) -> TableShape {
             .flatten()
             .map(|(key, values)| (key.clone(), values.as_array().cloned().unwrap_or_default()))
             .collect(),
+        about: first_sentence(property.get("description").and_then(Json::as_str).unwrap_or("")),
         what: property.get("x-what").and_then(Json::as_str).map(str::to_owned),
         examples: property.get("examples").and_then(Json::as_array).cloned().unwrap_or_default(),
     };
@@ -247,6 +250,11 @@ fn table(schema: &Json) -> TableShape {
         keys: schema["properties"].as_object().into_iter().flatten().map(key).collect(),
         short: schema.get("x-short").and_then(Json::as_str).map(str::to_owned),
     }
+}
+
+/// Up to the first full stop, without it; a colon or bracket before ends it too.
+fn first_sentence(text: &str) -> String {
+    text.split(". ").next().unwrap_or("").trim_end_matches('.').to_owned()
 }
 
 /// A default of the schema as a value of the tree.

@@ -132,7 +132,10 @@ pub(crate) fn check_value(node: &mut Node, key: &KeyShape, path: &str, problems:
 }
 
 /// Fills in defaults; the tree must have been checked.
+///
+/// `place` is that of the table's key; defaults get its beginning, without extent.
 pub(crate) fn complete(table: &mut Table, shape: &TableShape, place: Place) {
+    let place = Place { end: place.start, ..place };
     for key in &shape.keys {
         let Some(default) = &key.default else { continue };
         if table.get(&key.name).is_none() && shape.meaningless(table, key).is_none() {
@@ -191,8 +194,14 @@ impl Checker<'_> {
         }
         match (shape, &mut node.value) {
             (Shape::Either(branches), _) => {
-                let branch = branches.iter().position(|branch| branch.fits(node));
-                branch.is_none_or(|branch| self.value(node, &branches[branch], place, key))
+                let branch = branches.iter().find(|branch| branch.fits(node));
+                if let (Some(Shape::Text { words }), Some(text)) = (branch, node.text()) {
+                    if !words.is_empty() && !words.iter().any(|word| word == text) {
+                        self.wrong_type(node, shape, key);
+                        return false;
+                    }
+                }
+                branch.is_none_or(|branch| self.value(node, branch, place, key))
             }
             (Shape::Text { words }, Value::Text(text)) => {
                 if words.is_empty() || words.iter().any(|word| word == text) {
@@ -323,24 +332,22 @@ impl Checker<'_> {
             }
             keep
         });
-        let mut complete = true;
+        let mut missing = Vec::new();
         for key in &shape.keys {
             let entry = table.entry(&key.name);
             match (entry, shape.meaningless(table, key)) {
                 (Some(entry), Some((neighbour, values))) => {
                     self.meaningless(table, shape, entry, neighbour, values);
                 }
-                (None, None) if key.required => {
-                    complete = false;
-                    let misspelt =
-                        unknown.iter().any(|name| nearest(name, shape.names()) == Some(&key.name));
-                    if !misspelt {
-                        self.missing(&parent, key, place);
-                    }
-                }
+                (None, None) if key.required => missing.push(key),
                 _ => {}
             }
         }
+        let complete = missing.is_empty();
+        missing.retain(|key| {
+            !unknown.iter().any(|name| nearest(name, shape.names()) == Some(&key.name))
+        });
+        self.missing(&parent, &missing, place);
         let meaningless: Vec<String> = shape
             .keys
             .iter()
@@ -438,11 +445,18 @@ impl Checker<'_> {
         self.problems.add(Problem::new(entry.key_place, message).help(help));
     }
 
-    fn missing(&mut self, parent: &str, key: &KeyShape, place: Place) {
+    fn missing(&mut self, parent: &str, keys: &[&KeyShape], place: Place) {
+        let Some(first) = keys.first() else { return };
         let owner =
             if parent.is_empty() { "the scenario".to_owned() } else { format!("`{parent}`") };
-        let message = format!("{owner} has no `{}`", key.name);
-        let help = example(Some(key)).unwrap_or_else(|| format!("`{}` must be given", key.name));
+        let names = one_of(keys.iter().map(|key| key.name.as_str()));
+        let message = format!("{owner} has no {names}");
+        let about = format!("`{}` is wanted: {}", first.name, lower_first(&first.about));
+        let help = match (example(Some(first)), keys.len()) {
+            (_, 2..) => "all of these must be given".to_owned(),
+            (Some(example), _) => format!("{about}; {example}"),
+            (None, _) => about,
+        };
         self.problems.add(Problem::new(place, message).help(help));
     }
 
@@ -476,6 +490,19 @@ impl Checker<'_> {
         };
         let help = as_number.or_else(|| example(key));
         self.problems.add(Problem::new(node.place, message).maybe_help(help));
+    }
+}
+
+/// As the middle of a sentence, unless the first word is a name.
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first)
+            if chars.clone().next().is_some_and(char::is_lowercase) || text.starts_with("A ") =>
+        {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
     }
 }
 
@@ -530,11 +557,12 @@ fn plain(value: &Value) -> String {
 fn describe(shape: &Shape) -> String {
     match shape {
         Shape::Text { words } if words.is_empty() => "a text in quotes".to_owned(),
+        Shape::Text { words } if words.len() == 1 => one_of(words.iter().map(String::as_str)),
         Shape::Text { words } => format!("one of {}", one_of(words.iter().map(String::as_str))),
         Shape::Whole { .. } => "a whole number".to_owned(),
         Shape::Number { .. } => "a number".to_owned(),
         Shape::Flag => "true or false".to_owned(),
-        Shape::List { item, .. } => format!("a list; each of it is {}", describe(item)),
+        Shape::List { .. } => "a list".to_owned(),
         Shape::Table(table) if table.short.is_some() => "a text in quotes, or a table".to_owned(),
         Shape::Table(_) | Shape::Map(_) | Shape::Tagged { .. } => "a table".to_owned(),
         Shape::Either(branches) => branches.iter().map(describe).collect::<Vec<_>>().join(", or "),

@@ -15,7 +15,7 @@ use crate::overlay::overlay;
 use crate::profiles::ProfileKind;
 use crate::raw::{
     At, HostPatterns, RawCache, RawClient, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler,
-    RawWrite,
+    RawWrite, Size,
 };
 use crate::shape::{self, Shape};
 use crate::source::Place;
@@ -205,7 +205,7 @@ impl Hosts {
     }
 
     /// Checks that each node's cache has a page left beside the buffer of tracking.
-    pub(crate) fn hold_buffer(&self, buffer: Bytes, place: Place, context: &mut Context<'_>) {
+    pub(crate) fn hold_buffer(&self, buffer: Bytes, raw: &Size, context: &mut Context<'_>) {
         let small = self.hosts.iter().zip(&self.caches).find_map(|(host, cache)| {
             let host = host.as_ref()?;
             let storage = host.role.storage()?;
@@ -214,15 +214,15 @@ impl Hosts {
         });
         if let Some((host, storage, cache)) = small {
             let message = format!(
-                "the cache of `{}`, {}, has no room for the buffer of tracking, {buffer}",
-                host.name, storage.cache.size
+                "the cache of `{}`, {}, has no room for the buffer of tracking, {}",
+                host.name,
+                storage.cache.size,
+                raw.get().text
             );
-            // at the cache, unless the buffer was chosen and the cache is of ordinary size
-            let at = if place.start > 1 && *cache == Place::default() { place } else { *cache };
-            context.add(
-                Problem::new(at, message)
-                    .help("make `tracking.buffer` smaller, or set `tracking.overhead = false`"),
-            );
+            context.add(Problem::new(*cache, message).also(raw.place()).help(
+                "make the cache larger or `tracking.buffer` smaller, or set \
+                 `tracking.overhead = false`",
+            ));
         }
     }
 }

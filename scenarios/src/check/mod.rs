@@ -198,7 +198,7 @@ impl Context<'_> {
             raw.batch.as_ref()?,
             raw.store.as_ref()?,
         );
-        let places = (buffer.place(), batch.place());
+        let (raw_buffer, batch_place) = (buffer, batch.place());
         let buffer = self.size_above_zero(buffer, "the buffer of tracking");
         let record = self.size_above_zero(record, "a record");
         let batch = self.size_above_zero(batch, "a batch of records");
@@ -206,14 +206,14 @@ impl Context<'_> {
         let (buffer, record, batch) = (buffer?, record?, batch?);
         if record > batch {
             let message = format!("a batch of {batch} does not hold one record of {record}");
-            self.add(Problem::new(places.1, message));
+            self.add(Problem::new(batch_place, message));
         }
         if batch > buffer {
             let message =
                 format!("a batch of {batch} never waits in a buffer of {buffer}: it is larger");
-            self.add(Problem::new(places.1, message));
+            self.add(Problem::new(batch_place, message));
         }
-        hosts.hold_buffer(buffer, places.0, self);
+        hosts.hold_buffer(buffer, raw_buffer, self);
         Some(TrackingCost { buffer, record, batch, store: store? })
     }
 
