@@ -307,7 +307,7 @@ impl Cluster {
 
     /// The first segment of a message is at the switch.
     fn forward(&mut self, leg: u32) {
-        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire);
+        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire());
         match self.network.forward(self.agenda.now(), to, wire) {
             Forwarding::Delivered(at) => self.agenda.schedule(at, Event::Deliver { leg }),
             Forwarding::Lost(again) => self.agenda.schedule(again, Event::SendAgain { leg }),
