@@ -268,8 +268,11 @@ fn wrong_paths_and_values_are_told_with_what_was_meant() {
             "volume.mail.encodign=3-of-5",
             "`volume.mail` has no key `encodign`; did you mean `encoding`?",
         ),
-        ("volume.mail=3-of-5", "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
-             `mail = { size = \"512 MiB\", nodes = \"brick[0-4]\" }`"),
+        (
+            "volume.mail=3-of-5",
+            "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
+             `mail = { size = \"512 MiB\", nodes = \"brick[0-4]\" }`",
+        ),
         ("volume.mail.size.x=1", "`volume.mail.size` is a value, and has no parts"),
         (
             "volume={}",
