@@ -31,4 +31,5 @@ pub use check::TRACE_FORMATS;
 pub use document::Document;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use profiles::ProfileKind;
+pub use shape::schema_text;
 pub use shipped::shipped_names;

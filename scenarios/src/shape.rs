@@ -82,6 +82,34 @@ pub(crate) fn section(name: &str) -> &'static Shape {
     }
 }
 
+/// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
+pub fn schema_text() -> String {
+    let mut schema = json_schema().as_value().clone();
+    spell_out_short_forms(&mut schema);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// Says in JSON Schema's own words that a text may stand for a table.
+fn spell_out_short_forms(schema: &mut Json) {
+    match schema {
+        Json::Array(list) => list.iter_mut().for_each(spell_out_short_forms),
+        Json::Object(object) => {
+            object.values_mut().for_each(spell_out_short_forms);
+            if object.remove("x-short").is_some() {
+                let mut table = std::mem::take(object);
+                for outer in ["description", "default"] {
+                    if let Some(value) = table.remove(outer) {
+                        object.insert(outer.to_owned(), value);
+                    }
+                }
+                let either = [serde_json::json!({ "type": "string" }), Json::Object(table)];
+                object.insert("anyOf".to_owned(), either.into_iter().collect());
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The JSON Schema of a scenario.
 pub(crate) fn json_schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();

@@ -31,9 +31,8 @@ pub(crate) use workload::{
     RawPattern, RawSsio, RawSsioArrivals, RawTrace, RawTraceArrivals, RawWorkload,
 };
 
+// Its parts are read one by one, so that one that is wrong does not hide the others.
 /// A storage cluster, what it is asked to do, and for how long.
-///
-/// Its parts are read one by one, so that one that is wrong does not hide the others.
 #[derive(JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is used")]
