@@ -1,13 +1,13 @@
 //! Records per CPU-second into a store, over the whole process, writer thread included.
 //!
-//! `cargo bench -p foretell-ati --bench records [-- METHOD [MILLIONS]]`
+//! `cargo bench -p foretell-ati --bench records [-- wants|none|statements|pages [MILLIONS]]`
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures the time of the host")]
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretell_ati::{Facts, Method, RecordKind, Recorder, Selection, open_run, synthetic};
+use foretell_ati::{Facts, KindSet, Method, RecordKind, Recorder, Selection, open_run, synthetic};
 use foretell_units::{Breadcrumb, Seed};
 
 /// Seconds of processor that this process has used in user and in system mode.
@@ -91,6 +91,12 @@ fn read(dir: &Path, total: u64) {
     }
     assert_eq!(records, total);
     let scan = lap();
+    for kind in RecordKind::ALL {
+        run.scan_by_sql(kind, |_| records += 1).expect("readable tables");
+    }
+    let scan_by_sql = lap();
+    run.scan_in_time(KindSet::ALL, |_| records += 1).expect("readable tables");
+    let in_time = lap();
     let mut sum = 0.0;
     for kind in RecordKind::ALL {
         let sql = format!("SELECT ifnull(sum(breadcrumb), 0) FROM {kind}");
@@ -111,19 +117,42 @@ fn read(dir: &Path, total: u64) {
     }
     let between = lap();
     println!(
-        "             read: {:.1} M records/s, SQL sums {:.1} M rows/s ({sum:.0}), trace {:.1} ms \
+        "             read: {:.1} M records/s, by SQL {:.1} M, merged {:.1} M, SQL sums {:.1} M rows/s ({sum:.0}), trace {:.1} ms \
          ({found} records in 20), one second {:.0} ms ({within} records)",
         total as f64 / 1e6 / scan,
+        total as f64 / 1e6 / scan_by_sql,
+        total as f64 / 1e6 / in_time,
         total as f64 / 1e6 / sums,
         trace * 1e3,
         between * 1e3,
     );
 }
 
+/// What it costs to ask whether a record is wanted.
+fn wants() {
+    for text in ["all", "none", "every 1/100 requests"] {
+        let selection: Selection = text.parse().expect("a selection");
+        let recorder = Recorder::in_memory(selection);
+        let start = Instant::now();
+        let asked: u64 = 200_000_000;
+        let wanted = (0..asked)
+            .filter(|n| {
+                let breadcrumb = std::hint::black_box(Breadcrumb(*n));
+                recorder.wants(RecordKind::DiskOp, breadcrumb)
+            })
+            .count();
+        let ns = start.elapsed().as_secs_f64() * 1e9 / asked as f64;
+        println!("wants        \"{text}\": {ns:.2} ns ({wanted} wanted)");
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let millions = arguments.get(1).map_or(10, |n| n.parse().expect("millions of records"));
     let wanted = |name: &str| arguments.first().is_none_or(|first| first == name);
+    if wanted("wants") {
+        wants();
+    }
     if wanted("none") {
         record(None, millions);
     }

@@ -6,7 +6,7 @@
 use foretell_units::{Breadcrumb, HostId};
 
 use crate::kind::HEADER_COLUMNS;
-use crate::{Body, Header, Phase, ReadOrWrite, Record, RecordKind};
+use crate::{Body, Header, Op, Phase, Record, RecordKind};
 
 /// Columns of the widest table, `request`.
 pub(crate) const MAX_COLUMNS: usize = 12;
@@ -77,6 +77,9 @@ pub(crate) struct BadColumn {
     pub(crate) value: i64,
 }
 
+/// Where the payload begins in a row.
+const P: usize = HEADER_COLUMNS.len();
+
 /// The record whose row in the table of `kind` is `row`, which has as many columns as the table.
 pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColumn> {
     let u32_at = |index: usize| {
@@ -85,8 +88,8 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
     };
     let u64_at = |index: usize| row[index].cast_unsigned();
     let op_at = |index: usize| match row[index] {
-        0 => Ok(ReadOrWrite::Read),
-        1 => Ok(ReadOrWrite::Write),
+        0 => Ok(Op::Read),
+        1 => Ok(Op::Write),
         value => Err(BadColumn { index, value }),
     };
     let phase_at = |index: usize| match row[index] {
@@ -101,7 +104,6 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
         tid: u32_at(3)?,
         host: HostId(u32_at(4)?),
     };
-    const P: usize = HEADER_COLUMNS.len();
     macro_rules! buffer {
         ($variant:ident) => {
             Body::$variant { file: u32_at(P)?, offset: u64_at(P + 1), size: u32_at(P + 2)? }
@@ -162,7 +164,7 @@ pub(crate) mod tests {
     pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         let long = || (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
         let short = || (any::<u32>(), 0_u32..32).prop_map(|(bits, shift)| bits >> shift);
-        let op = prop_oneof![Just(ReadOrWrite::Read), Just(ReadOrWrite::Write)];
+        let op = prop_oneof![Just(Op::Read), Just(Op::Write)];
         let phase = prop_oneof![Just(Phase::Issue), Just(Phase::Complete)];
         let payload = (
             0..RecordKind::COUNT,

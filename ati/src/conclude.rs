@@ -85,8 +85,8 @@ fn insert_facts(db: &Transaction<'_>, facts: &Facts) -> rusqlite::Result<()> {
             volume.encoding,
             volume.cipher
         ])?;
-        for (position, node) in volume.nodes.iter().enumerate() {
-            insert_node.execute(params![volume.volume.0, position as i64, node.0])?;
+        for (position, node) in (0_i64..).zip(&volume.nodes) {
+            insert_node.execute(params![volume.volume.0, position, node.0])?;
         }
     }
     let mut insert = db.prepare("INSERT INTO workloads VALUES (?, ?, ?, ?)")?;
@@ -103,7 +103,7 @@ fn insert_facts(db: &Transaction<'_>, facts: &Facts) -> rusqlite::Result<()> {
 fn insert_rollups(db: &Transaction<'_>, tally: &Tally, demands: &[Demand]) -> rusqlite::Result<()> {
     let mut insert = db.prepare("INSERT INTO rollup_records VALUES (?, ?, ?)")?;
     for (kind, host, records) in tally.by_host() {
-        insert.execute(params![kind.name(), host as i64, records.cast_signed()])?;
+        insert.execute(params![kind.name(), host.0, records.cast_signed()])?;
     }
     let mut insert = db.prepare("INSERT INTO rollup_demand VALUES (?, ?, ?, ?, ?)")?;
     for demand in demands {

@@ -108,6 +108,14 @@ pub enum StoreError {
         /// The value.
         value: i64,
     },
+    /// The rows of a table do not stand in the order of their rowids.
+    #[error("the table `{table}` in `{path}` is damaged: its rows are out of order")]
+    Disorder {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        table: RecordKind,
+    },
     /// A fact is missing, or not of the kind that it should be.
     #[error("the fact `{path}` should be {wanted}; found {found}")]
     BadFact {

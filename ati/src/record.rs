@@ -3,7 +3,9 @@
 //! Source: paper 004, Figure 2 and Table II. The header's `host` is ours: the paper keeps an
 //! activity database for each computer, we keep one store for all.
 
-use foretell_units::{Breadcrumb, HostId, SimTime};
+use std::fmt;
+
+use foretell_units::{Breadcrumb, HostId, Op, SimTime};
 
 use crate::RecordKind;
 
@@ -135,7 +137,7 @@ pub enum Body {
         /// Bytes, a multiple of 512.
         size: u32,
         /// Whether it reads or writes.
-        op: ReadOrWrite,
+        op: Op,
         /// Whether it begins or ends.
         phase: Phase,
     },
@@ -147,7 +149,7 @@ pub enum Body {
         /// The client machine ([`HostId`]); the record's own host.
         client: u32,
         /// Whether it reads or writes.
-        op: ReadOrWrite,
+        op: Op,
         /// The file.
         file: u32,
         /// Where it begins, in bytes.
@@ -179,22 +181,39 @@ impl Body {
     }
 }
 
-/// Direction of an operation. Stored as 0 and 1: constants that take no space in a row.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ReadOrWrite {
-    /// Data comes out.
-    Read = 0,
-    /// Data goes in.
-    Write = 1,
-}
-
-impl ReadOrWrite {
-    /// `read` or `write`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
+impl fmt::Display for Body {
+    /// The name of the type and its arguments, as Table II has them:
+    /// `disk_op disk 0, lbn 8, size 4096, op read, phase issue`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind())?;
+        macro_rules! arguments {
+            ($first:ident $(, $name:ident)*) => {{
+                write!(f, concat!(" ", stringify!($first), " {}"), $first)?;
+                $(write!(f, concat!(", ", stringify!($name), " {}"), $name)?;)*
+            }};
         }
+        match self {
+            Self::UserThreadSwitch { oldthread, newthread } => arguments!(oldthread, newthread),
+            Self::KernelProcessSwitch { cpu, oldprocess, newprocess } => {
+                arguments!(cpu, oldprocess, newprocess);
+            }
+            Self::BufferReadHit { file, offset, size }
+            | Self::BufferReadMiss { file, offset, size }
+            | Self::BufferWrite { file, offset, size }
+            | Self::BufferFlush { file, offset, size }
+            | Self::BufferEvict { file, offset, size } => arguments!(file, offset, size),
+            Self::BufferReadAhead { file, offset, numpages, pagesize } => {
+                arguments!(file, offset, numpages, pagesize);
+            }
+            Self::NetworkTransmit { sender, receiver, numbytes } => {
+                arguments!(sender, receiver, numbytes);
+            }
+            Self::DiskOp { disk, lbn, size, op, phase } => arguments!(disk, lbn, size, op, phase),
+            Self::Request { workload, client, op, file, offset, size, phase } => {
+                arguments!(workload, client, op, file, offset, size, phase);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -214,6 +233,12 @@ impl Phase {
             Self::Issue => "issue",
             Self::Complete => "complete",
         }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -248,6 +273,13 @@ impl HostClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_reads_like_table_two() {
+        let (op, phase) = (Op::Read, Phase::Issue);
+        let body = Body::DiskOp { disk: 0, lbn: 8, size: 4096, op, phase };
+        assert_eq!(body.to_string(), "disk_op disk 0, lbn 8, size 4096, op read, phase issue");
+    }
 
     #[test]
     fn a_timestamp_is_unique_on_its_host() {

@@ -98,6 +98,13 @@ impl Recorder {
         Self::create_by(Method::default(), dir, selection)
     }
 
+    /// Takes records and forgets them, for a run whose records cost but are not kept.
+    pub fn forgetful(selection: Selection) -> Self {
+        let mut recorder = Self::in_memory(selection);
+        recorder.limit = BATCH_RECORDS;
+        recorder
+    }
+
     /// As [`Recorder::create`], by a chosen method.
     pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         let target = Target::prepare(dir)?;
@@ -152,7 +159,8 @@ impl Recorder {
         self.selection.wants(kind, breadcrumb)
     }
 
-    /// Keeps `record`. The caller has asked [`Recorder::wants`].
+    /// Keeps `record`. The caller has asked [`Recorder::wants`]. Hosts are numbered densely from
+    /// zero, as [`foretell_units::HostId`] has it.
     ///
     /// If the store cannot be written the record is lost, and [`Recorder::failed`] says so.
     #[inline]
@@ -178,6 +186,10 @@ impl Recorder {
     /// Gives the full batch to the writer and takes an empty one.
     #[cold]
     fn hand_over(&mut self) {
+        if self.store.is_none() {
+            self.batch.clear();
+            return;
+        }
         let next = self.store.as_ref().and_then(|store| {
             store.full.send(std::mem::take(&mut self.batch)).ok()?;
             store.empty.recv().ok()
@@ -195,7 +207,9 @@ impl Recorder {
         let batch = std::mem::take(&mut self.batch);
         let Some(store) = self.store.take() else {
             let mut tally = Tally::default();
-            batch.iter().for_each(|record| tally.add(record));
+            for record in &batch {
+                tally.add(record);
+            }
             return Ok(Summary { records: tally.records(), bytes: 0 });
         };
         // If this fails the writer has failed, and says so when it is joined.

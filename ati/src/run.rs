@@ -1,17 +1,23 @@
-//! A finished store, opened for reading.
+//! A finished store, opened for reading: what it is, its facts and its roll-ups.
 
+mod scan;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, VolumeId, WorkloadId};
+use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 
-use crate::columns::{MAX_COLUMNS, read_row};
 use crate::conclude::{KINDS_FACT, SELECTION_FACT};
 use crate::target::{io_error, sql_error};
 use crate::{
-    APPLICATION_ID, Demand, Fact, FactValue, Facts, Host, HostKind, PARTIAL_FILE, Record,
-    RecordKind, SCHEMA_VERSION, STORE_FILE, Selection, StoreError, Volume, Workload,
+    APPLICATION_ID, Demand, Fact, FactValue, Facts, Host, HostKind, PARTIAL_FILE, RecordKind,
+    SCHEMA_VERSION, STORE_FILE, Selection, StoreError, Volume, Workload,
 };
 
 /// Bytes of the store that SQLite may map into memory, so that a scan copies nothing. A store is
@@ -23,6 +29,8 @@ const MAPPED_BYTES: i64 = 1 << 40;
 pub struct RunDb {
     db: Connection,
     path: PathBuf,
+    /// The same file, for reading past SQL.
+    file: File,
 }
 
 /// Opens the store of the run in `dir` (or the store itself, if `dir` is a file).
@@ -39,44 +47,57 @@ pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
             StoreError::Missing { dir }
         });
     }
+    let file = check(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(&path, flags).map_err(sql_error("open", &path))?;
-    let run = RunDb { db, path };
-    run.check()?;
-    Ok(run)
+    let open = || {
+        let db = Connection::open_with_flags(&path, flags)?;
+        db.pragma_update_and_check(None, "mmap_size", MAPPED_BYTES, |_| Ok(()))?;
+        Ok(db)
+    };
+    let db = open().map_err(sql_error("open", &path))?;
+    Ok(RunDb { db, path, file })
+}
+
+/// Opens the file at `path` if it is a whole store that we can read, by the header that every SQLite
+/// file begins with (sqlite.org/fileformat2.html, 1.3). SQLite itself says of all faults that the
+/// file is malformed.
+fn check(path: &Path) -> Result<File, StoreError> {
+    let read = |source| io_error("read", path)(source);
+    let mut header = [0; 100];
+    let mut file = File::open(path).map_err(read)?;
+    let not_a_store = |found| Err(StoreError::NotAStore { path: path.to_owned(), found });
+    match file.read_exact(&mut header) {
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(read(error)),
+        Ok(()) if header.starts_with(b"SQLite format 3\0") => {}
+        _ => return not_a_store("it is not an SQLite file".to_owned()),
+    }
+    let at = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let application = at(68).cast_signed();
+    if application != APPLICATION_ID {
+        return not_a_store(format!(
+            "its application_id is {application:#x}, not {APPLICATION_ID:#x}"
+        ));
+    }
+    let (found, known) = (at(60).cast_signed(), SCHEMA_VERSION);
+    if found != known {
+        let remedy =
+            if found > known { "use a newer `foretell`" } else { "run the scenario again" };
+        return Err(StoreError::Version { path: path.to_owned(), found, known, remedy });
+    }
+    // The size of the largest page, 65 536, is written as 1.
+    let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let expected = u64::from(at(28)) * page_bytes;
+    let found = file.metadata().map_err(read)?.len();
+    if found < expected {
+        return Err(StoreError::Truncated { path: path.to_owned(), expected, found });
+    }
+    Ok(file)
 }
 
 impl RunDb {
-    /// Whether this is a whole store that we can read.
-    fn check(&self) -> Result<(), StoreError> {
-        let pragma = |name| self.db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let not_a_store = |found| StoreError::NotAStore { path: self.path.clone(), found };
-        let application =
-            pragma("application_id").map_err(|error| match error.sqlite_error_code() {
-                Some(ErrorCode::NotADatabase) => not_a_store("it is not an SQLite file".to_owned()),
-                _ => sql_error("read", &self.path)(error),
-            })?;
-        if application != i64::from(APPLICATION_ID) {
-            return Err(not_a_store(format!(
-                "its application_id is {application:#x}, not {APPLICATION_ID:#x}"
-            )));
-        }
-        let read = |name| pragma(name).map_err(sql_error("read", &self.path));
-        let (found, known) = (read("user_version")? as i32, SCHEMA_VERSION);
-        if found != known {
-            let remedy =
-                if found > known { "use a newer `foretell`" } else { "run the scenario again" };
-            return Err(StoreError::Version { path: self.path.clone(), found, known, remedy });
-        }
-        let expected = (read("page_count")? * read("page_size")?).cast_unsigned();
-        let found = self.bytes()?;
-        if found < expected {
-            return Err(StoreError::Truncated { path: self.path.clone(), expected, found });
-        }
-        let map = self.db.pragma_update_and_check(None, "mmap_size", MAPPED_BYTES, |_| Ok(()));
-        map.map_err(sql_error("read", &self.path))
-    }
-
     /// The store's file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -91,125 +112,6 @@ impl RunDb {
     /// The store itself, for SQL: tables and columns are those of `docs/records.md`.
     pub fn sql(&self) -> &Connection {
         &self.db
-    }
-
-    /// Calls `each` with every record of `kind`, in the order of posting.
-    pub fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
-        self.query(kind, "", [], each)
-    }
-
-    /// Calls `each` with every record of `kind` posted from `from_ns` until before `to_ns`, in the
-    /// order of posting. Reads only the stretches of rows that can hold such records.
-    pub fn scan_between(
-        &self,
-        kind: RecordKind,
-        from_ns: u64,
-        to_ns: u64,
-        mut each: impl FnMut(&Record),
-    ) -> Result<(), StoreError> {
-        if from_ns >= to_ns {
-            return Ok(());
-        }
-        let last_ns = to_ns - 1;
-        for rows in self.stretches(kind, |zone| zone.from_ns <= last_ns && zone.to_ns >= from_ns)? {
-            // Compared here, not in SQL: there, 64 unsigned bits are signed.
-            self.query(kind, "WHERE rowid BETWEEN ? AND ?", rows, |record| {
-                if (from_ns..to_ns).contains(&record.header.ts_ns) {
-                    each(record);
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    /// All records of the request of `breadcrumb`, on all hosts, in the order of time.
-    ///
-    /// Reads only the stretches of rows that can hold such records, but for [`Breadcrumb::NONE`]
-    /// everything. Empty if there are none: the request does not exist or was not sampled.
-    pub fn trace(&self, breadcrumb: Breadcrumb) -> Result<Vec<Record>, StoreError> {
-        let mut records = Vec::new();
-        for kind in RecordKind::ALL {
-            for [first, last] in self.stretches(kind, |zone| zone.may_hold(breadcrumb))? {
-                let rows = [first, last, breadcrumb.0.cast_signed()];
-                self.query(
-                    kind,
-                    "WHERE rowid BETWEEN ? AND ? AND breadcrumb = ?",
-                    rows,
-                    |record| records.push(*record),
-                )?;
-            }
-        }
-        // Stable: what a host posts at one instant stays in the order of the tables.
-        records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
-        Ok(records)
-    }
-
-    /// Calls `each` with the records of `kind` that `condition` selects.
-    fn query<const P: usize>(
-        &self,
-        kind: RecordKind,
-        condition: &str,
-        parameters: [i64; P],
-        mut each: impl FnMut(&Record),
-    ) -> Result<(), StoreError> {
-        let columns: Vec<&str> = kind.columns().collect();
-        let sql = format!("SELECT {}, rowid FROM {kind} {condition}", columns.join(", "));
-        let read = sql_error("read", &self.path);
-        let mut query = || -> rusqlite::Result<Result<(), StoreError>> {
-            let mut statement = self.db.prepare_cached(&sql)?;
-            let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
-            let mut values = [0; MAX_COLUMNS];
-            let values = &mut values[..columns.len()];
-            while let Some(row) = rows.next()? {
-                for (index, value) in values.iter_mut().enumerate() {
-                    *value = integer(row, index)?;
-                }
-                match read_row(kind, values) {
-                    Ok(record) => each(&record),
-                    Err(bad) => {
-                        return Ok(Err(StoreError::BadRow {
-                            path: self.path.clone(),
-                            table: kind,
-                            rowid: integer(row, columns.len())?,
-                            column: columns[bad.index],
-                            value: bad.value,
-                        }));
-                    }
-                }
-            }
-            Ok(Ok(()))
-        };
-        query().map_err(read)?
-    }
-
-    /// First and last rowid of the stretches of rows of `kind` whose zones are `wanted`.
-    fn stretches(
-        &self,
-        kind: RecordKind,
-        wanted: impl Fn(&ZoneBounds) -> bool,
-    ) -> Result<Vec<[i64; 2]>, StoreError> {
-        let zones = self.list(
-            "SELECT first_rowid, last_rowid, ts_min_ns, ts_max_ns, breadcrumb_min, breadcrumb_max \
-             FROM zones WHERE kind = ? ORDER BY first_rowid",
-            [kind.name()],
-            |row| {
-                let unsigned = |i| row.get::<_, Option<i64>>(i).map(|v| v.map(i64::cast_unsigned));
-                let bounds = ZoneBounds {
-                    from_ns: unsigned(2)?.unwrap_or(0),
-                    to_ns: unsigned(3)?.unwrap_or(u64::MAX),
-                    breadcrumbs: unsigned(4)?.zip(unsigned(5)?),
-                };
-                Ok(([row.get(0)?, row.get(1)?], bounds))
-            },
-        )?;
-        let mut stretches: Vec<[i64; 2]> = Vec::new();
-        for (rows, _) in zones.into_iter().filter(|(_, bounds)| wanted(bounds)) {
-            match stretches.last_mut() {
-                Some([_, last]) if *last + 1 == rows[0] => *last = rows[1],
-                _ => stretches.push(rows),
-            }
-        }
-        Ok(stretches)
     }
 
     /// Rows of a small table.
@@ -345,29 +247,5 @@ impl RunDb {
             bad(KINDS_FACT, "names of tables of records", format!("this: {error}"))
         })?;
         Ok(selection.of_kinds(kinds))
-    }
-}
-
-/// What the rows of a zone span.
-struct ZoneBounds {
-    from_ns: u64,
-    to_ns: u64,
-    breadcrumbs: Option<(u64, u64)>,
-}
-
-impl ZoneBounds {
-    fn may_hold(&self, breadcrumb: Breadcrumb) -> bool {
-        // Zones say nothing about breadcrumb 0.
-        breadcrumb == Breadcrumb::NONE
-            || self.breadcrumbs.is_some_and(|(min, max)| (min..=max).contains(&breadcrumb.0))
-    }
-}
-
-/// The integer in column `index`.
-fn integer(row: &Row<'_>, index: usize) -> rusqlite::Result<i64> {
-    match row.get_ref(index)? {
-        ValueRef::Integer(value) => Ok(value),
-        // For its error, which names the column and what it holds.
-        _ => row.get(index),
     }
 }

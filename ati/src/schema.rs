@@ -181,7 +181,7 @@ pub(crate) const PAGE_BYTES: usize = 16_384;
 pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     let open = || {
         let db = Connection::open(path)?;
-        db.pragma_update(None, "page_size", PAGE_BYTES as i64)?;
+        db.pragma_update(None, "page_size", PAGE_BYTES.to_string())?;
         db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         db.pragma_update(None, "synchronous", "OFF")?;
         db.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;

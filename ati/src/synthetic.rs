@@ -8,7 +8,7 @@
 
 use foretell_units::{Breadcrumb, HostId, Seed};
 
-use crate::{Body, Header, HostClock, Phase, ReadOrWrite, Record};
+use crate::{Body, Header, HostClock, Op, Phase, Record};
 
 /// Client machines; their hosts come after the nodes.
 pub const CLIENTS: u32 = 4;
@@ -28,7 +28,7 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
     for request in 0..requests {
         let client = HostId(NODES + draws.below(CLIENTS.into()) as u32);
         let node = HostId(draws.below(NODES.into()) as u32);
-        let op = if draws.chance(0.3) { ReadOrWrite::Write } else { ReadOrWrite::Read };
+        let op = if draws.chance(0.3) { Op::Write } else { Op::Read };
         let offset = draws.below(2_500_000) * 8192;
         let hit = draws.chance(0.5);
         let mut now = request * GAP_NS + draws.below(GAP_NS);
@@ -52,8 +52,8 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
         let enter = |newprocess| Body::KernelProcessSwitch { cpu: 0, oldprocess: 0, newprocess };
         let leave = |oldprocess| Body::KernelProcessSwitch { cpu: 0, oldprocess, newprocess: 0 };
         let (there, back) = match op {
-            ReadOrWrite::Read => (128, 128 + u64::from(size)),
-            ReadOrWrite::Write => (128 + u64::from(size), 128),
+            Op::Read => (128, 128 + u64::from(size)),
+            Op::Write => (128 + u64::from(size), 128),
         };
         post(0, client, ask(Phase::Issue));
         post(5_000, client, enter(3));
@@ -62,11 +62,11 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
         post(120_000, node, enter(2));
         post(1_000, node, Body::UserThreadSwitch { oldthread: 0, newthread: 1 + node.0 });
         match (op, hit) {
-            (ReadOrWrite::Write, _) => post(9_000, node, Body::BufferWrite { file, offset, size }),
-            (ReadOrWrite::Read, true) => {
+            (Op::Write, _) => post(9_000, node, Body::BufferWrite { file, offset, size }),
+            (Op::Read, true) => {
                 post(9_000, node, Body::BufferReadHit { file, offset, size });
             }
-            (ReadOrWrite::Read, false) => {
+            (Op::Read, false) => {
                 post(9_000, node, Body::BufferReadMiss { file, offset, size });
                 let lbn = offset / 512 + 4096;
                 let disk = |phase| Body::DiskOp { disk: 0, lbn, size, op, phase };

@@ -6,7 +6,7 @@
 //! rows themselves (paper 004 asks for the records of a request; DESIGN: live indexes halve the
 //! rate).
 
-use foretell_units::Breadcrumb;
+use foretell_units::{Breadcrumb, HostId};
 
 use crate::{Record, RecordKind};
 
@@ -97,10 +97,10 @@ impl Tally {
     }
 
     /// Records of each kind from each host, where there are any.
-    pub(crate) fn by_host(&self) -> impl Iterator<Item = (RecordKind, usize, u64)> {
+    pub(crate) fn by_host(&self) -> impl Iterator<Item = (RecordKind, HostId, u64)> {
         RecordKind::ALL.into_iter().flat_map(|kind| {
             let counts = self.hosts.iter().map(move |host| host[kind.index()]);
-            counts.enumerate().filter(|(_, n)| *n > 0).map(move |(host, n)| (kind, host, n))
+            counts.enumerate().filter(|(_, n)| *n > 0).map(move |(host, n)| (kind, host.into(), n))
         })
     }
 
@@ -113,8 +113,6 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use foretell_units::HostId;
-
     use super::*;
     use crate::{Body, Header};
 
@@ -146,7 +144,10 @@ mod tests {
             tally.add(&switch(0, 1, host));
         }
         let kind = RecordKind::UserThreadSwitch;
-        assert_eq!(tally.by_host().collect::<Vec<_>>(), [(kind, 0, 1), (kind, 2, 2)]);
+        assert_eq!(
+            tally.by_host().collect::<Vec<_>>(),
+            [(kind, HostId(0), 1), (kind, HostId(2), 2)]
+        );
         assert_eq!(tally.records()[kind.index()], 3);
     }
 }

@@ -7,10 +7,10 @@
 //! the write's own buffer). Parts of pages are not distinguished: a write of part of a page does
 //! not read the rest first (as Linux, which keeps 512-byte buffers within a page, need not).
 
-use std::collections::VecDeque;
-
 use foretell_algorithms::cache::{Access, AnyPolicy, Policy};
 use foretell_units::{Breadcrumb, Bytes, SimTime};
+
+use crate::slab::Slab;
 
 /// A page of a file: the file's number above, the page's below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -105,27 +105,37 @@ pub(crate) struct Buffer {
     page: Bytes,
     /// By slot of the policy.
     states: Vec<State>,
-    /// Pages in the order in which they became dirty; some are clean again by now.
-    dirtied: VecDeque<(PageKey, SimTime)>,
+    dirty: DirtyRuns,
     dirty_pages: u64,
+    /// Reads under way, by ticket; few at a time.
+    reads: Vec<(u32, u32)>,
+    next_ticket: u32,
 }
 
+/// What is known of a page in the cache.
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Who dirtied the page.
-    owner: Breadcrumb,
-    /// The read that brings it, or [`NO_READ`].
+    /// The dirty run that it belongs to, or [`NONE`].
+    dirty: u32,
+    /// Ticket of the read that brings or has brought it, or [`NONE`].
     read: u32,
-    dirty: bool,
 }
 
-const NO_READ: u32 = u32::MAX;
-const CLEAN: State = State { owner: Breadcrumb::NONE, read: NO_READ, dirty: false };
+const NONE: u32 = u32::MAX;
+const CLEAN: State = State { dirty: NONE, read: NONE };
 
 impl Buffer {
     /// An empty cache with pages of that size.
     pub(crate) fn new(policy: AnyPolicy, page: Bytes) -> Self {
-        Self { policy, page, states: Vec::new(), dirtied: VecDeque::new(), dirty_pages: 0 }
+        Self {
+            policy,
+            page,
+            states: Vec::new(),
+            dirty: DirtyRuns::new(),
+            dirty_pages: 0,
+            reads: Vec::new(),
+            next_ticket: 0,
+        }
     }
 
     /// Size of a page.
@@ -144,18 +154,22 @@ impl Buffer {
         effects.clear();
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
-            match self.refer(page, effects) {
-                (slot, true) => {
-                    let read = self.states[slot].read;
-                    if read != NO_READ && !effects.awaited.contains(&read) {
-                        effects.awaited.push(read);
-                    }
-                    Run::extend(&mut effects.hits, page);
-                }
-                (slot, false) => {
-                    Run::extend(&mut effects.misses, page);
-                    effects.missed_slots.push(slot as u32);
-                }
+            let (slot, hit) = self.refer(page, effects);
+            if !hit {
+                Run::extend(&mut effects.misses, page);
+                effects.missed_slots.push(slot as u32);
+                continue;
+            }
+            Run::extend(&mut effects.hits, page);
+            let ticket = self.states[slot].read;
+            if ticket == NONE {
+                continue;
+            }
+            match self.reads.iter().find(|(under_way, _)| *under_way == ticket) {
+                Some(&(_, read)) if !effects.awaited.contains(&read) => effects.awaited.push(read),
+                Some(_) => {}
+                // it has arrived since
+                None => self.states[slot].read = NONE,
             }
         }
     }
@@ -174,22 +188,21 @@ impl Buffer {
     }
 
     /// Read `read` brings the missed pages number `from..from + pages` of the last look-up.
-    pub(crate) fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) {
+    /// Returns the ticket to be given to [`Buffer::arrived`].
+    pub(crate) fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
+        let ticket = self.next_ticket;
+        self.next_ticket = if ticket + 1 == NONE { 0 } else { ticket + 1 };
+        self.reads.push((ticket, read));
         for slot in &effects.missed_slots[from..from + pages as usize] {
-            self.states[*slot as usize].read = read;
+            self.states[*slot as usize].read = ticket;
         }
+        ticket
     }
 
-    /// Read `read` has brought the pages of `run`.
-    pub(crate) fn arrived(&mut self, run: Run, read: u32) {
-        for index in 0..u64::from(run.pages) {
-            if let Some(slot) = self.policy.contains(run.first.plus(index).0) {
-                let state = &mut self.states[slot as usize];
-                if state.read == read {
-                    state.read = NO_READ;
-                }
-            }
-        }
+    /// The read with that ticket has brought its pages.
+    pub(crate) fn arrived(&mut self, ticket: u32) {
+        let place = self.reads.iter().position(|(under_way, _)| *under_way == ticket);
+        self.reads.swap_remove(place.expect("it was under way"));
     }
 
     /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.
@@ -202,40 +215,52 @@ impl Buffer {
         effects: &mut Effects,
     ) {
         effects.clear();
+        let mut fresh = NONE;
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
             let (slot, _) = self.refer(page, effects);
-            let state = &mut self.states[slot];
             // what was being read is now known; nobody needs to wait for it
-            state.read = NO_READ;
-            if dirty {
-                state.owner = owner;
-                if !state.dirty {
-                    state.dirty = true;
-                    self.dirty_pages += 1;
-                    self.dirtied.push_back((page, now));
+            self.states[slot].read = NONE;
+            if dirty && self.states[slot].dirty == NONE {
+                if fresh == NONE {
+                    fresh = self.dirty.begin(run, owner, now);
                 }
+                self.dirty.runs[fresh].left += 1;
+                self.states[slot].dirty = fresh;
+                self.dirty_pages += 1;
             }
+        }
+        // the pages of a run larger than the cache may have gone again
+        if fresh != NONE && self.dirty.runs[fresh].left == 0 {
+            self.dirty.end(fresh);
         }
     }
 
     /// When the page that has been dirty longest became so.
-    pub(crate) fn oldest_dirty(&mut self) -> Option<SimTime> {
-        while let Some(&(page, since)) = self.dirtied.front() {
-            if self.is_dirty(page).is_some() {
-                return Some(since);
-            }
-            self.dirtied.pop_front();
-        }
-        None
+    pub(crate) fn oldest_dirty(&self) -> Option<SimTime> {
+        (self.dirty.oldest != NONE).then(|| self.dirty.runs[self.dirty.oldest].since)
     }
 
     /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
     /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
-    pub(crate) fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Breadcrumb)>) -> Option<Run> {
-        self.oldest_dirty()?;
-        let (oldest, _) = self.dirtied.pop_front()?;
-        let mut run = Run { first: oldest, pages: 0 };
+    pub(crate) fn take_dirty(
+        &mut self,
+        most: u32,
+        owners: &mut Vec<(Run, Breadcrumb)>,
+    ) -> Option<Run> {
+        let oldest = self.dirty.oldest;
+        if oldest == NONE {
+            return None;
+        }
+        let DirtyRun { run: whole, .. } = self.dirty.runs[oldest];
+        let first = (0..u64::from(whole.pages))
+            .map(|index| whole.first.plus(index))
+            .find(|page| {
+                let slot = self.policy.contains(page.0);
+                slot.is_some_and(|slot| self.states[slot as usize].dirty == oldest)
+            })
+            .expect("a dirty run has dirty pages");
+        let mut run = Run { first, pages: 0 };
         while run.pages < most {
             let page = run.first.plus(u64::from(run.pages));
             let Some(owner) = self.clean(page) else { break };
@@ -251,18 +276,22 @@ impl Buffer {
         Some(run)
     }
 
-    /// The slot of `page` if it is in the cache and dirty.
-    fn is_dirty(&self, page: PageKey) -> Option<usize> {
-        let slot = self.policy.contains(page.0)? as usize;
-        self.states[slot].dirty.then_some(slot)
+    /// Makes a page clean if it is in the cache and dirty; who had dirtied it.
+    fn clean(&mut self, page: PageKey) -> Option<Breadcrumb> {
+        let state = &mut self.states[self.policy.contains(page.0)? as usize];
+        let run = std::mem::replace(&mut state.dirty, NONE);
+        (run != NONE).then(|| self.no_longer_dirty(run))
     }
 
-    /// Makes a dirty page clean; who had dirtied it.
-    fn clean(&mut self, page: PageKey) -> Option<Breadcrumb> {
-        let slot = self.is_dirty(page)?;
-        self.states[slot].dirty = false;
+    /// A page of a dirty run is clean or gone; who had dirtied it.
+    fn no_longer_dirty(&mut self, run: u32) -> Breadcrumb {
         self.dirty_pages -= 1;
-        Some(self.states[slot].owner)
+        let owner = self.dirty.runs[run].owner;
+        self.dirty.runs[run].left -= 1;
+        if self.dirty.runs[run].left == 0 {
+            self.dirty.end(run);
+        }
+        owner
     }
 
     /// Refers to `page`; its slot, and whether it was there. Notes what had to leave.
@@ -271,15 +300,15 @@ impl Buffer {
             Access::Hit { slot } => (slot as usize, true),
             Access::Miss { slot, evicted } => {
                 if let Some(evicted) = evicted {
-                    let state = self.states[evicted.slot as usize];
+                    let place = &mut self.states[evicted.slot as usize];
+                    let state = std::mem::replace(place, CLEAN);
                     let key = PageKey(evicted.key);
-                    if state.dirty {
-                        self.dirty_pages -= 1;
-                        own(&mut effects.spilled, key, state.owner);
-                    } else {
+                    if state.dirty == NONE {
                         Run::extend(&mut effects.evicted, key);
+                    } else {
+                        let owner = self.no_longer_dirty(state.dirty);
+                        own(&mut effects.spilled, key, owner);
                     }
-                    self.states[evicted.slot as usize] = CLEAN;
                 }
                 let slot = slot as usize;
                 if slot >= self.states.len() {
@@ -288,6 +317,57 @@ impl Buffer {
                 self.states[slot] = CLEAN;
                 (slot, false)
             }
+        }
+    }
+}
+
+/// Pages that one write dirtied, as long as one of them is dirty; a list by age.
+#[derive(Debug)]
+struct DirtyRuns {
+    runs: Slab<DirtyRun>,
+    oldest: u32,
+    newest: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DirtyRun {
+    run: Run,
+    owner: Breadcrumb,
+    since: SimTime,
+    /// Pages still dirty by this write.
+    left: u32,
+    older: u32,
+    newer: u32,
+}
+
+impl DirtyRuns {
+    fn new() -> Self {
+        Self { runs: Slab::new(), oldest: NONE, newest: NONE }
+    }
+
+    fn begin(&mut self, run: Run, owner: Breadcrumb, since: SimTime) -> u32 {
+        let older = self.newest;
+        let id = self.runs.insert(DirtyRun { run, owner, since, left: 0, older, newer: NONE });
+        self.newest = id;
+        if older == NONE {
+            self.oldest = id;
+        } else {
+            self.runs[older].newer = id;
+        }
+        id
+    }
+
+    fn end(&mut self, id: u32) {
+        let DirtyRun { older, newer, .. } = *self.runs.remove(id);
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            self.runs[older].newer = newer;
+        }
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            self.runs[newer].older = older;
         }
     }
 }

@@ -4,6 +4,7 @@
 //! What a client does with a request is in `protocol`.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
@@ -77,7 +78,8 @@ pub(crate) struct Scratch {
 
 /// A host: its processor, and a node's storage.
 pub(crate) struct Host {
-    pub(crate) profile: CpuProfile,
+    /// Shared by all hosts that have the same.
+    pub(crate) profile: Arc<CpuProfile>,
     pub(crate) cpu: Cpu<Then>,
     pub(crate) node: Option<Node>,
 }
@@ -105,6 +107,7 @@ impl Cluster {
             .collect::<Result<Vec<_>, _>>()?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
         let hosts = (0..scenario.hosts.len())
             .map(|index| {
                 let host = &scenario.hosts[index];
@@ -123,8 +126,15 @@ impl Cluster {
                     Node::new(storage, &files, reserved)
                 });
                 let cpu = &host.cpu;
+                let profile = match profiles.iter().find(|known| known.as_ref() == cpu) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        profiles.push(Arc::new(cpu.clone()));
+                        Arc::clone(&profiles[profiles.len() - 1])
+                    }
+                };
                 Host {
-                    profile: cpu.clone(),
+                    profile,
                     cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch),
                     node,
                 }
@@ -167,13 +177,13 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Runs to the end and returns the truth, and the recorder to be finished.
+    /// Runs to the end and returns the truth.
     ///
     /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.
     pub fn run(
-        mut self,
+        &mut self,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Recorder), SimError> {
+    ) -> Result<Truth, SimError> {
         let mut marked = false;
         let mut countdown = EVENTS_BETWEEN_LOOKS;
         loop {
@@ -210,8 +220,12 @@ impl Cluster {
             self.agenda.advance_to(end);
         }
         self.audit()?;
-        let truth = truth::of(&mut self);
-        Ok((truth, self.tracker.into_recorder()))
+        Ok(truth::of(self))
+    }
+
+    /// The recorder, to be finished after the run.
+    pub fn into_recorder(self) -> Recorder {
+        self.tracker.into_recorder()
     }
 
     fn look(
@@ -244,11 +258,11 @@ impl Cluster {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Issue { instance } => self.issue(instance),
-            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), core),
+            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
             Event::Forward { leg } => self.forward(leg),
             Event::Deliver { leg } => self.deliver(leg),
             Event::SendAgain { leg } => self.transmit(leg),
-            Event::DiskDone { host, disk } => self.disk_done(HostId(host), disk),
+            Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::FlushTick { host } => {
                 let (node, mut around) = self.node(HostId(host));
                 node.flush_tick(&mut around);
@@ -279,7 +293,7 @@ impl Cluster {
 
     fn take_up(&mut self, host: HostId, slice: &Slice) {
         self.tracker.post_switch(self.agenda.now(), host, slice);
-        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core });
+        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
     fn slice_ends(&mut self, host: HostId, core: u32) {
@@ -303,7 +317,7 @@ impl Cluster {
 
     /// The first segment of a message is at the switch.
     fn forward(&mut self, leg: u32) {
-        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire);
+        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire());
         match self.network.forward(self.agenda.now(), to, wire) {
             Forwarding::Delivered(at) => self.agenda.schedule(at, Event::Deliver { leg }),
             Forwarding::Lost(again) => self.agenda.schedule(again, Event::SendAgain { leg }),

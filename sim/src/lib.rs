@@ -25,11 +25,3 @@ pub mod truth;
 
 pub use cluster::{Cluster, Progress};
 pub use error::SimError;
-
-/// The direction as a record has it.
-fn op(op: foretell_units::Op) -> foretell_ati::ReadOrWrite {
-    match op {
-        foretell_units::Op::Read => foretell_ati::ReadOrWrite::Read,
-        foretell_units::Op::Write => foretell_ati::ReadOrWrite::Write,
-    }
-}

@@ -90,7 +90,8 @@ struct Transfer {
     thread: Thread,
     /// Legs that wait for it.
     waiters: Vec<u32>,
-    flush: bool,
+    /// The buffer's ticket for a read; `None`: a flush.
+    ticket: Option<u32>,
 }
 
 /// Pages that reads asked for, and those that were there.
@@ -249,9 +250,10 @@ impl Node {
                     breadcrumb: access.breadcrumb,
                     thread: access.thread,
                     waiters: if wait { vec![access.leg] } else { Vec::new() },
-                    flush: false,
+                    ticket: None,
                 });
-                self.buffer.reading(effects, slot, pages, transfer);
+                let ticket = self.buffer.reading(effects, slot, pages, transfer);
+                self.transfers[transfer].ticket = Some(ticket);
                 self.start(around, transfer);
                 started += 1;
                 slot += pages as usize;
@@ -433,7 +435,7 @@ impl Node {
             breadcrumb,
             thread,
             waiters: leg.into_iter().collect(),
-            flush: true,
+            ticket: None,
         });
         self.start(around, transfer);
     }
@@ -446,7 +448,7 @@ impl Node {
         let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
         if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk });
+            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
@@ -455,18 +457,18 @@ impl Node {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
-            around.agenda.schedule(next, Event::DiskDone { host, disk });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
         let id = completion.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
         let waiters = std::mem::take(&mut transfer.waiters);
-        let (run, flush) = (transfer.run, transfer.flush);
-        if flush {
+        let (run, ticket) = (transfer.run, transfer.ticket);
+        if let Some(ticket) = ticket {
+            self.buffer.arrived(ticket);
+        } else {
             self.unstable -= u64::from(run.pages);
             self.flushes -= 1;
-        } else {
-            self.buffer.arrived(run, id);
         }
         for leg in waiters {
             let left = &mut self.awaiting[leg as usize];
@@ -475,7 +477,7 @@ impl Node {
                 ready.push(leg);
             }
         }
-        if flush {
+        if ticket.is_none() {
             self.unblock(around, ready);
             if self.buffer.dirty_pages() > self.background {
                 self.flush(around, self.background);
@@ -569,7 +571,7 @@ fn post_disk_op(around: &mut Surroundings, transfer: &Transfer, phase: Phase) {
         disk: transfer.disk,
         lbn: transfer.lbn.get(),
         size: transfer.size.get() as u32,
-        op: crate::op(transfer.op),
+        op: transfer.op,
         phase,
     };
     around.tracker.post(around.now, around.host, transfer.thread, transfer.breadcrumb, body);

@@ -18,7 +18,7 @@ const INTERIOR_TABLE: u8 = 0x05;
 
 /// Children of a full page: each takes a pointer of 2 bytes, a page number of 4 and a rowid of up
 /// to 8; the last is in the header.
-const CHILDREN: usize = (PAGE_BYTES - HEADER) / (2 + 4 + 8) + 1;
+pub(super) const CHILDREN: usize = (PAGE_BYTES - HEADER) / (2 + 4 + 8) + 1;
 
 /// A page below, and the greatest rowid in it.
 #[derive(Clone, Copy)]
@@ -29,12 +29,20 @@ struct Child {
 
 /// The interior pages of a table that are not written yet: from the leaves upwards, the children
 /// that wait for their page.
-#[derive(Default)]
 pub(super) struct Tree {
     levels: Vec<Vec<Child>>,
+    /// Children of a full page.
+    fanout: usize,
 }
 
 impl Tree {
+    /// An empty tree. `fanout`: children of a full page, [`CHILDREN`] but in tests, which want many
+    /// levels from few rows; 4 at the least.
+    pub(super) fn new(fanout: usize) -> Self {
+        assert!((4..=CHILDREN).contains(&fanout));
+        Self { levels: Vec::new(), fanout }
+    }
+
     /// Whether no leaf has been added.
     pub(super) fn is_empty(&self) -> bool {
         self.levels.is_empty()
@@ -52,12 +60,12 @@ impl Tree {
 
     fn push_at(&mut self, level: usize, child: Child, file: &mut PageFile) -> io::Result<()> {
         if level == self.levels.len() {
-            self.levels.push(Vec::with_capacity(2 * CHILDREN));
+            self.levels.push(Vec::with_capacity(2 * self.fanout));
         }
         self.levels[level].push(child);
-        if self.levels[level].len() == 2 * CHILDREN {
-            let parent = append(&self.levels[level][..CHILDREN], file)?;
-            self.levels[level].drain(..CHILDREN);
+        if self.levels[level].len() == 2 * self.fanout {
+            let parent = append(&self.levels[level][..self.fanout], file)?;
+            self.levels[level].drain(..self.fanout);
             self.push_at(level + 1, parent, file)?;
         }
         Ok(())
@@ -69,10 +77,10 @@ impl Tree {
         loop {
             let children = std::mem::take(&mut self.levels[level]);
             let top = level + 1 == self.levels.len();
-            if top && children.len() <= CHILDREN {
+            if top && children.len() <= self.fanout {
                 return file.overwrite(root, &page(&children));
             }
-            let pages = children.len().div_ceil(CHILDREN);
+            let pages = children.len().div_ceil(self.fanout);
             for part in children.chunks(children.len().div_ceil(pages)) {
                 let parent = append(part, file)?;
                 self.push_at(level + 1, parent, file)?;

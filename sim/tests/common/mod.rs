@@ -95,10 +95,7 @@ pub fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         warmup: SimSpan::from_secs(1),
         duration: Some(SimSpan::from_secs(5)),
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
-        switch: Switch {
-            port_buffer: Bytes::mib(16),
-            retransmit_timeout: SimSpan::from_ms(200),
-        },
+        switch: Switch { port_buffer: Bytes::mib(16), retransmit_timeout: SimSpan::from_ms(200) },
         volumes: vec![Volume {
             name: "mail".to_owned(),
             size: Bytes::gib(1),
@@ -145,5 +142,7 @@ pub fn run_recorded(scenario: &Scenario) -> (Truth, Recorder) {
 }
 
 fn run_with(scenario: &Scenario, recorder: Recorder) -> Result<(Truth, Recorder), SimError> {
-    Cluster::new(scenario.clone(), recorder)?.run(|_| ControlFlow::Continue(()))
+    let mut cluster = Cluster::new(scenario.clone(), recorder)?;
+    let truth = cluster.run(|_| ControlFlow::Continue(()))?;
+    Ok((truth, cluster.into_recorder()))
 }

@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_may_begin_elsewhere_and_still_visits_all() {
+        let begun = |pattern: Pattern, block| {
+            let mut addresses = addresses(pattern, 8);
+            addresses.start_at(block);
+            let mut stream = Seed(1).stream("pattern");
+            (0..8).map(|_| addresses.next(&mut stream)).collect::<Vec<_>>()
+        };
+        assert_eq!(begun(Pattern::Sequential, 6), [6, 7, 0, 1, 2, 3, 4, 5]);
+        // 14 is block 6 of 8, in the round that began at 0
+        let step = Bytes(3 * 512);
+        assert_eq!(begun(Pattern::Strided { step }, 14), [6, 1, 4, 7, 2, 5, 0, 3]);
+    }
+
+    #[test]
     fn marginals_of_random_patterns_fit() {
         assert_fits(&histogram(Pattern::Random, 777), &[1.0; 777]);
         let zipf: Vec<f64> = (1..=777).map(|rank| 1.0 / f64::from(rank)).collect();
