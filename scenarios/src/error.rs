@@ -174,6 +174,12 @@ impl Problems {
         }
     }
 
+    pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.add(problem);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -219,6 +225,6 @@ impl Sources {
             });
         let labels = std::iter::once(label(span)).chain(others).collect();
         let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
-        ScenarioError { message, help, labels, source_code }
+        ScenarioError { message, help, source_code, labels }
     }
 }

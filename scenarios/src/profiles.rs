@@ -115,11 +115,12 @@ impl<'a> Profiles<'a> {
                 let known = known(kind, section, self.base);
                 let message = format!("there is no {} profile `{name}`", kind.section());
                 let names = known.iter().map(String::as_str);
-                let help = meant(name, names).map(|help| match is_profile_name(name) {
-                    true => {
+                let help = meant(name, names).map(|help| {
+                    if is_profile_name(name) {
                         format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                    } else {
+                        help
                     }
-                    false => help,
                 });
                 problems.add(Problem::new(place, message).maybe_help(help));
                 None
@@ -165,7 +166,7 @@ pub(crate) fn read(
     let table = match parse_document(text, base) {
         Ok(table) => table,
         Err(found) => {
-            found.into_iter().for_each(|problem| problems.add(problem));
+            problems.add_all(found);
             return None;
         }
     };

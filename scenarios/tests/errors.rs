@@ -1,5 +1,6 @@
 //! What is wrong is said with its place, its reason, and a way out.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -163,9 +164,9 @@ fn shown(errors: &ScenarioErrors, directory: &Path) -> String {
     let mut text = String::new();
     for error in errors.errors() {
         let (line, column) = error.line_column().unwrap_or_default();
-        text += &format!("  {line}:{column} {}\n", error.underlined().unwrap_or("(no place)"));
-        text += &format!("    {}\n", error.message());
-        text += &format!("    help: {}\n", error.help_text().unwrap_or("none"));
+        let underlined = error.underlined().unwrap_or("(no place)");
+        let (message, help) = (error.message(), error.help_text().unwrap_or("none"));
+        let _ = writeln!(text, "  {line}:{column} {underlined}\n    {message}\n    help: {help}");
     }
     text.replace(&directory.display().to_string(), "DIRECTORY")
 }
@@ -188,7 +189,7 @@ fn golden_every_fault_has_its_message() {
     assert!(errors_of(GOOD, directory.path()).is_none());
     let mut text = String::new();
     for (from, to) in WRONG {
-        text += &format!("{from}  =>  {}\n", to.replace('\n', " | "));
+        let _ = writeln!(text, "{from}  =>  {}", to.replace('\n', " | "));
         match errors_of(&instead(&[(from, to)]), directory.path()) {
             Some(errors) => text += &shown(&errors, directory.path()),
             None => text += "  fine\n",
@@ -233,8 +234,8 @@ fn independent_errors_are_all_reported_in_their_order() {
 
 #[test]
 fn no_more_errors_are_shown_than_can_be_read() {
-    let many: String = (0..100).map(|n| format!("wrong{n} = 1\n")).collect();
-    let errors = errors_of(&format!("{many}{GOOD}"), Path::new("")).unwrap();
+    let many: Vec<String> = (0..100).map(|n| format!("wrong{n} = 1\n")).collect();
+    let errors = errors_of(&format!("{}{GOOD}", many.concat()), Path::new("")).unwrap();
     assert_eq!((errors.errors().len(), errors.left_out()), (MOST_ERRORS, 80));
     assert!(errors.to_string().ends_with("... and 80 more"));
 }

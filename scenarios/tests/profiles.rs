@@ -56,8 +56,10 @@ fn shipped_disks_hold_what_their_tracks_hold() {
     for (name, surfaces) in [("barracuda-7200.8", 4.0), ("cheetah-15k", 8.0)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
         let Device::Mechanical(disk) = disk(&scenario);
-        let mean =
-            (disk.outer_rate.as_bytes_per_s_f64() + disk.inner_rate.as_bytes_per_s_f64()) / 2.0;
+        let mean = f64::midpoint(
+            disk.outer_rate.as_bytes_per_s_f64(),
+            disk.inner_rate.as_bytes_per_s_f64(),
+        );
         let track = mean * 60.0 / f64::from(disk.rpm);
         let held = track * surfaces * f64::from(disk.cylinders);
         assert!((held / disk.capacity.get() as f64 - 1.0).abs() < 0.01, "{name}: {held}");

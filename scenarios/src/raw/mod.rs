@@ -35,7 +35,7 @@ pub(crate) use workload::{
 /// A storage cluster, what it is asked to do, and for how long.
 #[derive(JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(dead_code, clippy::zero_sized_map_values, reason = "only its schema is used")]
 pub(crate) struct RawScenario {
     /// Seed of every random stream: the same scenario with the same seed gives the same run.
     #[schemars(extend("default" = 42, "minimum" = 0))]
