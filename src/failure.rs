@@ -1,11 +1,15 @@
 //! How a command fails, and what it says then.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use foretell_ati::StoreError;
-use foretell_scenarios::ScenarioErrors;
+use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
+use miette::{
+    Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
+};
 use thiserror::Error;
 
 /// Why a command failed.
@@ -62,9 +66,53 @@ impl Failure {
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::Scenario(errors) => eprintln!("{:?}", miette::Report::new(errors)),
+            Self::Scenario(errors) => show(&errors),
             failure => eprintln!("foretell: {failure}"),
         }
         status
+    }
+}
+
+/// Says what is wrong with a scenario: each error once, with its line.
+fn show(errors: &ScenarioErrors) {
+    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
+    for (index, error) in errors.errors().iter().enumerate() {
+        if index > 0 {
+            eprintln!();
+        }
+        eprint!("{:?}", Shown { error, handler: &handler });
+    }
+    if errors.left_out() > 0 {
+        eprintln!("  ... and {} more", errors.left_out());
+    }
+}
+
+/// An error of a scenario as people see it: the message, the line with the value underlined, help.
+#[derive(Error)]
+#[error("{error}")]
+struct Shown<'a> {
+    error: &'a ScenarioError,
+    handler: &'a MietteHandler,
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handler.debug(self, f)
+    }
+}
+
+/// As the error itself, but for the code, which says nothing to people.
+impl Diagnostic for Shown<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.error.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.error.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.error.labels()
     }
 }
