@@ -24,9 +24,12 @@ pub enum Failure {
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
-    /// The record store cannot be written or read.
+    /// The record store cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What was given as a run cannot be read as one.
+    #[error(transparent)]
+    NotARun(StoreError),
     /// A file or directory cannot be written.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
@@ -52,7 +55,7 @@ impl Failure {
     /// Whether the user's input is at fault, rather than the run.
     fn is_input(&self) -> bool {
         match self {
-            Self::Scenario(_) | Self::Usage(_) => true,
+            Self::Scenario(_) | Self::Usage(_) | Self::NotARun(_) => true,
             Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
             Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
         }

@@ -30,8 +30,14 @@ struct Step {
 
 /// Runs the command.
 pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
-    let db = open_run(&arguments.directory)?;
-    let records = db.trace(Breadcrumb(arguments.breadcrumb))?;
+    if arguments.breadcrumb == Breadcrumb::NONE.0 {
+        return Err(Failure::Usage(
+            "breadcrumb 0 marks what hosts do for no request; those of requests count from 1"
+                .to_owned(),
+        ));
+    }
+    let db = open_run(&arguments.directory).map_err(Failure::NotARun)?;
+    let records = db.trace(Breadcrumb(arguments.breadcrumb)).map_err(Failure::NotARun)?;
     let Some(first) = records.first() else {
         return Err(Failure::Usage(format!(
             "no record of `{}` has breadcrumb {}; breadcrumbs of requests are in the column \
@@ -40,7 +46,7 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
             arguments.breadcrumb
         )));
     };
-    let facts = db.facts()?;
+    let facts = db.facts().map_err(Failure::NotARun)?;
     let steps = Path { db: &db, facts: &facts, start: first.header.ts_ns }.steps(&records)?;
     let text =
         if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
