@@ -5,4 +5,6 @@
 //! being possible.
 
 pub mod device;
+pub mod diskspecs;
+pub mod drive;
 pub mod model;

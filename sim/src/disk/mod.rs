@@ -4,8 +4,10 @@
 //! disk was idle, [`Disk::complete`] takes the operation that has just finished and starts the next.
 //! Not modelled here: queues inside the drive; one operation is at the mechanism at a time.
 
+pub mod drive;
 mod mechanism;
 mod queue;
+pub mod replay;
 
 pub use mechanism::Mechanism;
 use queue::Queue;
