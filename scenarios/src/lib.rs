@@ -7,4 +7,5 @@
 pub mod device;
 pub mod diskspecs;
 pub mod drive;
+pub mod drive_file;
 pub mod model;

@@ -64,3 +64,6 @@ pub fn import(
 pub fn import_file(file: &Path, disk: Option<&str>) -> Result<Import, ImportError> {
     import(file, disk, &|path| std::fs::read(path))
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,9 +19,9 @@ pub struct SeekCurve {
 pub enum SeekFormula {
     /// Ruemmler & Wilkes 1994.
     ThreePart(Seek),
-    /// a·√(d−1) + b·(d−1) + c, milliseconds, with a, b, c such that the curve passes through the
-    /// single-cylinder time, the average (at a third of the stroke) and the full stroke
-    /// (Lee & Katz, *An Analytic Performance Model of Disk Arrays*, 1993).
+    /// a·√(d−1) + b·(d−1) + c, milliseconds, with a, b, c such that a single cylinder and the full
+    /// stroke take what a data sheet says, and seeks between random cylinders take its average in
+    /// the mean (Lee & Katz, *An Analytic Performance Model of Disk Arrays*, 1993).
     Lee {
         /// a, milliseconds per square root of a cylinder.
         root_ms: f64,
@@ -33,17 +33,18 @@ pub enum SeekFormula {
 }
 
 impl SeekFormula {
-    /// The curve through a data sheet's three figures, for so many cylinders.
+    /// The curve of a data sheet's three figures, for so many cylinders.
     ///
-    /// Where the average is so near to the others that a coefficient of Lee's formula would be
-    /// negative, the curve would not be monotone: then only its square root is kept, through the
-    /// single-cylinder time and the average.
+    /// Where the average lies so far from the middle that a coefficient of Lee's formula would be
+    /// negative, the curve would not be monotone: then only its square root is kept, and the full
+    /// stroke is what comes of it.
     pub fn lee(single_ms: f64, average_ms: f64, full_ms: f64, cylinders: u32) -> Self {
         let span = f64::from(cylinders.max(2));
         let root_ms = (-10.0 * single_ms + 15.0 * average_ms - 5.0 * full_ms) / (3.0 * span.sqrt());
         let linear_ms = (7.0 * single_ms - 15.0 * average_ms + 8.0 * full_ms) / (3.0 * span);
         if root_ms < 0.0 || linear_ms < 0.0 {
-            let root_ms = (average_ms - single_ms).max(0.0) / (span / 3.0).sqrt();
+            // the mean of the square root of the distance of two random cylinders is 8/15 of √span
+            let root_ms = (average_ms - single_ms).max(0.0) * 15.0 / (8.0 * span.sqrt());
             return Self::Lee { root_ms, linear_ms: 0.0, single_ms };
         }
         Self::Lee { root_ms, linear_ms, single_ms }
@@ -87,5 +88,52 @@ impl SeekCurve {
                 [.., low, high] => line(low, high),
             },
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures")]
+mod tests {
+    use super::*;
+
+    /// Mean time between two random cylinders, milliseconds.
+    fn mean(formula: SeekFormula, cylinders: u32) -> f64 {
+        // of all ordered pairs, 2·(cylinders − d) lie d apart
+        let weight = |distance| 2.0 * f64::from(cylinders - distance);
+        let total: f64 = (1..cylinders).map(|d| weight(d) * formula.time_ms(d)).sum();
+        total / (1..cylinders).map(weight).sum::<f64>()
+    }
+
+    #[test]
+    fn a_data_sheet_gives_its_three_figures_back() {
+        let curve = SeekFormula::lee(0.8, 8.5, 17.0, 10_000);
+        assert_eq!(curve.time_ms(1), 0.8);
+        assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
+        assert!((curve.time_ms(10_000) - 17.0).abs() < 0.01, "{}", curve.time_ms(10_000));
+        // an average near the full stroke: the square root alone
+        let curve = SeekFormula::lee(0.8, 8.5, 11.0, 10_000);
+        assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
+    }
+
+    #[test]
+    fn oracle_interpolation_finds_what_a_walk_along_the_points_finds() {
+        let points = vec![(1, 1.0), (4, 2.5), (5, 2.0), (20, 4.0)];
+        let curve = SeekCurve { points: points.clone(), beyond: None };
+        let walk = |distance: u32| {
+            let mut low = points[0];
+            for high in &points[1..] {
+                if distance <= high.0 || *high == points[3] {
+                    let share = (f64::from(distance) - f64::from(low.0))
+                        / (f64::from(high.0) - f64::from(low.0));
+                    return low.1 + (high.1 - low.1) * share;
+                }
+                low = *high;
+            }
+            low.1
+        };
+        for distance in 1..40 {
+            assert_eq!(curve.time(distance), SimSpan::from_ms_f64(walk(distance)), "{distance}");
+        }
+        assert_eq!(curve.time(0), SimSpan::ZERO);
     }
 }
