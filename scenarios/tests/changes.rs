@@ -215,7 +215,9 @@ fn names_with_dots_need_no_quotes() {
         // the profile is not in the scenario: a change puts it there
         let scenario = with(&[&format!("{path}=10000")]);
         let storage = scenario.hosts[0].role.storage().unwrap();
-        let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device;
+        let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device else {
+            panic!("a simple disk")
+        };
         assert_eq!(disk.rpm, 10_000, "{path}");
     }
     let scenario = with(&["cpu.pentium4-2.6.cores=2"]);
