@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
+
+/// The largest whole number that TOML has, and so `seed` in a scenario.
+const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -32,7 +35,7 @@ pub struct RunArguments {
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Seed of the random draws, instead of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]

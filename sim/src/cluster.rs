@@ -133,11 +133,7 @@ impl Cluster {
                         Arc::clone(&profiles[profiles.len() - 1])
                     }
                 };
-                Host {
-                    profile,
-                    cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch),
-                    node,
-                }
+                Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
             })
             .collect();
         let instances = Instance::of_scenario(&scenario)?;
