@@ -307,11 +307,11 @@ fn a_trace_that_is_not_there_is_told_with_its_whole_path() {
 }
 
 /// As a terminal of 100 columns shows it, without colours.
-fn on_a_terminal(errors: ScenarioErrors) -> String {
+fn on_a_terminal(errors: &ScenarioErrors) -> String {
     let theme = GraphicalTheme { styles: ThemeStyles::none(), ..GraphicalTheme::unicode() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
     let mut text = String::new();
-    handler.render_report(&mut text, &errors).unwrap();
+    handler.render_report(&mut text, errors).unwrap();
     // no blanks at the ends of lines
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
@@ -323,12 +323,12 @@ fn golden_a_terminal_shows_the_line_and_underlines_the_value() {
         ("encoding = \"1-of-3\"", "encoding = \"1-of-7\""),
         ("reads = 0.5", "reads = 0.5\noutstandin = 4"),
     ]);
-    let mut text = on_a_terminal(errors_of(&one, Path::new("")).unwrap());
+    let mut text = on_a_terminal(&errors_of(&one, Path::new("")).unwrap());
     text += "\n";
-    text += &on_a_terminal(errors_of(&two, Path::new("")).unwrap());
+    text += &on_a_terminal(&errors_of(&two, Path::new("")).unwrap());
     text += "\n";
     let mut document = Document::parse("s.toml", GOOD, "").unwrap();
     document.set("volume.mail.encoding", "3-of-2").unwrap();
-    text += &on_a_terminal(document.check().unwrap_err());
+    text += &on_a_terminal(&document.check().unwrap_err());
     golden("tests/terminal.txt", &text);
 }
