@@ -19,9 +19,11 @@ fn with(changes: &[&str]) -> Scenario {
     let mut document = document();
     for change in changes {
         let change: Change = change.parse().unwrap();
-        document.set(&change.path, &change.value).unwrap_or_else(|errors| panic!("{errors}"));
+        document
+            .set(&change.path, &change.value)
+            .unwrap_or_else(|errors| panic!("{}", errors.lines()));
     }
-    document.check().unwrap_or_else(|errors| panic!("{errors}"))
+    document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
 
 /// What is said of the last of the changes, by itself or by the check after it.
@@ -30,10 +32,10 @@ fn refused(changes: &[&str]) -> String {
     for change in changes {
         let change: Change = change.parse().unwrap();
         if let Err(errors) = document.set(&change.path, &change.value) {
-            return errors.to_string();
+            return errors.lines();
         }
     }
-    document.check().expect_err("the change is wrong").to_string()
+    document.check().expect_err("the change is wrong").lines()
 }
 
 #[test]
@@ -200,7 +202,9 @@ fn a_resolved_scenario_takes_changes_as_the_original_does() {
         let mut again = Document::parse("run.toml", &full, "").unwrap();
         for change in changes {
             let change: Change = change.parse().unwrap();
-            again.set(&change.path, &change.value).unwrap_or_else(|errors| panic!("{errors}"));
+            again
+                .set(&change.path, &change.value)
+                .unwrap_or_else(|errors| panic!("{}", errors.lines()));
         }
         assert_eq!(again.check().unwrap(), with(changes), "{changes:?}");
     }
@@ -233,7 +237,7 @@ fn a_wrong_value_is_shown_in_the_change() {
     assert_eq!(error.text(), Some("--set volume.mail.encoding=3-of-2"));
     assert_eq!(error.underlined(), Some("3-of-2"));
     assert!(
-        errors.to_string().starts_with("in `--set volume.mail.encoding=3-of-2`: encoding `3-of-2`"),
+        errors.lines().starts_with("in `--set volume.mail.encoding=3-of-2`: encoding `3-of-2`"),
         "{errors}"
     );
     // the change is to blame, not what it does not go with
@@ -262,7 +266,7 @@ fn a_change_hides_no_fault_of_the_file() {
     assert_eq!(underlined, ["sead", "thnik"]);
     // what belongs to another kind goes with the kind, but not what belongs to none
     document.set("workload.mail.kind", "trace").unwrap();
-    let errors = document.check().unwrap_err().to_string();
+    let errors = document.check().unwrap_err().lines();
     assert!(errors.contains("thnik") && !errors.contains("reads"), "{errors}");
 }
 

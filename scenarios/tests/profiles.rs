@@ -27,7 +27,7 @@ reads = 0.5
 "#;
 
 fn check(text: &str) -> Scenario {
-    Document::parse("t.toml", text, "").unwrap().check().unwrap_or_else(|e| panic!("{e}"))
+    Document::parse("t.toml", text, "").unwrap().check().unwrap_or_else(|e| panic!("{}", e.lines()))
 }
 
 fn disk(scenario: &Scenario) -> &Device {
@@ -105,7 +105,7 @@ fn a_file_beside_the_scenario_comes_before_the_shipped_one() {
     fs::write(directory.path().join("s.toml"), SMALL).unwrap();
     let errors = Document::load(directory.path().join("s.toml")).unwrap().check().unwrap_err();
     let error = &errors.errors()[0];
-    assert!(error.file().unwrap().ends_with("devices/barracuda-7200.8.toml"), "{errors}");
+    assert!(error.file().unwrap().ends_with("devices/barracuda-7200.8.toml"), "{}", errors.lines());
     assert_eq!(error.underlined(), Some("sauce"));
     assert_eq!(error.help_text(), Some("did you mean `source`?"));
 }
@@ -151,5 +151,5 @@ fn a_seek_curve_may_be_given_whole() {
     let both = shipped.replace(line, &curve.replace("{ knee", "{ average = \"8 ms\", knee"));
     let text = format!("{SMALL}\n[device.\"barracuda-7200.8\"]\n{both}");
     let errors = Document::parse("t.toml", &text, "").unwrap().check().unwrap_err();
-    assert!(errors.to_string().contains("by three figures or by five"), "{errors}");
+    assert!(errors.lines().contains("by three figures or by five"), "{}", errors.lines());
 }
