@@ -31,9 +31,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
     let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
     if let Some(directory) = &directory {
-        directory.write(SCENARIO_FILE, &document.resolved()?)?;
-        // the truth comes last: where it is, everything is
-        directory.write(TRUTH_FILE, &json(&truth))?;
+        keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         json(&truth)
@@ -46,6 +44,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     };
     let mut output = std::io::stdout().lock();
     output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Writes what stands beside the records.
+fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
+    directory.write(SCENARIO_FILE, &document.resolved()?)?;
+    // the truth comes last: where it is, everything is
+    directory.write(TRUTH_FILE, &json(truth))
 }
 
 /// The scenario with the changes asked for.
