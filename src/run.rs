@@ -34,9 +34,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
-        directory.write(SCENARIO_FILE, &document.resolved()?)?;
-        // the truth comes last: where it is, everything is
-        directory.write(TRUTH_FILE, &json(&truth))?;
+        keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         json(&truth)
@@ -49,6 +47,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     };
     let mut output = std::io::stdout().lock();
     output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Writes what stands beside the records.
+fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
+    directory.write(SCENARIO_FILE, &document.resolved()?)?;
+    // the truth comes last: where it is, everything is
+    directory.write(TRUTH_FILE, &json(truth))
 }
 
 /// The scenario with the changes asked for.
