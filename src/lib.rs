@@ -1,1 +1,28 @@
-//! The face of `foretell`.
+//! The face of `foretell`: one file for each command. It joins the crates and models nothing.
+
+pub mod cli;
+mod directory;
+mod facts;
+mod failure;
+mod interrupt;
+mod progress;
+mod run;
+mod tables;
+mod trace;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Command};
+pub use failure::Failure;
+
+/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input.
+pub fn execute(cli: Cli) -> ExitCode {
+    let done = match cli.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

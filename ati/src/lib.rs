@@ -1,1 +1,49 @@
-//! Activity tracking: record types, recorder, SQLite store, queries.
+//! Activity tracking infrastructure (ATI): record types, recorder, SQLite store, queries.
+//!
+//! Source: paper 004, section III-B, Figure 2 (the record) and Table II (its types). Every host of
+//! the simulated cluster posts *activity records* where a resource is demanded; each carries a
+//! header with a timestamp unique on its host and the *breadcrumb* of the request that caused it,
+//! so that a request can be followed from host to host. The records are retained in relational
+//! tables, a superset of performance counters, and What-if modules ask nothing else.
+//!
+//! Beyond Table II there is one type of our own, [`Body::Request`], for what the client library
+//! sees of its own requests, and a *phase* on disk operations, since the paper posts them both
+//! when they are sent to the disk and when they complete. The paper runs an ATI instance on each
+//! computer and sends records to activity databases on the same machines, which costs processor,
+//! network and disk (below 6 %, section IV-D); that overhead is not modelled here, and one
+//! store holds the records of all hosts.
+//!
+//! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
+//! [`Recorder::post`]. A finished store is opened with [`open_run`].
+
+mod columns;
+mod conclude;
+mod error;
+mod facts;
+mod kind;
+mod pages;
+mod record;
+mod recorder;
+mod run;
+mod schema;
+mod selection;
+mod statements;
+pub mod synthetic;
+mod tally;
+mod target;
+mod writer;
+
+/// The crate that reads and writes SQLite, for those who query a store by SQL.
+pub use rusqlite;
+
+pub use error::StoreError;
+pub use foretell_units::Op;
+
+pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Volume, Workload};
+pub use kind::{KindSet, RecordKind, UnknownRecordKind};
+pub use record::{Body, Header, HostClock, Phase, Record};
+pub use recorder::{Method, Recorder, Summary};
+pub use run::{RunDb, open_run};
+pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
+pub use selection::{Requests, Selection, SelectionError};
+pub use target::{PARTIAL_FILE, STORE_FILE};

@@ -4,8 +4,35 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+mod change;
+mod check;
+mod cpu_file;
 pub mod device;
+mod device_file;
 pub mod diskspecs;
+mod document;
 pub mod drive;
 pub mod drive_file;
+mod error;
+mod host_pattern;
 pub mod model;
+mod names;
+mod overlay;
+mod profiles;
+mod raw;
+mod read;
+mod resolve;
+mod seek;
+mod shape;
+mod shipped;
+mod source;
+mod structure;
+mod tree;
+
+pub use change::{Change, ChangeError};
+pub use check::TRACE_FORMATS;
+pub use document::Document;
+pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
+pub use profiles::ProfileKind;
+pub use shape::schema_text;
+pub use shipped::shipped_names;

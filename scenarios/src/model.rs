@@ -414,3 +414,22 @@ pub enum Payload {
     /// Real bytes are encrypted, encoded, stored, read back and compared.
     Real,
 }
+
+/// Gives the values of a setting the names that scenarios have for them.
+macro_rules! names {
+    ($setting:ident: $($value:ident = $name:literal),+) => {
+        impl $setting {
+            /// As scenarios write it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+names!(Cipher: None = "none", Aes128Cbc = "aes-128-cbc");
+names!(Placement: Rotate = "rotate", Hash = "hash");
+names!(ReadFrom: Primary = "primary", Random = "random");
+names!(Scheduler: Fcfs = "fcfs", Elevator = "elevator", Sstf = "sstf");
+names!(WritePolicy: Back = "back", Through = "through");

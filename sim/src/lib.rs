@@ -1,8 +1,27 @@
 //! The simulated cluster: ground truth.
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
+mod address;
 pub mod agenda;
+pub mod batches;
+mod buffer;
+mod cluster;
 pub mod cpu;
 pub mod disk;
+mod error;
+mod event;
 pub mod ledger;
 pub mod link;
+mod load;
+pub mod network;
+mod node;
+mod payload;
+mod protocol;
+mod read_ahead;
+mod slab;
+mod tally;
+mod tracker;
+pub mod truth;
+
+pub use cluster::{Cluster, Progress};
+pub use error::SimError;

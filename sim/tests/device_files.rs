@@ -53,7 +53,7 @@ fn random(spec: &Spec, op: Op, pause: SimSpan) -> f64 {
 
 #[test]
 fn published_figures_of_the_2005_sata_drive() {
-    let spec = device("barracuda-7200.8.toml");
+    let spec = device("sata-7200-2005.toml");
     assert!(spec.capacity() >= "250 GB".parse().unwrap());
     // 58 to 65 MB/s sustained on average
     let rate = sequential(&spec, Op::Read) / 1e6;
@@ -74,7 +74,7 @@ fn published_figures_of_the_2005_sata_drive() {
 
 #[test]
 fn published_figures_of_the_enterprise_fc_drive() {
-    let spec = device("ultrastar-15k450-fc.toml");
+    let spec = device("fc-15k-2008.toml");
     // read 3.1 and write 3.6 ms of seek, half a turn 2 ms, command 0.1, transfer 0.04
     let read = random(&spec, Op::Read, SimSpan::from_ms(10));
     assert!((read - 5.2).abs() < 0.2, "{read} ms");

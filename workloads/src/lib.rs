@@ -1,1 +1,20 @@
 //! Request generators, trace formats, trace replay.
+//!
+//! What clients ask of a volume, as plain data: no simulated time passes here. A time is a field
+//! of a [`Request`] or a span drawn from a sampler; the simulator decides what becomes of it.
+//!
+//! - [`trace`]: readers of real block traces, one file a format, streaming;
+//! - [`generate`]: synthetic request streams;
+//! - [`arrivals`]: when requests are issued;
+//! - [`source`]: what a simulated client pulls requests from, generator or trace.
+
+pub mod access;
+pub mod arrivals;
+#[cfg(test)]
+mod chi_square;
+pub mod generate;
+pub mod source;
+pub mod trace;
+
+pub use access::{Access, Request};
+pub use foretell_units::Op;

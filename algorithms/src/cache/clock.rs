@@ -1,0 +1,42 @@
+//! CLOCK, or second chance: first in, first out, but who was used since is passed over once.
+//!
+//! Corbató 1968: pages stand in a circle with a use bit each; the hand clears set bits as it
+//! passes and takes the first page whose bit is clear. We write the circle as a queue whose back
+//! is under the hand: passing a page over moves it to the front. Choices: one bit, and it is
+//! clear at admission, so a page must be used a second time to be passed over (libCacheSim's
+//! default too; texts that set the bit at admission give each page one turn more).
+
+use super::directory::Directory;
+use super::one_queue::{OneQueue, QUEUE, Rule};
+use super::{Unit, constructors, faces};
+
+/// CLOCK with one use bit.
+pub type Clock<W = Unit> = OneQueue<SecondChance, W>;
+
+/// The rule of [`Clock`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SecondChance;
+
+impl Rule for SecondChance {
+    /// The use bit.
+    type Mark = bool;
+
+    #[inline]
+    fn hit(&mut self, keys: &mut Directory<bool>, node: u32) {
+        *keys.mark_mut(node) = true;
+    }
+
+    #[inline]
+    fn victim(&mut self, keys: &mut Directory<bool>) -> u32 {
+        loop {
+            let node = keys.back(QUEUE).expect("somebody is there");
+            if !std::mem::take(keys.mark_mut(node)) {
+                return node;
+            }
+            keys.move_to_front(QUEUE, node);
+        }
+    }
+}
+
+constructors!(Clock);
+faces!(Clock);

@@ -1,0 +1,29 @@
+//! First in, first out: the object that was admitted first leaves, used or not.
+//!
+//! One queue, latest admission at the front; a hit changes nothing.
+
+use super::directory::Directory;
+use super::one_queue::{OneQueue, QUEUE, Rule};
+use super::{Unit, constructors, faces};
+
+/// First in, first out.
+pub type Fifo<W = Unit> = OneQueue<Arrival, W>;
+
+/// The rule of [`Fifo`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival;
+
+impl Rule for Arrival {
+    type Mark = ();
+
+    #[inline]
+    fn hit(&mut self, _keys: &mut Directory<()>, _node: u32) {}
+
+    #[inline]
+    fn victim(&mut self, keys: &mut Directory<()>) -> u32 {
+        keys.back(QUEUE).expect("somebody is there")
+    }
+}
+
+constructors!(Fifo);
+faces!(Fifo);

@@ -1,0 +1,31 @@
+//! Least recently used: the object whose last access lies furthest back leaves.
+//!
+//! One queue, most recent at the front. There is nothing to interpret.
+
+use super::directory::Directory;
+use super::one_queue::{OneQueue, QUEUE, Rule};
+use super::{Unit, constructors, faces};
+
+/// Least recently used.
+pub type Lru<W = Unit> = OneQueue<Recency, W>;
+
+/// The rule of [`Lru`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recency;
+
+impl Rule for Recency {
+    type Mark = ();
+
+    #[inline]
+    fn hit(&mut self, keys: &mut Directory<()>, node: u32) {
+        keys.move_to_front(QUEUE, node);
+    }
+
+    #[inline]
+    fn victim(&mut self, keys: &mut Directory<()>) -> u32 {
+        keys.back(QUEUE).expect("somebody is there")
+    }
+}
+
+constructors!(Lru);
+faces!(Lru);

@@ -1,0 +1,279 @@
+//! Replacement policies: which object leaves a full cache.
+//!
+//! A policy owns the map from key to slot and nothing else. A resident object keeps its slot
+//! until it leaves, and slots are below the capacity and handed out densely, so a caller can keep
+//! dirty flags or times in arrays beside it. All policies here admit on every miss; a cache of
+//! unit-size objects then evicts at most one, and the new object usually takes the slot that the
+//! old one left. Ghosts (keys that a policy remembers after their objects have left) have no slot.
+//!
+//! Each policy is generic in its [`Weight`]: with [`Unit`] every object counts as one and the
+//! policy is a [`Policy`]; with [`BySize`] each object has a size of its own, capacity is in the
+//! same unit, and it is a [`SizedPolicy`].
+//!
+//! Where a paper leaves a choice, we choose as libCacheSim does (Yang et al., the reference
+//! implementation of most of these policies), so that miss ratios can be compared; each file
+//! names such choices. Memory grows with the objects held, not with the capacity.
+
+mod arc;
+mod chain;
+mod clock;
+mod directory;
+mod fifo;
+pub(crate) mod index;
+mod kind;
+mod lfu;
+mod lirs;
+mod lru;
+mod one_queue;
+mod s3_fifo;
+mod shelves;
+mod sieve;
+mod two_q;
+mod weight;
+
+pub use arc::Arc;
+pub use clock::Clock;
+pub use fifo::Fifo;
+pub use kind::{AnyPolicy, PolicyKind, PolicyKindError};
+pub use lfu::Lfu;
+pub use lirs::Lirs;
+pub use lru::Lru;
+pub use one_queue::OneQueue;
+pub use s3_fifo::S3Fifo;
+pub use sieve::Sieve;
+pub use two_q::TwoQ;
+pub use weight::{BySize, Unit, Weight};
+
+/// The largest capacity in objects: slots and ghosts are numbered with 32 bits.
+pub const MAX_CAPACITY: usize = 1 << 29;
+
+/// What an access to a cache of unit-size objects did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// The object was resident.
+    Hit {
+        /// Where it is.
+        slot: u32,
+    },
+    /// The object was not resident; now it is.
+    Miss {
+        /// Where it is now.
+        slot: u32,
+        /// The object that had to leave, if the cache was full.
+        evicted: Option<Evicted>,
+    },
+}
+
+impl Access {
+    /// Whether the object was resident before the access.
+    pub const fn is_hit(self) -> bool {
+        matches!(self, Self::Hit { .. })
+    }
+
+    /// Where the object is now.
+    pub const fn slot(self) -> u32 {
+        match self {
+            Self::Hit { slot } | Self::Miss { slot, .. } => slot,
+        }
+    }
+}
+
+/// An object that left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evicted {
+    /// Its key.
+    pub key: u64,
+    /// Where it was. The slot may be in use again when the caller learns of it.
+    pub slot: u32,
+}
+
+/// What an access to a cache of objects with sizes did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SizedAccess {
+    /// The object was resident.
+    Hit {
+        /// Where it is.
+        slot: u32,
+    },
+    /// The object was not resident; now it is.
+    Miss {
+        /// Where it is now.
+        slot: u32,
+    },
+    /// The object was not resident, and is too large to become so; nothing changed.
+    Refused,
+}
+
+/// A cache of unit-size objects.
+pub trait Policy {
+    /// Refers to `key`, admitting it if it is not resident.
+    fn access(&mut self, key: u64) -> Access;
+
+    /// The slot of `key` if it is resident. Has no effect on any later decision.
+    fn contains(&self, key: u64) -> Option<u32>;
+
+    /// Takes `key` out, as when its object is deleted, and returns the slot it had. A ghost of
+    /// `key` is forgotten too.
+    fn remove(&mut self, key: u64) -> Option<u32>;
+
+    /// Number of resident objects.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is resident.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest number of resident objects.
+    fn capacity(&self) -> usize;
+}
+
+/// A cache of objects that have sizes.
+///
+/// An object has the size with which it was admitted until it leaves: a hit with another size
+/// does not change it. Slots are below the largest number of objects ever resident together.
+pub trait SizedPolicy {
+    /// Refers to `key`, an object of `size`, admitting it if it is not resident and not too
+    /// large. Appends to `evicted` the objects that had to leave, in the order they left.
+    fn access_sized(&mut self, key: u64, size: u64, evicted: &mut Vec<Evicted>) -> SizedAccess;
+
+    /// As [`Policy::contains`].
+    fn contains(&self, key: u64) -> Option<u32>;
+
+    /// As [`Policy::remove`].
+    fn remove(&mut self, key: u64) -> Option<u32>;
+
+    /// Number of resident objects.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is resident.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sum of the sizes of the resident objects.
+    fn used(&self) -> u64;
+
+    /// The largest sum of sizes.
+    fn capacity(&self) -> u64;
+}
+
+/// What each policy implements once, for either weight; `Policy` and `SizedPolicy` are its faces.
+pub(crate) trait Replacement {
+    fn refer(&mut self, key: u64, size: u64, evict: &mut impl FnMut(Evicted)) -> SizedAccess;
+    fn slot_of(&self, key: u64) -> Option<u32>;
+    fn forget(&mut self, key: u64) -> Option<u32>;
+    fn residents(&self) -> usize;
+    fn room(&self) -> &Room;
+}
+
+/// How much is used, of how much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    used: u64,
+    capacity: u64,
+}
+
+impl Room {
+    pub(crate) fn new(capacity: u64) -> Self {
+        assert!(capacity >= 1, "a cache needs room for one object at least");
+        assert!(capacity <= 1 << 61, "twice a capacity of {capacity}, and an object, are too much");
+        Self { used: 0, capacity }
+    }
+
+    pub(crate) const fn lacks(&self, size: u64) -> bool {
+        size > self.capacity - self.used
+    }
+}
+
+/// Gives a policy its constructors.
+macro_rules! constructors {
+    ($policy:ident) => {
+        impl $policy {
+            /// An empty cache for `capacity` unit-size objects, from 1 to [`MAX_CAPACITY`].
+            ///
+            /// [`MAX_CAPACITY`]: crate::cache::MAX_CAPACITY
+            pub fn new(capacity: usize) -> Self {
+                assert!(
+                    capacity <= $crate::cache::MAX_CAPACITY,
+                    "a capacity of {capacity} objects"
+                );
+                Self::with_room($crate::cache::Room::new(capacity as u64))
+            }
+        }
+
+        impl $policy<$crate::cache::BySize> {
+            /// An empty cache for objects whose sizes add up to `capacity`, from 1 to 2⁶¹.
+            pub fn sized(capacity: u64) -> Self {
+                Self::with_room($crate::cache::Room::new(capacity))
+            }
+        }
+    };
+}
+use constructors;
+
+/// Gives a policy its faces.
+macro_rules! faces {
+    ($policy:ident) => {
+        impl $crate::cache::Policy for $policy {
+            #[inline]
+            fn access(&mut self, key: u64) -> $crate::cache::Access {
+                use $crate::cache::{Access, Replacement, SizedAccess};
+                let mut evicted = None;
+                match self.refer(key, 1, &mut |object| {
+                    debug_assert!(evicted.is_none());
+                    evicted = Some(object);
+                }) {
+                    SizedAccess::Hit { slot } => Access::Hit { slot },
+                    SizedAccess::Miss { slot } => Access::Miss { slot, evicted },
+                    SizedAccess::Refused => unreachable!("there is room for one object"),
+                }
+            }
+            #[inline]
+            fn contains(&self, key: u64) -> Option<u32> {
+                $crate::cache::Replacement::slot_of(self, key)
+            }
+            fn remove(&mut self, key: u64) -> Option<u32> {
+                $crate::cache::Replacement::forget(self, key)
+            }
+            fn len(&self) -> usize {
+                $crate::cache::Replacement::residents(self)
+            }
+            fn capacity(&self) -> usize {
+                $crate::cache::Replacement::room(self).capacity as usize
+            }
+        }
+
+        impl $crate::cache::SizedPolicy for $policy<$crate::cache::BySize> {
+            fn access_sized(
+                &mut self,
+                key: u64,
+                size: u64,
+                evicted: &mut Vec<$crate::cache::Evicted>,
+            ) -> $crate::cache::SizedAccess {
+                $crate::cache::Replacement::refer(self, key, size, &mut |object| {
+                    evicted.push(object);
+                })
+            }
+            fn contains(&self, key: u64) -> Option<u32> {
+                $crate::cache::Replacement::slot_of(self, key)
+            }
+            fn remove(&mut self, key: u64) -> Option<u32> {
+                $crate::cache::Replacement::forget(self, key)
+            }
+            fn len(&self) -> usize {
+                $crate::cache::Replacement::residents(self)
+            }
+            fn used(&self) -> u64 {
+                $crate::cache::Replacement::room(self).used
+            }
+            fn capacity(&self) -> u64 {
+                $crate::cache::Replacement::room(self).capacity
+            }
+        }
+    };
+}
+use faces;
+
+#[cfg(test)]
+mod tests;

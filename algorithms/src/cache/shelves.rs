@@ -1,0 +1,176 @@
+//! What the policies with ghosts share: several queues of residents and of ghosts.
+//!
+//! A ghost is a key that a policy remembers after its object has left. A resident has a slot, a
+//! ghost has none; both have a node, and the size that the object had.
+
+use super::directory::{Directory, Queue};
+use super::{Evicted, Room, Weight};
+
+/// What stands for a slot in a ghost.
+const NO_SLOT: u32 = u32::MAX;
+
+/// Where a key is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    slot: u32,
+    queue: u8,
+    /// For the policy to use; zero at admission.
+    pub(crate) count: u8,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { slot: NO_SLOT, queue: 0, count: 0 }
+    }
+}
+
+/// Keys in `Q` queues, some of them resident.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelves<W, const Q: usize> {
+    keys: Directory<Place>,
+    sizes: W,
+    /// Sum of sizes in each queue.
+    used: [u64; Q],
+    /// Of the residents.
+    room: Room,
+    free_slots: Vec<u32>,
+    slots: u32,
+}
+
+impl<W: Weight, const Q: usize> Shelves<W, Q> {
+    pub(crate) fn new(room: Room) -> Self {
+        Self {
+            keys: Directory::new(Q as u32),
+            sizes: W::default(),
+            used: [0; Q],
+            room,
+            free_slots: Vec::new(),
+            slots: 0,
+        }
+    }
+
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// Number of residents.
+    pub(crate) fn residents(&self) -> usize {
+        self.slots as usize - self.free_slots.len()
+    }
+
+    /// Sum of the sizes in `queue`.
+    #[inline]
+    pub(crate) fn used(&self, queue: Queue) -> u64 {
+        self.used[queue as usize]
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, key: u64) -> Option<u32> {
+        self.keys.find(key)
+    }
+
+    /// The slot, of a resident.
+    #[inline]
+    pub(crate) fn slot(&self, node: u32) -> Option<u32> {
+        let slot = self.keys.mark(node).slot;
+        (slot != NO_SLOT).then_some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn slot_of(&self, key: u64) -> Option<u32> {
+        self.find(key).and_then(|node| self.slot(node))
+    }
+
+    #[inline]
+    pub(crate) fn queue(&self, node: u32) -> Queue {
+        u32::from(self.keys.mark(node).queue)
+    }
+
+    #[inline]
+    pub(crate) fn size(&self, node: u32) -> u64 {
+        self.sizes.get(self.keys.position(node))
+    }
+
+    pub(crate) fn back(&self, queue: Queue) -> Option<u32> {
+        self.keys.back(queue)
+    }
+
+    #[inline]
+    pub(crate) fn count_mut(&mut self, node: u32) -> &mut u8 {
+        &mut self.keys.mark_mut(node).count
+    }
+
+    /// Makes `key`, which is not there, a resident at the front of `queue`; gives its node and
+    /// its slot.
+    pub(crate) fn admit(&mut self, queue: Queue, key: u64, size: u64) -> (u32, u32) {
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        let node = self.keys.push_front(queue, key, Place { slot, queue: queue as u8, count: 0 });
+        self.sizes.set(self.keys.position(node), size);
+        self.used[queue as usize] += size;
+        self.room.used += size;
+        (node, slot)
+    }
+
+    /// Moves `node` to the front of `queue`.
+    #[inline]
+    pub(crate) fn shift(&mut self, node: u32, queue: Queue) {
+        let (from, size) = (self.queue(node), self.size(node));
+        self.used[from as usize] -= size;
+        self.used[queue as usize] += size;
+        self.keys.mark_mut(node).queue = queue as u8;
+        self.keys.move_to_front(queue, node);
+    }
+
+    /// Turns a resident into a ghost at the front of `queue`.
+    pub(crate) fn haunt(&mut self, node: u32, queue: Queue) -> Evicted {
+        self.shift(node, queue);
+        self.vacate(node)
+    }
+
+    /// Turns a resident into a ghost where it stands.
+    pub(crate) fn vacate(&mut self, node: u32) -> Evicted {
+        let slot = std::mem::replace(&mut self.keys.mark_mut(node).slot, NO_SLOT);
+        self.free_slots.push(slot);
+        self.room.used -= self.size(node);
+        Evicted { key: self.keys.key(node), slot }
+    }
+
+    /// Forgets `node`, resident or ghost; says who left if it was resident.
+    pub(crate) fn forget(&mut self, node: u32) -> Option<Evicted> {
+        let (slot, size) = (self.slot(node), self.size(node));
+        self.used[self.queue(node) as usize] -= size;
+        if let Some(slot) = slot {
+            self.free_slots.push(slot);
+            self.room.used -= size;
+        }
+        let key = self.keys.key(node);
+        self.keys.remove(node);
+        slot.map(|slot| Evicted { key, slot })
+    }
+
+    /// Forgets what is at the back of `queue`, which is not empty.
+    pub(crate) fn forget_back(&mut self, queue: Queue) -> Option<Evicted> {
+        let node = self.back(queue).expect("the queue is not empty");
+        self.forget(node)
+    }
+
+    /// Forgets ghosts at the back of `queue` until `size` more fits into `limit`. Says whether it
+    /// does.
+    pub(crate) fn make_room(&mut self, queue: Queue, size: u64, limit: u64) -> bool {
+        if size > limit {
+            return false;
+        }
+        while self.used(queue) + size > limit {
+            self.forget_back(queue);
+        }
+        true
+    }
+}
+
+/// The part `share` of `capacity`, rounded down, but room for one object at least.
+pub(crate) fn part(capacity: u64, share: f64) -> u64 {
+    ((capacity as f64 * share) as u64).max(1)
+}

@@ -1,0 +1,53 @@
+//! SIEVE (Zhang et al., NSDI 2024): CLOCK whose hand does not move what it passes over.
+//!
+//! Objects stand in order of admission. A hit sets an object's visited bit; the hand walks from
+//! the oldest to the newest, clears bits, and takes the first object whose bit is clear; it stays
+//! there for the next time, and begins at the oldest again when it has passed the newest. New
+//! objects enter at the front, behind no hand, so survivors of a pass sift to the old end.
+//! The bit is clear at admission. An object that is removed from under the hand hands it on to
+//! the next newer one, as an eviction does.
+
+use super::directory::Directory;
+use super::one_queue::{OneQueue, QUEUE, Rule};
+use super::{Unit, constructors, faces};
+
+/// SIEVE.
+pub type Sieve<W = Unit> = OneQueue<Hand, W>;
+
+/// The rule of [`Sieve`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hand {
+    /// Where the hand waits; nowhere means at the oldest.
+    at: Option<u32>,
+}
+
+impl Rule for Hand {
+    /// The visited bit.
+    type Mark = bool;
+
+    #[inline]
+    fn hit(&mut self, keys: &mut Directory<bool>, node: u32) {
+        *keys.mark_mut(node) = true;
+    }
+
+    #[inline]
+    fn victim(&mut self, keys: &mut Directory<bool>) -> u32 {
+        let oldest = keys.back(QUEUE).expect("somebody is there");
+        let mut node = self.at.unwrap_or(oldest);
+        while std::mem::take(keys.mark_mut(node)) {
+            node = keys.ahead(node).unwrap_or(oldest);
+        }
+        self.at = Some(node);
+        node
+    }
+
+    #[inline]
+    fn leaving(&mut self, keys: &mut Directory<bool>, node: u32) {
+        if self.at == Some(node) {
+            self.at = keys.ahead(node);
+        }
+    }
+}
+
+constructors!(Sieve);
+faces!(Sieve);

@@ -1,0 +1,120 @@
+//! What every policy promises, whatever it decides.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+use crate::cache::{Access, MAX_CAPACITY, Policy, PolicyKind, SizedAccess, SizedPolicy};
+
+proptest! {
+    /// Slots are below the capacity, of one object each, stable while it is resident; the map
+    /// from key to slot that a caller can keep is the policy's own.
+    #[test]
+    fn a_caller_can_keep_arrays_by_slot(
+        keys in prop::collection::vec((0_u64..40, 0_u8..10), 0..500),
+        capacity in 1_usize..24,
+    ) {
+        for &kind in PolicyKind::ALL {
+            let mut policy = kind.build(capacity);
+            let mut slots: BTreeMap<u64, u32> = BTreeMap::new();
+            for &(key, what) in &keys {
+                if what == 0 {
+                    prop_assert_eq!(policy.remove(key), slots.remove(&key), "{}", kind);
+                } else {
+                    match policy.access(key) {
+                        Access::Hit { slot } => {
+                            prop_assert_eq!(slots.get(&key), Some(&slot), "{}", kind);
+                        }
+                        Access::Miss { slot, evicted } => {
+                            if let Some(object) = evicted {
+                                prop_assert_eq!(slots.len(), capacity, "{}: left too early", kind);
+                                prop_assert_eq!(slots.remove(&object.key), Some(object.slot));
+                            }
+                            prop_assert!((slot as usize) < capacity, "{}", kind);
+                            prop_assert!(slots.values().all(|&taken| taken != slot), "{}", kind);
+                            prop_assert_eq!(slots.insert(key, slot), None, "{}", kind);
+                        }
+                    }
+                }
+                prop_assert_eq!(policy.len(), slots.len(), "{}", kind);
+                for key in 0..40 {
+                    prop_assert_eq!(policy.contains(key), slots.get(&key).copied(), "{}", kind);
+                }
+            }
+        }
+    }
+
+    /// The same with sizes: what is resident fits, and every object that left is reported.
+    #[test]
+    fn what_is_used_never_exceeds_the_capacity(
+        steps in prop::collection::vec((0_u64..40, 0_u64..30, 0_u8..10), 0..500),
+        capacity in 1_u64..400,
+    ) {
+        for &kind in PolicyKind::ALL {
+            let mut policy = kind.build_sized(capacity);
+            let mut objects: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+            let mut evicted = Vec::new();
+            for &(key, size, what) in &steps {
+                if what == 0 {
+                    let removed = objects.remove(&key).map(|(slot, _)| slot);
+                    prop_assert_eq!(policy.remove(key), removed, "{}", kind);
+                } else {
+                    let access = policy.access_sized(key, size, &mut evicted);
+                    for object in evicted.drain(..) {
+                        let left = objects.remove(&object.key).map(|(slot, _)| slot);
+                        prop_assert_eq!(left, Some(object.slot), "{}", kind);
+                    }
+                    match access {
+                        SizedAccess::Hit { slot } => {
+                            prop_assert_eq!(objects.get(&key).map(|o| o.0), Some(slot), "{}", kind);
+                        }
+                        SizedAccess::Miss { slot } => {
+                            prop_assert!(objects.values().all(|o| o.0 != slot), "{}", kind);
+                            prop_assert!(objects.insert(key, (slot, size)).is_none(), "{}", kind);
+                        }
+                        SizedAccess::Refused => {
+                            prop_assert!(!objects.contains_key(&key), "{}", kind);
+                        }
+                    }
+                }
+                let used: u64 = objects.values().map(|o| o.1).sum();
+                prop_assert_eq!(policy.used(), used, "{}", kind);
+                prop_assert!(used <= capacity, "{}", kind);
+                prop_assert_eq!(policy.len(), objects.len(), "{}", kind);
+            }
+        }
+    }
+}
+
+/// 1,000 caches of the largest capacity, each with one object: if memory were proportional to
+/// the capacity, that would be terabytes.
+#[test]
+fn memory_grows_with_what_is_held() {
+    for &kind in PolicyKind::ALL {
+        let mut caches: Vec<_> = (0..1_000).map(|_| kind.build(MAX_CAPACITY)).collect();
+        for (key, cache) in caches.iter_mut().enumerate() {
+            assert_eq!(cache.access(key as u64), Access::Miss { slot: 0, evicted: None });
+        }
+    }
+}
+
+#[test]
+fn a_cache_of_one_object_holds_the_last() {
+    for &kind in PolicyKind::ALL {
+        let mut policy = kind.build(1);
+        assert!(policy.is_empty());
+        for key in [5, 6, 5, 5, 7] {
+            policy.access(key);
+            assert_eq!((policy.len(), policy.contains(key)), (1, Some(0)), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_holds_everything_misses_each_object_once() {
+    for &kind in PolicyKind::ALL {
+        let mut policy = kind.build(100);
+        let misses = (0..1000).filter(|i| !policy.access(i * i % 100).is_hit()).count();
+        // the squares modulo 100 take 22 values
+        assert_eq!((misses, policy.len()), (22, 22), "{kind}");
+    }
+}

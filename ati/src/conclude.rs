@@ -1,0 +1,142 @@
+//! The end of a store: facts, roll-ups, views, and the marks that say it is whole.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rusqlite::types::{ToSql, ToSqlOutput};
+use rusqlite::{Connection, Transaction, params};
+
+use crate::schema::{APPLICATION_ID, FACT_TABLES, SCHEMA_VERSION, views};
+use crate::tally::Tally;
+use crate::target::sql_error;
+use crate::{Demand, FactValue, Facts, KindSet, Selection, StoreError};
+
+/// Path of the fact that says of which requests records were kept, as [`Selection`] reads it.
+pub(crate) const SELECTION_FACT: &str = "records.selection";
+
+/// Path of the fact that says which types of records were kept: names of tables, comma between.
+pub(crate) const KINDS_FACT: &str = "records.kinds";
+
+/// Writes everything but the records into `db`, marks it whole, and closes it.
+pub(crate) fn conclude(
+    mut db: Connection,
+    selection: Selection,
+    tally: &Tally,
+    facts: &Facts,
+    demands: &[Demand],
+    path: &Path,
+) -> Result<(), StoreError> {
+    let mut facts = facts.clone();
+    facts.set(SELECTION_FACT, selection.to_string(), "");
+    facts.set(KINDS_FACT, kinds_text(selection.kinds()), "");
+    check(&facts)?;
+    let mut write = || {
+        let transaction = db.transaction()?;
+        transaction.execute_batch(FACT_TABLES)?;
+        transaction.execute_batch(&views())?;
+        insert_facts(&transaction, &facts)?;
+        insert_rollups(&transaction, tally, demands)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        transaction.commit()
+    };
+    write().map_err(sql_error("write", path))?;
+    db.close().map_err(|(_, error)| sql_error("write", path)(error))
+}
+
+/// The names of `kinds` with commas between.
+fn kinds_text(kinds: KindSet) -> String {
+    kinds.iter().map(crate::RecordKind::name).collect::<Vec<_>>().join(",")
+}
+
+/// Names and paths must be unique.
+fn check(facts: &Facts) -> Result<(), StoreError> {
+    unique("fact", facts.settings.iter().map(|fact| fact.path.as_str()))?;
+    unique("host", facts.hosts.iter().map(|host| host.name.as_str()))?;
+    unique("volume", facts.volumes.iter().map(|volume| volume.name.as_str()))?;
+    unique("workload", facts.workloads.iter().map(|workload| workload.name.as_str()))
+}
+
+/// Errors with the first name that stands twice.
+fn unique<'a>(
+    what: &'static str,
+    mut names: impl Iterator<Item = &'a str>,
+) -> Result<(), StoreError> {
+    let mut seen = BTreeSet::new();
+    match names.find(|name| !seen.insert(*name)) {
+        Some(name) => Err(StoreError::Repeated { what, name: name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn insert_facts(db: &Transaction<'_>, facts: &Facts) -> rusqlite::Result<()> {
+    let mut insert = db.prepare("INSERT INTO hosts VALUES (?, ?, ?)")?;
+    for host in &facts.hosts {
+        insert.execute(params![host.host.0, host.name, host.kind.name()])?;
+    }
+    let mut insert = db.prepare("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)")?;
+    let mut insert_node = db.prepare("INSERT INTO volume_nodes VALUES (?, ?, ?)")?;
+    for volume in &facts.volumes {
+        let size = volume.size.get().cast_signed();
+        insert.execute(params![
+            volume.volume.0,
+            volume.name,
+            size,
+            volume.encoding,
+            volume.cipher
+        ])?;
+        for (position, node) in (0_i64..).zip(&volume.nodes) {
+            insert_node.execute(params![volume.volume.0, position, node.0])?;
+        }
+    }
+    let mut insert = db.prepare("INSERT INTO workloads VALUES (?, ?, ?, ?)")?;
+    for w in &facts.workloads {
+        insert.execute(params![w.workload.0, w.name, w.volume.0, w.client.0])?;
+    }
+    let mut insert = db.prepare("INSERT INTO facts VALUES (?, ?, ?)")?;
+    for fact in &facts.settings {
+        insert.execute(params![fact.path, fact.value, fact.unit])?;
+    }
+    Ok(())
+}
+
+fn insert_rollups(db: &Transaction<'_>, tally: &Tally, demands: &[Demand]) -> rusqlite::Result<()> {
+    let mut insert = db.prepare("INSERT INTO rollup_records VALUES (?, ?, ?)")?;
+    for (kind, host, records) in tally.by_host() {
+        insert.execute(params![kind.name(), host.0, records.cast_signed()])?;
+    }
+    let mut insert = db.prepare("INSERT INTO rollup_demand VALUES (?, ?, ?, ?, ?)")?;
+    for demand in demands {
+        insert.execute(params![
+            demand.workload.0,
+            demand.host.0,
+            demand.resource,
+            demand.busy.as_ns().cast_signed(),
+            demand.operations.cast_signed()
+        ])?;
+    }
+    let mut insert = db.prepare("INSERT INTO zones VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    for (kind, zone) in tally.zones() {
+        let breadcrumbs = zone.breadcrumbs();
+        insert.execute(params![
+            kind.name(),
+            zone.before.cast_signed() + 1,
+            (zone.before + zone.rows).cast_signed(),
+            zone.ts_min_ns.cast_signed(),
+            zone.ts_max_ns.cast_signed(),
+            breadcrumbs.map(|(min, _)| min.0.cast_signed()),
+            breadcrumbs.map(|(_, max)| max.0.cast_signed())
+        ])?;
+    }
+    Ok(())
+}
+
+impl ToSql for FactValue {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Integer(value) => value.to_sql(),
+            Self::Real(value) => value.to_sql(),
+            Self::Text(value) => value.to_sql(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What an operator knows without asking the records: the facts of a run.
+//!
+//! A self-predicting system knows its own configuration (paper 004, section III): which hosts
+//! there are, how data are encoded and placed, cache sizes and policies, and what was measured
+//! when a disk or processor was installed. Never here: seeds, the truth, disk mechanics.
+
+use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
+
+use crate::StoreError;
+
+/// All facts of a run, as its store keeps them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Facts {
+    /// Every host, in the order of its number.
+    pub hosts: Vec<Host>,
+    /// Every volume.
+    pub volumes: Vec<Volume>,
+    /// Every workload.
+    pub workloads: Vec<Workload>,
+    /// Everything else, by path.
+    pub settings: Vec<Fact>,
+}
+
+impl Facts {
+    /// Adds the fact at `path`, such as `node.brick0.cache.size`, in `unit` (`"bytes"`, `"ns"`,
+    /// `""` for none). A path is set once.
+    pub fn set(&mut self, path: impl Into<String>, value: impl Into<FactValue>, unit: &str) {
+        let (path, value, unit) = (path.into(), value.into(), unit.to_owned());
+        self.settings.push(Fact { path, value, unit });
+    }
+
+    /// The fact at `path`, if there is one.
+    pub fn get(&self, path: &str) -> Option<&Fact> {
+        self.settings.iter().find(|fact| fact.path == path)
+    }
+
+    /// The facts below `path`: of `node.brick0`, `node.brick0.cache.size` and its like.
+    pub fn below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Fact> {
+        self.settings.iter().filter(move |fact| {
+            fact.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
+    /// The integer at `path`; errors if there is none.
+    pub fn integer(&self, path: &str) -> Result<i64, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Integer(value)) => Ok(*value),
+            found => Err(bad_fact(path, "an integer", found)),
+        }
+    }
+
+    /// The number at `path`, an integer or a real; errors if there is none.
+    pub fn real(&self, path: &str) -> Result<f64, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Real(value)) => Ok(*value),
+            Some(FactValue::Integer(value)) => Ok(*value as f64),
+            found => Err(bad_fact(path, "a number", found)),
+        }
+    }
+
+    /// The text at `path`; errors if there is none.
+    pub fn text(&self, path: &str) -> Result<&str, StoreError> {
+        match self.get(path).map(|fact| &fact.value) {
+            Some(FactValue::Text(value)) => Ok(value),
+            found => Err(bad_fact(path, "a text", found)),
+        }
+    }
+}
+
+fn bad_fact(path: &str, wanted: &'static str, found: Option<&FactValue>) -> StoreError {
+    let found = match found {
+        None => "nothing".to_owned(),
+        Some(FactValue::Integer(value)) => format!("the integer {value}"),
+        Some(FactValue::Real(value)) => format!("the number {value}"),
+        Some(FactValue::Text(value)) => format!("the text `{value}`"),
+    };
+    StoreError::BadFact { path: path.to_owned(), wanted, found }
+}
+
+/// A host of the cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// Its number in the records.
+    pub host: HostId,
+    /// Its name, `brick0`.
+    pub name: String,
+    /// What it is for.
+    pub kind: HostKind,
+}
+
+/// What a host is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostKind {
+    /// A storage node.
+    Node,
+    /// A client machine.
+    Client,
+}
+
+impl HostKind {
+    /// `node` or `client`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// A volume and its data distribution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Volume {
+    /// Its number; the `file` of the records.
+    pub volume: VolumeId,
+    /// Its name, `mail`.
+    pub name: String,
+    /// Bytes that clients can address.
+    pub size: Bytes,
+    /// `m-of-n`; m = 1 is replication.
+    pub encoding: String,
+    /// `aes-128-cbc`, or `none`.
+    pub cipher: String,
+    /// The nodes that hold its fragments, in order of placement.
+    pub nodes: Vec<HostId>,
+}
+
+/// A workload and where it runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Workload {
+    /// Its number in the records.
+    pub workload: WorkloadId,
+    /// Its name, `postmark`.
+    pub name: String,
+    /// The volume it uses.
+    pub volume: VolumeId,
+    /// The client machine that runs it.
+    pub client: HostId,
+}
+
+/// One fact, found by its path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fact {
+    /// Where it is in the scenario: `node.brick0.cache.size`.
+    pub path: String,
+    /// What it is.
+    pub value: FactValue,
+    /// The unit of a number, or empty.
+    pub unit: String,
+}
+
+/// The value of a fact.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FactValue {
+    /// A count or a size.
+    Integer(i64),
+    /// A measurement.
+    Real(f64),
+    /// A name or a choice.
+    Text(String),
+}
+
+impl From<i64> for FactValue {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<u32> for FactValue {
+    fn from(value: u32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<f64> for FactValue {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<&str> for FactValue {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for FactValue {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+/// What one workload demanded of one resource of one host: a row of the roll-ups.
+///
+/// The simulation adds these up while it records, so that the commonest question needs no scan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Who asked.
+    pub workload: WorkloadId,
+    /// Of which host.
+    pub host: HostId,
+    /// Of which resource of it: `cpu`, `nic`, `disk0`.
+    pub resource: String,
+    /// How long the resource was busy for it.
+    pub busy: SimSpan,
+    /// How many operations it served for it.
+    pub operations: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_found_by_path() {
+        let mut facts = Facts::default();
+        facts.set("node.brick0.cache.size", 512_i64 << 20, "bytes");
+        facts.set("node.brick0.disk.0.seek", 8.5, "ms");
+        facts.set("node.brick01.cache.policy", "lru", "");
+        assert_eq!(facts.integer("node.brick0.cache.size").unwrap(), 512 << 20);
+        assert_eq!(facts.text("node.brick01.cache.policy").unwrap(), "lru");
+        // an integer is a number too: 536 870 912
+        assert!(facts.real("node.brick0.cache.size").unwrap() > 536_870_911.9);
+        // `brick01` is not below `brick0`
+        assert_eq!(facts.below("node.brick0").count(), 2);
+    }
+
+    #[test]
+    fn a_missing_fact_is_named() {
+        let mut facts = Facts::default();
+        facts.set("node.brick0.cache.policy", "lru", "");
+        let message = |path| facts.integer(path).unwrap_err().to_string();
+        assert_eq!(
+            message("node.brick0.cache.size"),
+            "the fact `node.brick0.cache.size` should be an integer; found nothing"
+        );
+        assert!(message("node.brick0.cache.policy").ends_with("found the text `lru`"));
+    }
+}

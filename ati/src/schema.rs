@@ -1,0 +1,199 @@
+//! The tables of `run.db`: names, columns and what they mean.
+//!
+//! SQLite keeps the text of a `CREATE TABLE` with its comments, so the store explains itself: ask
+//! any SQLite tool for `.schema`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::kind::HEADER_COLUMNS;
+use crate::target::sql_error;
+use crate::{RecordKind, StoreError};
+
+/// Version of the schema, in `PRAGMA user_version`.
+pub const SCHEMA_VERSION: i32 = 1;
+
+/// `fore` in ASCII, in `PRAGMA application_id`: what tells a store of ours from other files.
+pub const APPLICATION_ID: i32 = 0x666f_7265;
+
+/// What a column of the header means.
+fn header_comment(column: &str) -> &'static str {
+    match column {
+        "ts_ns" => "nanoseconds since the simulation began; unique on its host",
+        "breadcrumb" => "the request that caused it; 0: the host's own work",
+        "pid" => "kernel-level process on the host",
+        "tid" => "user-level thread of the process",
+        "host" => "the host that posted it -> hosts",
+        _ => unreachable!("`{column}` is no column of the header"),
+    }
+}
+
+/// What a column of the payload means.
+fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
+    match (kind, column) {
+        (_, "oldthread") => "thread that leaves the processor",
+        (_, "newthread") => "thread that gets it",
+        (_, "cpu") => "processor of the host",
+        (_, "oldprocess") => "process that leaves the processor; 0: idle",
+        (_, "newprocess") => "process that gets it; 0: idle",
+        (_, "file") => "the volume -> volumes",
+        (_, "offset") => "first byte, from the start of the file",
+        (_, "numpages") => "number of pages",
+        (_, "pagesize") => "bytes a page",
+        (_, "sender") => "host that sends -> hosts",
+        (_, "receiver") => "host that is to receive -> hosts",
+        (_, "numbytes") => "bytes on the wire",
+        (_, "disk") => "disk of the host",
+        (_, "lbn") => "first sector, 512 bytes each",
+        (RecordKind::DiskOp, "size") => "bytes, a multiple of 512",
+        (_, "size") => "bytes",
+        (_, "op") => "0: read, 1: write",
+        (_, "phase") => "0: issue, 1: complete",
+        (_, "workload") => "who asked -> workloads",
+        (_, "client") => "client machine -> hosts",
+        _ => unreachable!("`{column}` is no column of `{kind}`"),
+    }
+}
+
+/// The `CREATE TABLE` of one type of record.
+fn record_table(kind: RecordKind) -> String {
+    let header = HEADER_COLUMNS.into_iter().map(|name| (name, header_comment(name)));
+    let payload = kind.payload_columns().iter().map(|name| (*name, payload_comment(kind, name)));
+    let last = kind.columns().count() - 1;
+    let mut sql = format!("CREATE TABLE {kind} (\n");
+    for (index, (name, comment)) in header.chain(payload).enumerate() {
+        let comma = if index == last { "" } else { "," };
+        let _ = writeln!(sql, "  {name} INTEGER NOT NULL{comma} -- {comment}");
+    }
+    sql.push_str(");\n");
+    sql
+}
+
+/// All tables of records: what a writer of rows starts from.
+pub(crate) fn record_tables() -> String {
+    RecordKind::ALL.into_iter().map(record_table).collect()
+}
+
+/// Tables of facts and roll-ups, filled when a run ends.
+pub(crate) const FACT_TABLES: &str = "
+CREATE TABLE hosts (
+  host INTEGER PRIMARY KEY,      -- number of the host in the records
+  name TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL             -- 'node' or 'client'
+);
+CREATE TABLE volumes (
+  volume INTEGER PRIMARY KEY,    -- number of the volume; `file` in the records
+  name TEXT NOT NULL UNIQUE,
+  size_bytes INTEGER NOT NULL,   -- bytes that clients can address
+  encoding TEXT NOT NULL,        -- 'm-of-n'; m = 1 is replication
+  cipher TEXT NOT NULL           -- 'aes-128-cbc', or 'none'
+);
+CREATE TABLE volume_nodes (
+  volume INTEGER NOT NULL,       -- -> volumes
+  position INTEGER NOT NULL,     -- place in the order of placement, from 0
+  host INTEGER NOT NULL,         -- the node that stands there -> hosts
+  PRIMARY KEY (volume, position)
+) WITHOUT ROWID;
+CREATE TABLE workloads (
+  workload INTEGER PRIMARY KEY,  -- number of the workload in the records
+  name TEXT NOT NULL UNIQUE,
+  volume INTEGER NOT NULL,       -- the volume it uses -> volumes
+  client INTEGER NOT NULL        -- the host that runs it -> hosts
+);
+CREATE TABLE facts (
+  path TEXT PRIMARY KEY,         -- as in the scenario: 'node.brick0.cache.size'
+  value NOT NULL,                -- integer, real or text
+  unit TEXT NOT NULL             -- of a number: 'bytes', 'ns'; else ''
+) WITHOUT ROWID;
+CREATE TABLE rollup_records (
+  kind TEXT NOT NULL,            -- name of a table of records
+  host INTEGER NOT NULL,         -- -> hosts
+  records INTEGER NOT NULL,      -- rows of that table from that host
+  PRIMARY KEY (kind, host)
+) WITHOUT ROWID;
+CREATE TABLE rollup_demand (
+  workload INTEGER NOT NULL,     -- who asked -> workloads
+  host INTEGER NOT NULL,         -- of which host -> hosts
+  resource TEXT NOT NULL,        -- of which resource of it: 'cpu', 'nic', 'disk0'
+  busy_ns INTEGER NOT NULL,      -- nanoseconds that it was busy for it
+  operations INTEGER NOT NULL,   -- operations that it served for it
+  PRIMARY KEY (workload, host, resource)
+) WITHOUT ROWID;
+CREATE TABLE zones (
+  kind TEXT NOT NULL,            -- name of a table of records
+  first_rowid INTEGER NOT NULL,  -- first row of the zone
+  last_rowid INTEGER NOT NULL,   -- its last row
+  ts_min_ns INTEGER NOT NULL,    -- earliest `ts_ns` in it
+  ts_max_ns INTEGER NOT NULL,    -- latest
+  breadcrumb_min INTEGER,        -- least `breadcrumb` in it but 0; NULL if all are 0
+  breadcrumb_max INTEGER,        -- greatest
+  PRIMARY KEY (kind, first_rowid)
+) WITHOUT ROWID;
+";
+
+/// The view of a table of records with names in place of numbers.
+fn named_view(kind: RecordKind) -> String {
+    let host = |column| format!("(SELECT name FROM hosts WHERE host = r.{column}) AS {column}");
+    let columns: Vec<String> = kind
+        .columns()
+        .map(|column| match column {
+            "host" | "sender" | "receiver" | "client" => host(column),
+            "file" => "(SELECT name FROM volumes WHERE volume = r.file) AS file".to_owned(),
+            "workload" => {
+                "(SELECT name FROM workloads WHERE workload = r.workload) AS workload".to_owned()
+            }
+            "op" => "iif(r.op = 0, 'read', 'write') AS op".to_owned(),
+            "phase" => "iif(r.phase = 0, 'issue', 'complete') AS phase".to_owned(),
+            _ => format!("r.{column}"),
+        })
+        .collect();
+    format!("CREATE VIEW {kind}_named AS SELECT\n  {}\nFROM {kind} AS r;\n", columns.join(",\n  "))
+}
+
+/// Views for people: names in place of numbers.
+pub(crate) fn views() -> String {
+    let mut sql: String = RecordKind::ALL.into_iter().map(named_view).collect();
+    sql.push_str(
+        "CREATE VIEW rollup_records_named AS SELECT
+  c.kind,
+  (SELECT name FROM hosts WHERE host = c.host) AS host,
+  c.records
+FROM rollup_records AS c;
+CREATE VIEW rollup_demand_named AS SELECT
+  (SELECT name FROM workloads WHERE workload = d.workload) AS workload,
+  (SELECT name FROM hosts WHERE host = d.host) AS host,
+  d.resource,
+  d.busy_ns / 1e6 AS busy_ms,
+  d.operations
+FROM rollup_demand AS d;
+",
+    );
+    sql
+}
+
+/// Bytes in a page of the store; see [`crate::pages`] for the choice.
+pub(crate) const PAGE_BYTES: usize = 16_384;
+
+/// Opens a store for writing as it is written: without journal, locks or syncing (the file is
+/// worth nothing until it is whole).
+pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
+    let open = || {
+        let db = Connection::open(path)?;
+        db.pragma_update(None, "page_size", PAGE_BYTES.to_string())?;
+        db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+        db.pragma_update(None, "synchronous", "OFF")?;
+        db.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+        Ok(db)
+    };
+    open().map_err(sql_error("create", path))
+}
+
+/// Begins the file at `path` with the empty tables of all record types.
+pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
+    let db = open_for_writing(path)?;
+    let sql = format!("BEGIN; {} COMMIT;", record_tables());
+    db.execute_batch(&sql).map_err(sql_error("create", path))?;
+    Ok(db)
+}

@@ -1,0 +1,301 @@
+//! The checking pass: from a tree of the right structure to a [`Scenario`].
+//!
+//! Everything that can be wrong with values and their relations is found here and nowhere later.
+//! A check that lacks what it needs, because that is wrong itself, is left out silently.
+
+mod host_list;
+mod hosts;
+mod quantities;
+mod storage;
+mod volumes;
+mod workloads;
+
+use std::path::Path;
+
+use foretell_units::Seed;
+use serde::de::DeserializeOwned;
+
+pub(crate) use hosts::{Hosts, groups_of};
+
+use crate::error::{Problem, Problems, ScenarioErrors};
+use crate::model::{Payload, Scenario, Switch, Tracking, TrackingCost};
+use crate::names::meant;
+use crate::profiles::{ProfileKind, Profiles};
+use crate::raw::{At, RawPayload, RawSwitch, RawTracking, Time};
+use crate::read::read;
+use crate::shape;
+use crate::source::{Place, Sources};
+use crate::structure::{Broken, check_scenario, complete};
+use crate::tree::{Entry, Node, Table, Value};
+
+/// Trace formats by the names they have in `workloads`, which is built upon this crate.
+pub const TRACE_FORMATS: [&str; 11] = [
+    "csv",
+    "oracle-general",
+    "vscsi",
+    "block-list",
+    "msr",
+    "alibaba",
+    "tencent",
+    "spc",
+    "fio-iolog",
+    "blkparse",
+    "disksim",
+];
+
+/// Most hosts of a scenario.
+pub(crate) const MOST_HOSTS: usize = 100_000;
+
+/// Most outstanding requests of a workload, over all its clients.
+pub(crate) const MOST_OUTSTANDING: u64 = 1 << 20;
+
+/// A scenario that is all right.
+pub(crate) struct Checked {
+    pub(crate) scenario: Scenario,
+    /// Its text as a tree: all defaults filled in, all profiles among it.
+    pub(crate) tree: Table,
+}
+
+/// Checks everything.
+pub(crate) fn check(
+    tree: &Table,
+    sources: &Sources,
+    base: &Path,
+) -> Result<Checked, ScenarioErrors> {
+    let mut tree = tree.clone();
+    let mut problems = Problems::default();
+    let broken = check_scenario(&mut tree, &mut problems);
+    let groups = tree.clone();
+    complete(&mut tree, shape::scenario(), Place::default());
+    let mut context = Context {
+        problems,
+        sources: sources.clone(),
+        broken: &broken,
+        base,
+        profiles: Profiles::new(&groups, base, &broken),
+    };
+    let scenario = context.scenario(&tree, &groups);
+    let Context { problems, sources, profiles, .. } = context;
+    if let Some(errors) = problems.into_errors(&sources) {
+        return Err(errors);
+    }
+    let profiles: Vec<_> = profiles.into_found().collect();
+    for (kind, name, node) in profiles {
+        let section = tree.get_mut(kind.section()).and_then(Node::table_mut);
+        let section = section.expect("sections were filled in");
+        section.insert(Entry { key: name, key_place: Place::default(), node });
+    }
+    match scenario {
+        Some(scenario) => Ok(Checked { scenario, tree }),
+        None => Err(crate::error::ScenarioError::nowhere(
+            "the scenario cannot be read, for a reason that was not found",
+            Some("this is a fault of the program; please report it".to_owned()),
+        )
+        .into()),
+    }
+}
+
+/// What all checks need.
+pub(crate) struct Context<'a> {
+    problems: Problems,
+    sources: Sources,
+    broken: &'a Broken,
+    base: &'a Path,
+    profiles: Profiles<'a>,
+}
+
+impl Context<'_> {
+    pub(crate) fn add(&mut self, problem: Problem) {
+        self.problems.add(problem);
+    }
+
+    /// Reads the struct at `key`.
+    fn part<T: DeserializeOwned>(&mut self, table: &Table, key: &str) -> Option<T> {
+        let node = table.get(key)?;
+        self.read(node)
+    }
+
+    /// Reads a struct. What its structure check found is not said again.
+    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+        match read(node) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if self.problems.is_empty() {
+                    self.add(Problem::new(node.place, format!("this cannot be read: {error}")));
+                }
+                None
+            }
+        }
+    }
+
+    /// The profile called `name`, complete.
+    fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
+        let Self { profiles, sources, problems, .. } = self;
+        profiles.get(kind, name, place, sources, problems).cloned()
+    }
+
+    fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {
+        let hosts = Hosts::new(tree, groups, self);
+        let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
+        let volumes = self.volumes(tree, &hosts);
+        let workloads = self.workloads(tree, &hosts, &volumes);
+        let tracking = self.tracking(tree, &hosts);
+        let seed = self.part::<At<i64>>(tree, "seed");
+        let payload = self.part::<At<RawPayload>>(tree, "payload");
+        let duration = self.part::<Time>(tree, "duration");
+        let has_duration = tree.get("duration").is_some();
+        let duration = duration.map(|time| self.time_above_zero(&time, "a duration"));
+        let warmup = self.warmup(tree, &workloads);
+        if !has_duration && !self.broken.section("") {
+            self.needs_duration(tree, &workloads);
+        }
+        Some(Scenario {
+            seed: Seed(u64::try_from(*seed?.get()).ok()?),
+            warmup: warmup?,
+            duration: match duration {
+                Some(duration) => Some(duration?),
+                None => None,
+            },
+            hosts: hosts.into_model()?,
+            switch: switch?,
+            volumes: volumes.into_iter().map(|volume| volume.model).collect::<Option<_>>()?,
+            workloads: workloads
+                .into_iter()
+                .map(|workload| workload.model)
+                .collect::<Option<_>>()?,
+            tracking: tracking?,
+            payload: match payload?.get() {
+                RawPayload::None => Payload::None,
+                RawPayload::Real => Payload::Real,
+            },
+        })
+    }
+
+    fn switch(&mut self, raw: &RawSwitch) -> Option<Switch> {
+        let port_buffer = self.size_above_zero(&raw.port_buffer, "a port's buffer");
+        let retransmit_timeout = self.time_above_zero(&raw.retransmit_timeout, "a timeout");
+        Some(Switch { port_buffer: port_buffer?, retransmit_timeout: retransmit_timeout? })
+    }
+
+    fn tracking(&mut self, tree: &Table, hosts: &Hosts) -> Option<Tracking> {
+        let record = self.part::<At<String>>(tree, "record").and_then(|raw| self.record(&raw));
+        let raw: RawTracking = self.part(tree, "tracking")?;
+        let mut kinds: Vec<String> = Vec::new();
+        for kind in &raw.types {
+            let name = kind.get().name();
+            if kinds.iter().any(|other| other == name) {
+                let message = format!("the record type `{name}` is listed twice");
+                self.add(Problem::new(kind.place(), message));
+            }
+            kinds.push(name.to_owned());
+        }
+        let cost = if *raw.overhead.get() { Some(self.tracking_cost(&raw, hosts)?) } else { None };
+        Some(Tracking { record: record?, kinds, cost })
+    }
+
+    fn tracking_cost(&mut self, raw: &RawTracking, hosts: &Hosts) -> Option<TrackingCost> {
+        let (buffer, record, batch, store) = (
+            raw.buffer.as_ref()?,
+            raw.record_size.as_ref()?,
+            raw.batch.as_ref()?,
+            raw.store.as_ref()?,
+        );
+        let (raw_buffer, batch_place) = (buffer, batch.place());
+        let buffer = self.size_above_zero(buffer, "the buffer of tracking");
+        let record = self.size_above_zero(record, "a record");
+        let batch = self.size_above_zero(batch, "a batch of records");
+        let store = self.store(store, hosts);
+        let (buffer, record, batch) = (buffer?, record?, batch?);
+        if record > batch {
+            let message = format!("a batch of {batch} does not hold one record of {record}");
+            self.add(Problem::new(batch_place, message));
+        }
+        if batch > buffer {
+            let message =
+                format!("a batch of {batch} never waits in a buffer of {buffer}: it is larger");
+            self.add(Problem::new(batch_place, message));
+        }
+        hosts.hold_buffer(buffer, raw_buffer, self);
+        Some(TrackingCost { buffer, record, batch, store: store? })
+    }
+
+    fn store(&mut self, raw: &At<String>, hosts: &Hosts) -> Option<foretell_units::HostId> {
+        let name = raw.get().as_str();
+        if name == "auto" {
+            return hosts.first_node();
+        }
+        if let [only] =
+            self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
+        {
+            Some(*only)
+        } else {
+            let message = format!("the store of records is one node, and `{name}` is several");
+            self.add(Problem::new(raw.place(), message));
+            None
+        }
+    }
+
+    /// `all`, `none` or `every 1/K requests`, in one way of writing.
+    fn record(&mut self, raw: &At<String>) -> Option<String> {
+        let words: Vec<&str> = raw.get().split_whitespace().collect();
+        let found = match *words.as_slice() {
+            [word @ ("all" | "none")] => Some(word.to_owned()),
+            ["every", fraction, "request" | "requests"] => fraction
+                .strip_prefix("1/")
+                .and_then(|k| k.parse::<u32>().ok())
+                .filter(|&k| k > 0)
+                .map(|k| format!("every 1/{k} requests")),
+            _ => None,
+        };
+        if found.is_none() {
+            let message = format!("`{}` does not say which requests are recorded", raw.get());
+            let help = meant(raw.get(), ["all", "none"])
+                .filter(|help| help.starts_with("did"))
+                .unwrap_or_else(|| {
+                    "write `all`, `none`, or `every 1/100 requests`, with a whole number after \
+                     the `1/`"
+                        .to_owned()
+                });
+            self.add(Problem::new(raw.place(), message).help(help));
+        }
+        found
+    }
+
+    fn warmup(
+        &mut self,
+        tree: &Table,
+        workloads: &[workloads::Found],
+    ) -> Option<foretell_units::SimSpan> {
+        let raw = self.part::<At<String>>(tree, "warmup")?;
+        if raw.get() == "auto" {
+            let traces = !workloads.is_empty() && workloads.iter().all(|found| found.is_trace);
+            let seconds = if traces { 0 } else { 5 };
+            return Some(foretell_units::SimSpan::from_secs(seconds));
+        }
+        self.time_of(raw.get(), raw.place())
+    }
+
+    /// Reports that there is no duration though some workload goes on for ever.
+    fn needs_duration(&mut self, tree: &Table, workloads: &[workloads::Found]) {
+        let Some(endless) = workloads.iter().find(|found| !found.ends) else { return };
+        let place = tree
+            .get("workload")
+            .and_then(Node::table)
+            .and_then(|section| section.entry(&endless.name))
+            .map(|entry| entry.key_place)
+            .unwrap_or_default();
+        let message =
+            format!("the scenario has no `duration`, and workload `{}` never ends", endless.name);
+        self.add(Problem::new(place, message).help(
+            "add `duration = \"60 s\"` at the top, or give the workload a number of `requests`",
+        ));
+    }
+}
+
+/// The entries of a section of names.
+pub(crate) fn section<'a>(tree: &'a Table, name: &str) -> impl Iterator<Item = &'a Entry> {
+    match tree.get(name).map(|node| &node.value) {
+        Some(Value::Table(table)) => table.entries.iter(),
+        _ => [].iter(),
+    }
+}

@@ -1,0 +1,194 @@
+//! Quantities, from text to numbers.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use foretell_units::{Bytes, Rate, SimSpan};
+
+use super::Context;
+use crate::error::Problem;
+use crate::model::Think;
+use crate::raw::{At, Frequency, PartSize, Share, Size, Speed, Time};
+use crate::source::Place;
+
+/// More is a slip, and sums of what is less do not overflow: 1 EiB.
+const MOST_BYTES: Bytes = Bytes(1 << 60);
+
+/// More is a slip, and sums of what is less do not overflow: ten years.
+const MOST_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
+
+/// A size, or a part of another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Part {
+    /// So many bytes.
+    Size(Bytes),
+    /// A share of the whole, more than 0 and not more than 1.
+    Share(f64),
+    /// `auto`.
+    Auto,
+}
+
+impl Part {
+    /// In bytes; `auto` is the given size.
+    pub(crate) fn of(self, whole: Bytes, auto: Bytes) -> Bytes {
+        match self {
+            Self::Size(size) => size,
+            Self::Share(share) if share >= 1.0 => whole,
+            Self::Share(share) => Bytes((whole.get() as f64 * share) as u64).min(whole),
+            Self::Auto => auto,
+        }
+    }
+}
+
+impl Context<'_> {
+    fn parse<T: FromStr<Err: Display>>(&mut self, text: &str, place: Place) -> Option<T> {
+        match text.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.add(Problem::new(place, error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// `most` in words is `limit`.
+    fn limited<T: PartialOrd>(
+        &mut self,
+        (value, text): (T, &str),
+        (most, limit): (T, &str),
+        place: Place,
+    ) -> Option<T> {
+        if value <= most {
+            return Some(value);
+        }
+        self.add(Problem::new(place, format!("`{}` is more than {limit}", text.trim())));
+        None
+    }
+
+    fn above_zero<T: PartialEq + Default>(
+        &mut self,
+        value: T,
+        what: &str,
+        place: Place,
+    ) -> Option<T> {
+        if value != T::default() {
+            return Some(value);
+        }
+        self.add(Problem::new(place, format!("{what} cannot be zero")));
+        None
+    }
+
+    pub(crate) fn size_of(&mut self, text: &str, place: Place) -> Option<Bytes> {
+        let size = self.parse(text, place)?;
+        self.limited((size, text), (MOST_BYTES, "1024 PiB"), place)
+    }
+
+    pub(crate) fn size(&mut self, raw: &Size) -> Option<Bytes> {
+        self.size_of(&raw.get().text, raw.place())
+    }
+
+    /// A size that is not zero; `what` is the subject of the message.
+    pub(crate) fn size_above_zero(&mut self, raw: &Size, what: &str) -> Option<Bytes> {
+        let size = self.size(raw)?;
+        self.above_zero(size, what, raw.place())
+    }
+
+    pub(crate) fn time_of(&mut self, text: &str, place: Place) -> Option<SimSpan> {
+        let time = self.parse(text, place)?;
+        self.limited((time, text), (MOST_TIME, "ten years"), place)
+    }
+
+    pub(crate) fn time(&mut self, raw: &Time) -> Option<SimSpan> {
+        self.time_of(&raw.get().text, raw.place())
+    }
+
+    /// A time that is not zero; `what` is the subject of the message.
+    pub(crate) fn time_above_zero(&mut self, raw: &Time, what: &str) -> Option<SimSpan> {
+        let time = self.time(raw)?;
+        self.above_zero(time, what, raw.place())
+    }
+
+    pub(crate) fn rate(&mut self, raw: &Speed) -> Option<Rate> {
+        self.parse(&raw.get().text, raw.place())
+    }
+
+    pub(crate) fn part_size(&mut self, raw: &At<PartSize>) -> Option<Part> {
+        let text = raw.get().0.trim();
+        if text == "auto" {
+            return Some(Part::Auto);
+        }
+        let Some(percent) = text.strip_suffix('%') else {
+            return self.size_of(text, raw.place()).map(Part::Size);
+        };
+        match percent.trim().parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent <= 100.0 => Some(Part::Share(percent / 100.0)),
+            _ => {
+                let message = format!("`{text}` is not a percentage above 0% and up to 100%");
+                self.add(Problem::new(raw.place(), message));
+                None
+            }
+        }
+    }
+
+    /// A share from 0 to 1.
+    pub(crate) fn share(&mut self, raw: &At<Share>) -> Option<f64> {
+        let share = match raw.get() {
+            Share::Number(share) => Some(*share),
+            Share::Text(text) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|percent| percent.trim().parse::<f64>().ok())
+                .map(|percent| percent / 100.0),
+        };
+        if let Some(share) = share.filter(|share| (0.0..=1.0).contains(share)) {
+            return Some(share);
+        }
+        let found = match raw.get() {
+            Share::Number(share) => share.to_string(),
+            Share::Text(text) => text.clone(),
+        };
+        let message = format!("`{found}` is not a share");
+        let help = "a share is a number from 0 to 1, or a percentage from \"0%\" to \"100%\"";
+        self.add(Problem::new(raw.place(), message).help(help));
+        None
+    }
+
+    /// Requests per second.
+    pub(crate) fn frequency(&mut self, raw: &At<Frequency>) -> Option<f64> {
+        /// From one in eleven days to one a nanosecond, the least difference of simulated times.
+        const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
+        let (rate, found) = match raw.get() {
+            Frequency::Number(rate) => (Some(*rate), rate.to_string()),
+            Frequency::Text(text) => {
+                let rate = text.split_once('/').and_then(|(number, unit)| {
+                    let seconds = match unit.trim() {
+                        "s" => 1.0,
+                        "min" => 60.0,
+                        "h" => 3600.0,
+                        _ => return None,
+                    };
+                    Some(number.trim().replace('_', "").parse::<f64>().ok()? / seconds)
+                });
+                (rate, text.clone())
+            }
+        };
+        if let Some(rate) = rate.filter(|rate| POSSIBLE.contains(rate)) {
+            return Some(rate);
+        }
+        let message = format!("`{found}` is not a rate of requests");
+        let help = "requests per second, such as 200 or \"200/s\", from 1e-6 to 1e9";
+        self.add(Problem::new(raw.place(), message).help(help));
+        None
+    }
+
+    /// A think time, fixed or random.
+    pub(crate) fn think(&mut self, raw: &At<String>) -> Option<Think> {
+        let text = raw.get().trim();
+        match text.split_once(char::is_whitespace) {
+            Some(("exponential", mean)) => {
+                self.time_of(mean.trim(), raw.place()).map(Think::Exponential)
+            }
+            _ => self.time_of(text, raw.place()).map(Think::Fixed),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Processor profiles: from raw to checked.
+
+use crate::check::Context;
+use crate::model::{Cost, CpuProfile};
+use crate::raw::{RawCost, RawCpu};
+
+/// The profile called `name`.
+pub(crate) fn cpu(name: &str, raw: &RawCpu, context: &mut Context<'_>) -> Option<CpuProfile> {
+    let quantum = context.time_above_zero(&raw.quantum, "a quantum");
+    let context_switch = context.time(&raw.context_switch);
+    let post = context.time(&raw.post);
+    let mut cost = |raw: &RawCost| -> Option<Cost> {
+        let fixed = context.time(&raw.fixed);
+        let rate = raw.rate.as_ref().map(|rate| context.rate(rate));
+        Some(Cost { fixed: fixed?, rate: rate.map_or(Some(None), |rate| rate.map(Some))? })
+    };
+    let [request, send, receive, copy, encrypt, decrypt, code] =
+        [&raw.request, &raw.send, &raw.receive, &raw.copy, &raw.encrypt, &raw.decrypt, &raw.code]
+            .map(&mut cost);
+    Some(CpuProfile {
+        name: name.to_owned(),
+        cores: u32::try_from(*raw.cores.get()).ok()?,
+        quantum: quantum?,
+        context_switch: context_switch?,
+        request: request?,
+        send: send?,
+        receive: receive?,
+        copy: copy?,
+        encrypt: encrypt?,
+        decrypt: decrypt?,
+        code: code?,
+        post: post?,
+    })
+}

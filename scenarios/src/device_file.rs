@@ -1,0 +1,100 @@
+//! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
+//! branch of its `oneOf`, and a function here.
+
+use crate::check::Context;
+use crate::device::{Device, Mechanical, Seek};
+use crate::error::Problem;
+use crate::raw::{At, RawDevice, RawDisk, RawSeek, Time};
+use crate::seek::{self, DataSheet};
+
+/// The device of a profile.
+pub(crate) fn device(raw: &RawDevice, context: &mut Context<'_>) -> Option<Device> {
+    match raw {
+        RawDevice::Disk(disk) => mechanical(disk, context).map(Device::Mechanical),
+    }
+}
+
+fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
+    let capacity = context.size_above_zero(&raw.capacity, "a capacity");
+    let overhead = context.time(&raw.overhead);
+    let (outer, inner) = (context.rate(&raw.outer_rate), context.rate(&raw.inner_rate));
+    let cylinders = u32::try_from(*raw.cylinders.get()).ok()?;
+    let seek = seek_curve(&raw.seek, cylinders, context);
+    if let (Some(outer), Some(inner)) = (outer, inner)
+        && inner > outer
+    {
+        let message = format!(
+            "the inner rate, {inner}, is more than the outer rate, {outer}: a disk turns at one \
+                 speed, and its outer tracks are longer"
+        );
+        context.add(Problem::new(raw.inner_rate.place(), message));
+    }
+    Some(Mechanical {
+        capacity: capacity?,
+        rpm: u32::try_from(*raw.rpm.get()).ok()?,
+        cylinders,
+        seek: seek?,
+        outer_rate: outer?,
+        inner_rate: inner?,
+        overhead: overhead?,
+    })
+}
+
+fn seek_curve(raw: &At<RawSeek>, cylinders: u32, context: &mut Context<'_>) -> Option<Seek> {
+    let place = raw.place();
+    let raw = raw.get();
+    let mut span = |time: &Option<Time>| context.time(time.as_ref()?);
+    let sheet = [&raw.track_to_track, &raw.average, &raw.full_stroke];
+    let curve = [&raw.short, &raw.short_per_sqrt, &raw.long, &raw.long_per_cylinder];
+    let given = |times: &[&Option<Time>]| times.iter().filter(|time| time.is_some()).count();
+    let curve_given = given(&curve) + usize::from(raw.knee.is_some());
+    match (given(&sheet), curve_given) {
+        (3, 0) => {
+            let [track_to_track, average, full_stroke] = sheet.map(&mut span);
+            let sheet = DataSheet {
+                track_to_track: track_to_track?,
+                average: average?,
+                full_stroke: full_stroke?,
+            };
+            if sheet.track_to_track.is_zero() || sheet.full_stroke <= sheet.track_to_track {
+                let message = "a seek takes time, and one over the full stroke more than one to \
+                               the next track";
+                context.add(Problem::new(place, message));
+                return None;
+            }
+            let derived = seek::curve(sheet, cylinders);
+            if let Err(possible) = derived {
+                let message = format!(
+                    "an average seek of {} does not go with {} to the next track and {} over the \
+                     full stroke",
+                    sheet.average, sheet.track_to_track, sheet.full_stroke
+                );
+                let place = raw.average.as_ref().map_or(place, At::place);
+                context.add(Problem::new(place, message).help(format!(
+                    "with these, an average is from {:.2} ms to {:.2} ms",
+                    possible.least_ms, possible.most_ms
+                )));
+            }
+            derived.ok()
+        }
+        (0, 5) => {
+            let [short, short_per_sqrt, long, long_per_cylinder] =
+                curve.map(|time| Some(span(time)?.as_ms_f64()));
+            Some(Seek {
+                knee: u32::try_from(*raw.knee.as_ref()?.get()).ok()?,
+                short_ms: short?,
+                short_ms_per_sqrt: short_per_sqrt?,
+                long_ms: long?,
+                long_ms_per_cylinder: long_per_cylinder?,
+            })
+        }
+        _ => {
+            let message = "a seek curve is given by three figures or by five";
+            context.add(Problem::new(place, message).help(
+                "either `track_to_track`, `average`, `full_stroke` of a data sheet, or `knee`, \
+                 `short`, `short_per_sqrt`, `long`, `long_per_cylinder`",
+            ));
+            None
+        }
+    }
+}

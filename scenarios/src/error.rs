@@ -1,0 +1,230 @@
+//! Errors in a scenario, made to be shown with the line and the value underlined.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource};
+use thiserror::Error;
+
+use crate::source::{Place, Sources};
+
+/// Errors beyond so many are only counted: whoever made them all wants to see the first ones.
+pub const MOST_ERRORS: usize = 20;
+
+/// One thing that is wrong with a scenario, and where.
+#[derive(Clone, Debug, Error, Diagnostic)]
+#[error("{message}")]
+#[diagnostic(code(scenario))]
+pub struct ScenarioError {
+    message: String,
+    #[help]
+    help: Option<String>,
+    #[source_code]
+    source_code: Option<NamedSource<Arc<str>>>,
+    #[label(collection)]
+    labels: Vec<LabeledSpan>,
+}
+
+impl ScenarioError {
+    /// An error that has no place in a text, such as a file that does not exist.
+    pub(crate) fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
+        Self { message: message.into(), help, source_code: None, labels: Vec::new() }
+    }
+
+    /// What is wrong: names in backticks, what was found, what is wanted.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What may have been meant, or what can be done.
+    pub fn help_text(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The name of the text: a file's path, or `--set` for a change.
+    pub fn file(&self) -> Option<&str> {
+        self.source_code.as_ref().map(NamedSource::name)
+    }
+
+    /// The text that the places are in.
+    pub fn text(&self) -> Option<&str> {
+        self.source_code.as_ref().map(|source| &**source.inner())
+    }
+
+    /// Bytes of the text that are to be underlined; the first is where the error is.
+    pub fn spans(&self) -> impl Iterator<Item = Range<usize>> {
+        self.labels.iter().map(|label| label.offset()..label.offset() + label.len())
+    }
+
+    /// The underlined part of the text.
+    pub fn underlined(&self) -> Option<&str> {
+        self.text()?.get(self.spans().next()?)
+    }
+
+    /// Line and column, from one, of the first place.
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        let before = self.text()?.get(..self.spans().next()?.start)?;
+        let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+        Some((before.matches('\n').count() + 1, column))
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of its text; never empty.
+#[derive(Clone, Debug, Diagnostic)]
+#[diagnostic(code(scenario))]
+pub struct ScenarioErrors {
+    #[related]
+    errors: Vec<ScenarioError>,
+    left_out: usize,
+}
+
+impl ScenarioErrors {
+    /// The errors, at most [`MOST_ERRORS`].
+    pub fn errors(&self) -> &[ScenarioError] {
+        &self.errors
+    }
+
+    /// How many more there were.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl From<ScenarioError> for ScenarioErrors {
+    fn from(error: ScenarioError) -> Self {
+        Self { errors: vec![error], left_out: 0 }
+    }
+}
+
+impl std::error::Error for ScenarioErrors {}
+
+impl fmt::Display for ScenarioErrors {
+    /// One line an error, `file:line:column: message; help`, for logs and for programs; people see
+    /// more through [`Diagnostic`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            match (error.file(), error.line_column()) {
+                // a change is a line of its own: show it whole
+                (Some(name), _) if name.starts_with("--") => {
+                    write!(f, "in `{}`: ", error.text().unwrap_or(name))?;
+                }
+                (Some(name), Some((line, column))) => write!(f, "{name}:{line}:{column}: ")?,
+                (Some(name), None) => write!(f, "{name}: ")?,
+                (None, _) => {}
+            }
+            f.write_str(&error.message)?;
+            if let Some(help) = &error.help {
+                write!(f, "; {help}")?;
+            }
+        }
+        if self.left_out > 0 {
+            write!(f, "\n... and {} more", self.left_out)?;
+        }
+        Ok(())
+    }
+}
+
+/// A problem while it is being described.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Problem {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) place: Place,
+    /// Other values that have to do with it.
+    pub(crate) also: Vec<Place>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None, place, also: Vec::new() }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Another value that has to do with it, to be underlined as well.
+    pub(crate) fn also(mut self, place: Place) -> Self {
+        self.also.push(place);
+        self
+    }
+
+    /// Adds help if there is any.
+    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = self.help.or(help);
+        self
+    }
+}
+
+/// Collects problems, so that one run shows them all.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    found: Vec<Problem>,
+}
+
+impl Problems {
+    pub(crate) fn add(&mut self, problem: Problem) {
+        if !self.found.contains(&problem) && self.found.len() < 50 * MOST_ERRORS {
+            self.found.push(problem);
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.add(problem);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The problems as errors in the order of the text, with its parts; `None` if there are none.
+    pub(crate) fn into_errors(mut self, sources: &Sources) -> Option<ScenarioErrors> {
+        self.found.sort_by_key(|problem| problem.place.start);
+        let left_out = self.found.len().saturating_sub(MOST_ERRORS);
+        let errors: Vec<_> =
+            self.found.into_iter().take(MOST_ERRORS).map(|p| sources.error(p)).collect();
+        (!errors.is_empty()).then_some(ScenarioErrors { errors, left_out })
+    }
+}
+
+impl Sources {
+    fn error(&self, problem: Problem) -> ScenarioError {
+        let Problem { message, help, place, also } = problem;
+        // A change is to blame rather than what it does not go with.
+        let all = || std::iter::once(place).chain(also.iter().copied());
+        let main = all()
+            .find(|place| self.is_change(*place))
+            .or_else(|| all().find(|place| !place.is_default()))
+            .unwrap_or(place);
+        let Some((source, mut span)) = self.find(main) else {
+            return ScenarioError::nowhere(message, help);
+        };
+        if span.is_empty() {
+            // a default: underline the name of the table that lacks the key
+            let rest = source.text.get(span.start..).unwrap_or("");
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            span.end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        }
+        let label = |span: Range<usize>| LabeledSpan::new(None, span.start, span.len());
+        // Others can be shown if they are in the same text.
+        let others =
+            all().filter(|other| *other != main && !other.is_default()).filter_map(|other| {
+                let (other, span) = self.find(other)?;
+                Arc::ptr_eq(&other.text, &source.text).then(|| label(span))
+            });
+        let labels = std::iter::once(label(span)).chain(others).collect();
+        let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
+        ScenarioError { message, help, source_code, labels }
+    }
+}

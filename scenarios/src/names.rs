@@ -1,0 +1,85 @@
+//! Names: which are allowed, and finding the one that somebody meant.
+
+/// The known name nearest to `found`, if it is near enough to be a slip.
+pub(crate) fn nearest<'a>(
+    found: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let lower = found.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .filter(|&(distance, name)| {
+            let shorter = name.chars().count().min(lower.chars().count());
+            distance <= (shorter / 2).clamp(1, 4) || name.starts_with(&lower) && shorter >= 3
+        })
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// Help with a wrong name: the nearest, or all there are.
+pub(crate) fn meant<'a>(
+    found: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<String> {
+    if let Some(name) = nearest(found, known.clone()) {
+        return Some(format!("did you mean `{name}`?"));
+    }
+    let list = one_of(known);
+    (!list.is_empty()).then(|| format!("there are {list}."))
+}
+
+/// `` `a`, `b` ``, shortened if there are many.
+pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 24;
+    let names: Vec<_> = names.into_iter().collect();
+    let mut text =
+        names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
+}
+
+/// Whether a volume, a workload or (beginning with a letter) a group of hosts may have the name.
+///
+/// Names are parts of paths and of host patterns, so they have none of the characters that mean
+/// something there.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// Whether a profile may have the name: a file of that name must be safe to look for.
+pub(crate) fn is_profile_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_only_what_is_near() {
+        let known = ["cache", "disk", "nic", "count"];
+        assert_eq!(nearest("cahce", known), Some("cache"));
+        assert_eq!(nearest("DISK", known), Some("disk"));
+        assert_eq!(nearest("memory", known), None);
+        assert_eq!(meant("xyzzyx", ["a", "b"]).unwrap(), "there are `a`, `b`.");
+        assert_eq!(meant("wbe", ["web"]).unwrap(), "did you mean `web`?");
+    }
+
+    #[test]
+    fn names_have_no_characters_of_paths_and_patterns() {
+        assert!(is_name("mail-2") && is_profile_name("barracuda-7200.8"));
+        for name in ["", "a.b", "a b", "a[0]", "a*", "-a", "ä", &"a".repeat(65)] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(!is_profile_name("../x") && !is_profile_name(".hidden"));
+    }
+}

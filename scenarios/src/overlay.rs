@@ -1,0 +1,52 @@
+//! Laying one table over another: a host over its group, differences over a profile, changes over
+//! the scenario.
+
+use crate::shape::{Shape, TableShape};
+use crate::tree::{Node, Table, Value};
+
+/// Lays `own` over `base`: tables are merged, everything else is replaced. A `cpu` that names a
+/// profile replaces the other. What meant something only with a value that is replaced is dropped.
+pub(crate) fn overlay(base: &mut Node, own: &Node, shape: &Shape) {
+    let (Value::Table(under), Value::Table(over)) = (&mut base.value, &own.value) else {
+        *base = own.clone();
+        return;
+    };
+    for entry in &over.entries {
+        let inner = shape.table_for(under).and_then(|table| table.key(&entry.key));
+        match (under.get_mut(&entry.key), inner) {
+            (Some(old), Some(key)) if !starts_afresh(&entry.node, &key.shape) => {
+                overlay(old, &entry.node, &key.shape);
+            }
+            _ => under.insert(entry.clone()),
+        }
+    }
+    if let Some(table) = shape.table_for(over).or(shape.table_for(under)).cloned() {
+        drop_meaningless(under, &table, |key| over.get(key).is_none());
+    }
+}
+
+/// Whether a value stands for itself, not for a difference.
+fn starts_afresh(node: &Node, shape: &Shape) -> bool {
+    match (shape, &node.value) {
+        (Shape::Table(TableShape { short: Some(short), .. }), Value::Table(table)) => {
+            table.get(short).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Drops the keys of `table` that mean nothing there, if they `may_go`. Keys that the shape does
+/// not have stay, to be found as errors.
+pub(crate) fn drop_meaningless(
+    table: &mut Table,
+    shape: &TableShape,
+    may_go: impl Fn(&str) -> bool,
+) {
+    let gone: Vec<String> = shape
+        .keys
+        .iter()
+        .filter(|key| shape.meaningless(table, key).is_some() && may_go(&key.name))
+        .map(|key| key.name.clone())
+        .collect();
+    table.entries.retain(|entry| !gone.contains(&entry.key));
+}

@@ -1,0 +1,193 @@
+//! Profiles of processors and devices: those in the scenario, those beside it, those that come
+//! with the program, in this order.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Problem, Problems};
+use crate::names::{is_profile_name, meant};
+use crate::shape;
+use crate::source::{Place, SourceKind, Sources};
+use crate::structure::{Broken, check_alone, complete_node};
+use crate::tree::{Node, Table, parse_document};
+
+/// What a profile is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ProfileKind {
+    /// A processor: `[cpu.NAME]`, `cpus/NAME.toml`.
+    Cpu,
+    /// A storage device: `[device.NAME]`, `devices/NAME.toml`.
+    Device,
+}
+
+impl ProfileKind {
+    /// The section of the scenario.
+    pub(crate) fn section(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Device => "device",
+        }
+    }
+
+    /// The directory beside a scenario.
+    pub(crate) fn directory(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpus",
+            Self::Device => "devices",
+        }
+    }
+
+    /// The profiles that come with the program: name and text of the file.
+    pub fn shipped(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Cpu => CPUS,
+            Self::Device => DEVICES,
+        }
+    }
+}
+
+macro_rules! files {
+    ($directory:literal: $($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../", $directory, "/", $name, ".toml")))),+]
+    };
+}
+
+const CPUS: &[(&str, &str)] =
+    files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
+const DEVICES: &[(&str, &str)] = files!("devices": "barracuda-7200.8", "cheetah-15k");
+
+/// Finds profiles, each once.
+pub(crate) struct Profiles<'a> {
+    scenario: &'a Table,
+    base: &'a Path,
+    broken: &'a Broken,
+    found: BTreeMap<(ProfileKind, String), Option<Node>>,
+}
+
+impl<'a> Profiles<'a> {
+    pub(crate) fn new(scenario: &'a Table, base: &'a Path, broken: &'a Broken) -> Self {
+        Self { scenario, base, broken, found: BTreeMap::new() }
+    }
+
+    /// The profile called `name`, complete; what is wrong with it is reported at `place` or in its
+    /// own text.
+    pub(crate) fn get(
+        &mut self,
+        kind: ProfileKind,
+        name: &str,
+        place: Place,
+        sources: &mut Sources,
+        problems: &mut Problems,
+    ) -> Option<&Node> {
+        let key = (kind, name.to_owned());
+        if !self.found.contains_key(&key) {
+            let node = self.find(kind, name, place, sources, problems);
+            self.found.insert(key.clone(), node);
+        }
+        self.found[&key].as_ref()
+    }
+
+    /// All that were found, in the order of their names.
+    pub(crate) fn into_found(self) -> impl Iterator<Item = (ProfileKind, String, Node)> {
+        self.found.into_iter().filter_map(|((kind, name), node)| Some((kind, name, node?)))
+    }
+
+    fn find(
+        &self,
+        kind: ProfileKind,
+        name: &str,
+        place: Place,
+        sources: &mut Sources,
+        problems: &mut Problems,
+    ) -> Option<Node> {
+        let section = self.scenario.get(kind.section()).and_then(Node::table);
+        if let Some(node) = section.and_then(|section| section.get(name)) {
+            let mut node = node.clone();
+            complete_node(&mut node, shape::section(kind.section()), place);
+            return (!self.broken.entry(kind.section(), name)).then_some(node);
+        }
+        if self.broken.entry(kind.section(), name) {
+            return None;
+        }
+        match text_of(kind, name, self.base) {
+            Ok(Some((file, text))) => read(kind, &file, &text, sources, problems),
+            Ok(None) => {
+                let known = known(kind, section, self.base);
+                let message = format!("there is no {} profile `{name}`", kind.section());
+                let names = known.iter().map(String::as_str);
+                let help = meant(name, names).map(|help| {
+                    if is_profile_name(name) {
+                        format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                    } else {
+                        help
+                    }
+                });
+                problems.add(Problem::new(place, message).maybe_help(help));
+                None
+            }
+            Err((file, error)) => {
+                let message = format!("cannot read the profile `{}`: {error}", file.display());
+                problems.add(Problem::new(place, message));
+                None
+            }
+        }
+    }
+}
+
+/// The text of a profile's file beside the scenario, or of one that comes with the program.
+pub(crate) fn text_of(
+    kind: ProfileKind,
+    name: &str,
+    base: &Path,
+) -> Result<Option<(String, String)>, (PathBuf, std::io::Error)> {
+    if !is_profile_name(name) {
+        return Ok(None);
+    }
+    let file = base.join(kind.directory()).join(format!("{name}.toml"));
+    if file.is_file() {
+        return match std::fs::read_to_string(&file) {
+            Ok(text) => Ok(Some((file.display().to_string(), text))),
+            Err(error) => Err((file, error)),
+        };
+    }
+    let shipped = kind.shipped().iter().find(|(known, _)| *known == name);
+    Ok(shipped.map(|(_, text)| (format!("{}/{name}.toml", kind.directory()), (*text).to_owned())))
+}
+
+/// Reads the text of a profile's file.
+pub(crate) fn read(
+    kind: ProfileKind,
+    file: &str,
+    text: &str,
+    sources: &mut Sources,
+    problems: &mut Problems,
+) -> Option<Node> {
+    let base = sources.add(file, text, SourceKind::File);
+    let table = match parse_document(text, base) {
+        Ok(table) => table,
+        Err(found) => {
+            problems.add_all(found);
+            return None;
+        }
+    };
+    let shape = shape::section(kind.section());
+    let mut node = check_alone(table, shape, base, problems)?;
+    let place = node.place;
+    complete_node(&mut node, shape, place);
+    Some(node)
+}
+
+/// Names of profiles that there are: in the scenario, beside it, with the program.
+pub(crate) fn known(kind: ProfileKind, section: Option<&Table>, base: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        section.into_iter().flat_map(Table::keys).map(str::to_owned).collect();
+    let files = std::fs::read_dir(base.join(kind.directory())).into_iter().flatten().flatten();
+    names
+        .extend(files.filter_map(|file| {
+            file.file_name().to_str()?.strip_suffix(".toml").map(str::to_owned)
+        }));
+    names.extend(kind.shipped().iter().map(|(name, _)| (*name).to_owned()));
+    names.sort();
+    names.dedup();
+    names
+}

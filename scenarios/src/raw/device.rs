@@ -1,0 +1,90 @@
+//! Storage devices as written.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+
+use super::leaf::{At, Size, Speed, Time};
+
+/// A device profile. `kind` says which.
+#[derive(Debug)]
+pub(crate) enum RawDevice {
+    Disk(RawDisk),
+}
+
+impl<'de> Deserialize<'de> for RawDevice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The structure was checked, so `kind` is one of those that the schema lists.
+        RawDisk::deserialize(deserializer).map(Self::Disk)
+    }
+}
+
+impl JsonSchema for RawDevice {
+    fn schema_name() -> Cow<'static, str> {
+        "device".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "x-tag": "kind", "oneOf": [RawDisk::json_schema(generator)] })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+/// A disk with moving heads.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawDisk {
+    /// What kind of device it is.
+    #[schemars(extend("enum" = ["disk"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// Where the figures come from: a data sheet, a measurement, or why something was assumed.
+    #[allow(dead_code, reason = "must be there")]
+    pub(crate) source: At<String>,
+    /// Bytes that it holds.
+    pub(crate) capacity: Size,
+    /// Revolutions per minute.
+    #[schemars(extend("minimum" = 100, "maximum" = 100_000))]
+    pub(crate) rpm: At<i64>,
+    /// Cylinders; addresses fill them in order.
+    #[schemars(extend("minimum" = 16, "maximum" = 10_000_000))]
+    pub(crate) cylinders: At<i64>,
+    /// Time to move the arm.
+    pub(crate) seek: At<RawSeek>,
+    /// Media rate at the outermost cylinder.
+    pub(crate) outer_rate: Speed,
+    /// Media rate at the innermost cylinder; in between it falls linearly.
+    pub(crate) inner_rate: Speed,
+    /// Controller time for each operation.
+    pub(crate) overhead: Time,
+}
+
+/// Time to move the arm: either the three figures of a data sheet, from which the curve is
+/// derived, or the curve itself, a + b * sqrt(d) up to the knee and c + e * d beyond.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawSeek {
+    /// Data sheet: to the next cylinder.
+    pub(crate) track_to_track: Option<Time>,
+    /// Data sheet: mean over all pairs of different cylinders.
+    pub(crate) average: Option<Time>,
+    /// Data sheet: from the outermost to the innermost cylinder.
+    pub(crate) full_stroke: Option<Time>,
+    /// Curve: distance up to which the arm only accelerates and brakes, cylinders.
+    #[schemars(extend("minimum" = 1, "maximum" = 10_000_000))]
+    pub(crate) knee: Option<At<i64>>,
+    /// Curve: a.
+    pub(crate) short: Option<Time>,
+    /// Curve: b, per square root of a cylinder.
+    pub(crate) short_per_sqrt: Option<Time>,
+    /// Curve: c.
+    pub(crate) long: Option<Time>,
+    /// Curve: e, per cylinder.
+    pub(crate) long_per_cylinder: Option<Time>,
+}

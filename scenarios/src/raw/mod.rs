@@ -1,0 +1,177 @@
+//! A scenario as written: the structs that serde fills and that the schema is derived from.
+//!
+//! Each key is declared here once, with its meaning (the doc comment, which becomes the schema's
+//! description and the reference in `docs/scenario.md`), its default (`"default"`), the range of
+//! a number, and when it means anything at all (`"x-when"`: the neighbours' values for which it
+//! does). Defaults are filled into the tree before it is read, so a key with a default is not
+//! optional here; an `Option` is a key that may be absent.
+
+mod cpu;
+mod device;
+mod leaf;
+mod node;
+mod volume;
+mod workload;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) use cpu::{RawCost, RawCpu};
+pub(crate) use device::{RawDevice, RawDisk, RawSeek};
+pub(crate) use leaf::{
+    At, CountOrWord, Frequency, HostPatterns, PartSize, Share, Size, Speed, Time,
+};
+pub(crate) use node::{
+    RawCache, RawClient, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite,
+};
+pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
+pub(crate) use workload::{
+    RawPattern, RawSsio, RawSsioArrivals, RawTrace, RawTraceArrivals, RawWorkload,
+};
+
+// Its parts are read one by one, so that one that is wrong does not hide the others.
+/// A storage cluster, what it is asked to do, and for how long.
+#[derive(JsonSchema)]
+#[schemars(inline, deny_unknown_fields)]
+#[allow(dead_code, clippy::zero_sized_map_values, reason = "only its schema is used")]
+pub(crate) struct RawScenario {
+    /// Seed of every random stream: the same scenario with the same seed gives the same run.
+    #[schemars(extend("default" = 42, "minimum" = 0))]
+    pub(crate) seed: At<i64>,
+    /// Simulated time before measuring begins. `auto` is 5 s, or none if every workload replays a
+    /// trace.
+    #[schemars(extend("default" = "auto", "x-words" = ["auto"]))]
+    pub(crate) warmup: At<String>,
+    /// Measured time after the warm-up. May be left out if every workload ends by itself: a
+    /// trace, or one with `requests`.
+    pub(crate) duration: Option<Time>,
+    /// Which requests leave records in `run.db`: `all`, `none`, or `every 1/100 requests` for a
+    /// sample of whole requests. What tracking costs in the simulated system does not depend on
+    /// it; see `tracking.overhead`.
+    #[schemars(extend("default" = "all", "examples" = ["all", "none", "every 1/100 requests"]))]
+    pub(crate) record: At<String>,
+    /// Whether requests carry bytes.
+    #[schemars(extend("default" = "none"))]
+    pub(crate) payload: At<RawPayload>,
+    /// Groups of storage nodes: `[node.brick]` with `count = 8` is `brick0` to `brick7`.
+    #[schemars(extend("default" = {}))]
+    pub(crate) node: BTreeMap<String, RawNode>,
+    /// Groups of client machines, which issue requests, encode and decode.
+    #[schemars(extend("default" = {}))]
+    pub(crate) client: BTreeMap<String, RawClient>,
+    /// Single hosts that differ from their group: `[host.brick3]`. What is given here is laid
+    /// over the group's table; a list, such as `disk`, and a `cpu` with a `profile` replace the
+    /// group's.
+    #[schemars(extend("default" = {}))]
+    pub(crate) host: BTreeMap<String, RawHost>,
+    /// What joins the hosts.
+    #[schemars(extend("default" = {}))]
+    pub(crate) switch: RawSwitch,
+    /// Sets of data with one distribution each.
+    #[schemars(extend("default" = {}))]
+    pub(crate) volume: BTreeMap<String, RawVolume>,
+    /// What is requested of the volumes.
+    #[schemars(extend("default" = {}))]
+    pub(crate) workload: BTreeMap<String, RawWorkload>,
+    /// Activity tracking: what is recorded, and what that costs in the simulated system.
+    #[schemars(extend("default" = {}))]
+    pub(crate) tracking: RawTracking,
+    /// Processor profiles of this scenario, before those in `cpus/NAME.toml` beside it and those
+    /// that come with `foretell`.
+    #[schemars(extend("default" = {}))]
+    pub(crate) cpu: BTreeMap<String, RawCpu>,
+    /// Device profiles of this scenario, before those in `devices/NAME.toml` beside it and those
+    /// that come with `foretell`.
+    #[schemars(extend("default" = {}))]
+    pub(crate) device: BTreeMap<String, RawDevice>,
+}
+
+/// Whether requests carry bytes.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawPayload {
+    /// Sizes only.
+    None,
+    /// Real bytes are encrypted, encoded, stored, read back and compared: slower, and a check.
+    Real,
+}
+
+/// What joins the hosts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawSwitch {
+    /// Buffer of each output port. What does not fit is dropped and sent again.
+    #[schemars(extend("default" = "512 KiB"))]
+    pub(crate) port_buffer: Size,
+    /// Time after which a sender gives a lost message up and sends it again.
+    #[schemars(extend("default" = "200 ms"))]
+    pub(crate) retransmit_timeout: Time,
+}
+
+/// Activity tracking: what is recorded, and what that costs in the simulated system.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawTracking {
+    /// Types of records that are kept, by the names of their tables; an empty list keeps all.
+    #[schemars(extend("default" = []))]
+    pub(crate) types: Vec<At<RawRecordType>>,
+    /// Whether tracking costs the simulated system anything: CPU for each record posted, memory
+    /// of each node, network and disk for shipping. Paper 004 saw less than 6 %.
+    #[schemars(extend("default" = true))]
+    pub(crate) overhead: At<bool>,
+    /// Memory taken from each node's cache for records that wait (20 MB in paper 004).
+    #[schemars(extend("default" = "20 MB", "x-when" = { "overhead": [true] }))]
+    pub(crate) buffer: Option<Size>,
+    /// Size of a record when shipped.
+    #[schemars(extend("default" = "64 B", "x-when" = { "overhead": [true] }))]
+    pub(crate) record_size: Option<Size>,
+    /// Records are shipped when so many bytes wait.
+    #[schemars(extend("default" = "64 KiB", "x-when" = { "overhead": [true] }))]
+    pub(crate) batch: Option<Size>,
+    /// The storage node that keeps the records. `auto` is the first.
+    #[schemars(extend("default" = "auto", "x-when" = { "overhead": [true] }))]
+    pub(crate) store: Option<At<String>>,
+}
+
+/// A type of record; its table in `run.db` has the same name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[allow(missing_docs, reason = "documented with the records")]
+pub(crate) enum RawRecordType {
+    UserThreadSwitch,
+    KernelProcessSwitch,
+    BufferReadHit,
+    BufferReadMiss,
+    BufferWrite,
+    BufferReadAhead,
+    BufferFlush,
+    BufferEvict,
+    NetworkTransmit,
+    DiskOp,
+    Request,
+}
+
+impl RawRecordType {
+    /// The name of its table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::UserThreadSwitch => "user_thread_switch",
+            Self::KernelProcessSwitch => "kernel_process_switch",
+            Self::BufferReadHit => "buffer_read_hit",
+            Self::BufferReadMiss => "buffer_read_miss",
+            Self::BufferWrite => "buffer_write",
+            Self::BufferReadAhead => "buffer_read_ahead",
+            Self::BufferFlush => "buffer_flush",
+            Self::BufferEvict => "buffer_evict",
+            Self::NetworkTransmit => "network_transmit",
+            Self::DiskOp => "disk_op",
+            Self::Request => "request",
+        }
+    }
+}

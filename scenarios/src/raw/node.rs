@@ -1,0 +1,188 @@
+//! Hosts as written.
+
+use std::borrow::Cow;
+
+use foretell_algorithms::cache::PolicyKind;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+
+use super::cpu::RawCpuUse;
+use super::leaf::{At, PartSize, Size, Speed, Time};
+use crate::shape;
+
+/// Names of the replacement policies that there are.
+fn policies() -> Vec<&'static str> {
+    PolicyKind::ALL.iter().map(|policy| policy.name()).collect()
+}
+
+/// A group of equal storage nodes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawNode {
+    /// How many; the hosts are called by the group's name and a number from 0.
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 100_000))]
+    #[allow(dead_code, reason = "read when groups are expanded")]
+    pub(crate) count: At<i64>,
+    /// The processor: a profile, and what differs from it.
+    #[allow(dead_code, reason = "laid over its profile first")]
+    pub(crate) cpu: RawCpuUse,
+    /// The buffer cache.
+    pub(crate) cache: At<RawCache>,
+    /// Battery-backed memory that holds written data until it is on disk; `none`: none fitted.
+    #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["64 MiB"]))]
+    pub(crate) nvram: At<String>,
+    /// Where written pages go on disk.
+    #[schemars(extend("default" = "in-place"))]
+    pub(crate) layout: At<RawLayout>,
+    /// Bytes that a log-structured layout writes in one disk operation.
+    #[schemars(extend("default" = "512 KiB", "x-when" = { "layout": ["log-structured"] }))]
+    pub(crate) segment: Option<Size>,
+    /// How much of a file is on one disk before the next one follows.
+    #[schemars(extend("default" = "1 MiB"))]
+    pub(crate) stripe: Size,
+    /// The disks, in order.
+    #[schemars(extend("minItems" = 1))]
+    pub(crate) disk: Vec<RawNodeDisk>,
+    /// The network adapter.
+    #[schemars(extend("default" = {}))]
+    pub(crate) nic: RawNic,
+}
+
+/// A group of equal client machines.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawClient {
+    /// How many; the hosts are called by the group's name and a number from 0.
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 100_000))]
+    #[allow(dead_code, reason = "read when groups are expanded")]
+    pub(crate) count: At<i64>,
+    /// The processor: a profile, and what differs from it.
+    #[allow(dead_code, reason = "laid over its profile first")]
+    pub(crate) cpu: RawCpuUse,
+    /// The network adapter.
+    #[schemars(extend("default" = {}))]
+    pub(crate) nic: RawNic,
+}
+
+/// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
+/// `[client.NAME]`) but `count`. Never read as such: it is laid over the group first.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RawHost {}
+
+impl JsonSchema for RawHost {
+    fn schema_name() -> Cow<'static, str> {
+        "host".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = RawNode::json_schema(generator);
+        shape::make_partial(&mut schema, &["count"]);
+        schema.insert("description".into(), "A host that differs from its group.".into());
+        schema
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+/// A buffer cache.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawCache {
+    /// Replacement policy.
+    #[schemars(extend("default" = "lru", "enum" = policies()))]
+    pub(crate) policy: At<String>,
+    /// Memory for pages.
+    pub(crate) size: Size,
+    /// Size of a page: a power of two, 512 B or more.
+    #[schemars(extend("default" = "4 KiB"))]
+    pub(crate) page: Size,
+    /// When a write is acknowledged.
+    #[schemars(extend("default" = "back"))]
+    pub(crate) write: At<RawWrite>,
+    /// Written data not yet on disk beyond which the flusher starts: a size, or a percentage of
+    /// the cache. `auto` is 10 %, as in Linux, or half of the NVRAM where fitted.
+    #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
+    pub(crate) dirty_background: Option<At<PartSize>>,
+    /// Written data not yet on disk beyond which writers wait: a size, or a percentage of the
+    /// cache. `auto` is 40 %, as in Linux, or all of the NVRAM where fitted.
+    #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
+    pub(crate) dirty_limit: Option<At<PartSize>>,
+    /// Age at which a written page is flushed in any case.
+    #[schemars(extend("default" = "30 s", "x-when" = { "write": ["back"] }))]
+    pub(crate) dirty_expire: Option<Time>,
+    /// How often the flusher looks.
+    #[schemars(extend("default" = "5 s", "x-when" = { "write": ["back"] }))]
+    pub(crate) flush_interval: Option<Time>,
+    /// Most that is read ahead of a sequential stream; `0 B` for none.
+    #[schemars(extend("default" = "128 KiB"))]
+    pub(crate) read_ahead: Size,
+}
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawWrite {
+    /// As soon as it is in the cache (or in NVRAM, where fitted).
+    Back,
+    /// When it is on disk.
+    Through,
+}
+
+/// Where written pages go on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawLayout {
+    /// A page has one place.
+    InPlace,
+    /// Pages are appended to a log in segments, as on Ursa Minor's nodes.
+    LogStructured,
+}
+
+/// Equal disks of a node. A text alone is the device.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline, extend("x-short" = "device"))]
+pub(crate) struct RawNodeDisk {
+    /// Name of the device's profile.
+    #[schemars(extend("examples" = ["barracuda-7200.8"]))]
+    pub(crate) device: At<String>,
+    /// The order in which waiting operations are served.
+    #[schemars(extend("default" = "elevator"))]
+    pub(crate) scheduler: At<RawScheduler>,
+    /// How many of these.
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
+    pub(crate) count: At<i64>,
+}
+
+/// The order in which waiting disk operations are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawScheduler {
+    /// Upwards from the head's position, then again from the lowest (C-LOOK).
+    Elevator,
+    /// First come, first served.
+    Fcfs,
+    /// The nearest block first.
+    Sstf,
+}
+
+/// A full-duplex network adapter and its cable.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawNic {
+    /// Line rate in each direction.
+    #[schemars(extend("default" = "1 Gbit/s"))]
+    pub(crate) rate: Speed,
+    /// From the last bit sent to the last bit arrived at the switch, or from switch to host.
+    #[schemars(extend("default" = "50 us"))]
+    pub(crate) latency: Time,
+}

@@ -1,0 +1,79 @@
+//! Volumes as written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::leaf::{At, CountOrWord, HostPatterns, Size};
+
+/// A set of data with one distribution.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawVolume {
+    /// Bytes that clients can address: a whole number of blocks.
+    pub(crate) size: Size,
+    /// Storage nodes that may hold its fragments, in order: `brick[0-4]`, `brick[0,2,5-7]`,
+    /// `brick3`, `brick` or `brick*` for the whole group, several with commas, or a list of
+    /// these.
+    pub(crate) nodes: At<HostPatterns>,
+    /// `m-of-n`: a block is written as n fragments, any m of which suffice to read it. m = 1 is
+    /// replication.
+    #[schemars(extend(
+        "default" = "1-of-1", "pattern" = r"^\s*[0-9]+-of-[0-9]+\s*$",
+        "examples" = ["1-of-3", "3-of-5"]
+    ))]
+    pub(crate) encoding: At<String>,
+    /// Encryption before encoding.
+    #[schemars(extend("default" = "none"))]
+    pub(crate) cipher: At<RawCipher>,
+    /// Unit of encoding: a block is encoded whole.
+    #[schemars(extend("default" = "8 KiB"))]
+    pub(crate) block: Size,
+    /// How block groups are spread over the nodes.
+    #[schemars(extend("default" = "rotate"))]
+    pub(crate) placement: At<RawPlacement>,
+    /// Bytes, in whole blocks, that go to one set of n nodes before the next. `auto` is 1 MiB,
+    /// rounded up to whole blocks.
+    #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["1 MiB"]))]
+    pub(crate) group: At<String>,
+    /// Acknowledgements that complete a write, m to n, or `all` n.
+    #[schemars(extend("default" = "all"))]
+    pub(crate) write_quorum: At<CountOrWord>,
+    /// Which fragments a read asks for.
+    #[schemars(extend("default" = "primary"))]
+    pub(crate) read_from: At<RawReadFrom>,
+}
+
+/// Encryption of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawCipher {
+    /// None.
+    None,
+    /// AES with a 128-bit key in CBC mode.
+    #[serde(rename = "aes-128-cbc")]
+    Aes128Cbc,
+}
+
+/// How the block groups of a volume are spread over its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawPlacement {
+    /// Group g begins at node g mod N and takes the n that follow.
+    Rotate,
+    /// n nodes chosen by a hash of volume and group.
+    Hash,
+}
+
+/// Which m of the n fragments a read asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawReadFrom {
+    /// The first m: data fragments of a systematic code, no decoding.
+    Primary,
+    /// m at random.
+    Random,
+}

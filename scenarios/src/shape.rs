@@ -1,0 +1,380 @@
+//! The schema as the program uses it: which keys a table has, their types, ranges and defaults.
+//!
+//! Derived from the raw structs through their JSON Schema, so that parser, checks, changes,
+//! editors and documents cannot disagree. Extensions of JSON Schema, all for us alone:
+//! `x-when` (the key means something only for these values of its neighbours), `x-required`
+//! (needed whenever it means something), `x-tag` (the key that chooses among `oneOf`), `x-short`
+//! (a bare text stands for a table with this key), `x-what` (name of a written quantity),
+//! `x-words` (words that stand in place of a quantity).
+
+use std::sync::OnceLock;
+
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value as Json};
+
+use crate::raw::RawScenario;
+use crate::tree::{Node, Table, Value};
+
+/// What a value may be.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// A text; if `words` is not empty, one of these.
+    Text { words: Vec<String> },
+    /// A whole number.
+    Whole { min: i64, max: i64 },
+    /// A number, finite, whole or not.
+    Number { min: Option<f64>, max: Option<f64>, above: Option<f64> },
+    /// `true` or `false`.
+    Flag,
+    /// A list of equal things.
+    List { item: Box<Shape>, at_least: usize },
+    /// A table with known keys.
+    Table(TableShape),
+    /// A table whose keys are names.
+    Map(Box<Shape>),
+    /// One of these, told apart by the type of the value.
+    Either(Vec<Shape>),
+    /// One of these tables, told apart by the text of the key `tag`.
+    Tagged { tag: String, branches: Vec<(String, TableShape)> },
+}
+
+/// What a table may have.
+#[derive(Clone, Debug)]
+pub(crate) struct TableShape {
+    /// Its keys in the order of the reference.
+    pub(crate) keys: Vec<KeyShape>,
+    /// The key that a bare text stands for.
+    pub(crate) short: Option<String>,
+}
+
+/// A key of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyShape {
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
+    pub(crate) default: Option<Value>,
+    /// Neighbours, and the values of each for which this key means something.
+    pub(crate) when: Vec<(String, Vec<Json>)>,
+    /// The first sentence of its description.
+    pub(crate) about: String,
+    /// What it is, if it is a quantity: "a size".
+    pub(crate) what: Option<String>,
+    pub(crate) examples: Vec<Json>,
+}
+
+/// The shape of a scenario.
+pub(crate) fn scenario() -> &'static TableShape {
+    static SHAPE: OnceLock<TableShape> = OnceLock::new();
+    SHAPE.get_or_init(|| match shape(json_schema().as_value()) {
+        Shape::Table(table) => table,
+        other => unreachable!("a scenario is a table, not {other:?}"),
+    })
+}
+
+/// The shape of the entries of a section, such as `cpu`.
+pub(crate) fn section(name: &str) -> &'static Shape {
+    let key = scenario().key(name).expect("a section of the scenario");
+    match &key.shape {
+        Shape::Map(inner) => inner,
+        other => other,
+    }
+}
+
+/// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
+pub fn schema_text() -> String {
+    let mut schema = json_schema().as_value().clone();
+    spell_out_short_forms(&mut schema);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// Says in JSON Schema's own words that a text may stand for a table.
+fn spell_out_short_forms(schema: &mut Json) {
+    match schema {
+        Json::Array(list) => list.iter_mut().for_each(spell_out_short_forms),
+        Json::Object(object) => {
+            object.values_mut().for_each(spell_out_short_forms);
+            if object.remove("x-short").is_some() {
+                let mut table = std::mem::take(object);
+                for outer in ["description", "default"] {
+                    if let Some(value) = table.remove(outer) {
+                        object.insert(outer.to_owned(), value);
+                    }
+                }
+                let either = [serde_json::json!({ "type": "string" }), Json::Object(table)];
+                object.insert("anyOf".to_owned(), either.into_iter().collect());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The JSON Schema of a scenario.
+pub(crate) fn json_schema() -> &'static Schema {
+    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let settings = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
+        let mut schema = settings.into_generator().into_root_schema_for::<RawScenario>();
+        tidy(schema.ensure_object());
+        schema.insert("title".into(), "foretell scenario".into());
+        schema
+    })
+}
+
+/// What serde's `Option` and our defaults mean in TOML: no `null`, and nothing that has a default
+/// is required.
+fn tidy(schema: &mut Map<String, Json>) {
+    if let Some(Json::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".into(), only);
+        }
+    }
+    if let Some(Json::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let tagged = schema.contains_key("x-tag");
+    for choice in ["anyOf", "oneOf"] {
+        if let Some(Json::Array(branches)) = schema.get_mut(choice) {
+            branches.retain(|branch| branch["type"] != "null");
+            if let ([Json::Object(only)], false) = (branches.as_slice(), tagged) {
+                let only = only.clone();
+                schema.remove(choice);
+                for (key, value) in only {
+                    schema.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+    schema.remove("format");
+    // The texts are one paragraph; lines are those of the source.
+    if let Some(Json::String(text)) = schema.get_mut("description") {
+        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    let has_default: Vec<String> = schema
+        .get("properties")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
+        .filter(|(_, property)| property.get("default").is_some())
+        .map(|(name, _)| name.clone())
+        .collect();
+    if let Some(Json::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| !has_default.iter().any(|other| name == other));
+        if required.is_empty() {
+            schema.remove("required");
+        }
+    }
+    for (key, value) in schema.iter_mut() {
+        match value {
+            Json::Object(object) if key == "properties" => {
+                for property in object.values_mut() {
+                    property.as_object_mut().map(tidy);
+                }
+            }
+            Json::Object(object) if key == "items" || key == "additionalProperties" => tidy(object),
+            Json::Array(list) if matches!(key.as_str(), "anyOf" | "oneOf") => {
+                for branch in list {
+                    branch.as_object_mut().map(tidy);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Makes every key of a table (and of the tables in it, though not in its lists) one that may be
+/// left out and has no default; drops the keys `without`.
+pub(crate) fn make_partial(schema: &mut Schema, without: &[&str]) {
+    fn partial(schema: &mut Map<String, Json>) {
+        schema.remove("required");
+        for property in
+            schema.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten()
+        {
+            if let Json::Object(property) = property.1 {
+                property.remove("default");
+                property.remove("x-required");
+                partial(property);
+            }
+        }
+    }
+    let schema = schema.ensure_object();
+    if let Some(Json::Object(properties)) = schema.get_mut("properties") {
+        for name in without {
+            properties.remove(*name);
+        }
+    }
+    partial(schema);
+}
+
+fn shape(schema: &Json) -> Shape {
+    let number = |name: &str| schema.get(name).and_then(Json::as_f64);
+    if let Some(Json::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
+        if let Some(tag) = schema.get("x-tag").and_then(Json::as_str) {
+            let branch = |branch: &Json| {
+                let name = &branch["properties"][tag]["enum"][0];
+                (name.as_str().unwrap_or_default().to_owned(), table(branch))
+            };
+            return Shape::Tagged {
+                tag: tag.to_owned(),
+                branches: branches.iter().map(branch).collect(),
+            };
+        }
+        let words: Option<Vec<String>> =
+            branches.iter().map(|branch| Some(branch.get("const")?.as_str()?.to_owned())).collect();
+        return match words {
+            Some(words) => Shape::Text { words },
+            None => Shape::Either(branches.iter().map(shape).collect()),
+        };
+    }
+    match schema.get("type").and_then(Json::as_str) {
+        Some("integer") => Shape::Whole {
+            min: schema.get("minimum").and_then(Json::as_i64).unwrap_or(i64::MIN),
+            max: schema.get("maximum").and_then(Json::as_i64).unwrap_or(i64::MAX),
+        },
+        Some("number") => Shape::Number {
+            min: number("minimum"),
+            max: number("maximum"),
+            above: number("exclusiveMinimum"),
+        },
+        Some("boolean") => Shape::Flag,
+        Some("array") => Shape::List {
+            item: Box::new(shape(&schema["items"])),
+            at_least: schema.get("minItems").and_then(Json::as_u64).unwrap_or(0) as usize,
+        },
+        Some("object") => match schema.get("additionalProperties") {
+            Some(inner @ Json::Object(_)) => Shape::Map(Box::new(shape(inner))),
+            _ => Shape::Table(table(schema)),
+        },
+        _ => {
+            let words = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+            Shape::Text { words: words.filter_map(Json::as_str).map(str::to_owned).collect() }
+        }
+    }
+}
+
+fn table(schema: &Json) -> TableShape {
+    let required = schema.get("required").and_then(Json::as_array);
+    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|r| r == name));
+    let key = |(name, property): (&String, &Json)| KeyShape {
+        name: name.clone(),
+        shape: shape(property),
+        required: is_required(name) || property.get("x-required").is_some(),
+        default: property.get("default").map(value),
+        when: property
+            .get("x-when")
+            .and_then(Json::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(key, values)| (key.clone(), values.as_array().cloned().unwrap_or_default()))
+            .collect(),
+        about: first_sentence(property.get("description").and_then(Json::as_str).unwrap_or("")),
+        what: property.get("x-what").and_then(Json::as_str).map(str::to_owned),
+        examples: property.get("examples").and_then(Json::as_array).cloned().unwrap_or_default(),
+    };
+    TableShape {
+        keys: schema["properties"].as_object().into_iter().flatten().map(key).collect(),
+        short: schema.get("x-short").and_then(Json::as_str).map(str::to_owned),
+    }
+}
+
+/// Up to the first full stop, without it; a colon or bracket before ends it too.
+fn first_sentence(text: &str) -> String {
+    text.split(". ").next().unwrap_or("").trim_end_matches('.').to_owned()
+}
+
+/// A default of the schema as a value of the tree.
+fn value(json: &Json) -> Value {
+    match json {
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Bool(flag) => Value::Flag(*flag),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::Whole(whole),
+            None => Value::Number(number.as_f64().unwrap_or_default()),
+        },
+        Json::Array(_) => Value::List(Vec::new()),
+        Json::Object(_) | Json::Null => Value::Table(Table::default()),
+    }
+}
+
+impl TableShape {
+    pub(crate) fn key(&self, name: &str) -> Option<&KeyShape> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.keys.iter().map(|key| key.name.as_str())
+    }
+
+    /// The value of a key of `table`: what it says, or the default.
+    fn value_of<'a>(&'a self, table: &'a Table, key: &str) -> Option<&'a Value> {
+        match table.get(key) {
+            Some(node) => Some(&node.value),
+            None => self.key(key)?.default.as_ref(),
+        }
+    }
+
+    /// The neighbour whose value makes `key` meaningless in `table`, with the values for which it
+    /// would mean something.
+    pub(crate) fn meaningless<'a>(
+        &self,
+        table: &Table,
+        key: &'a KeyShape,
+    ) -> Option<&'a (String, Vec<Json>)> {
+        key.when.iter().find(|(neighbour, values)| {
+            self.value_of(table, neighbour)
+                .is_some_and(|found| !values.iter().any(|value| same(found, value)))
+        })
+    }
+}
+
+impl Shape {
+    /// The table that `node` is to be; none if it is to be something else, or its tag is missing.
+    pub(crate) fn table_for(&self, node: &Table) -> Option<&TableShape> {
+        match self {
+            Self::Table(table) => Some(table),
+            Self::Tagged { tag, branches } => {
+                let found = node.get(tag)?.text()?;
+                branches.iter().find(|(name, _)| name == found).map(|(_, table)| table)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a text can stand here.
+    pub(crate) fn takes_text(&self) -> bool {
+        match self {
+            Self::Text { .. } => true,
+            Self::Either(branches) => branches.iter().any(Self::takes_text),
+            Self::Table(table) => table.short.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether the type of a value fits, whatever its content.
+    pub(crate) fn fits(&self, node: &Node) -> bool {
+        match (self, &node.value) {
+            (Self::Text { .. }, Value::Text(_))
+            | (Self::Whole { .. }, Value::Whole(_))
+            | (Self::Number { .. }, Value::Whole(_) | Value::Number(_))
+            | (Self::Flag, Value::Flag(_))
+            | (Self::List { .. }, Value::List(_))
+            | (Self::Table(_) | Self::Map(_) | Self::Tagged { .. }, Value::Table(_)) => true,
+            (Self::Table(table), Value::Text(_)) => table.short.is_some(),
+            (Self::Either(branches), _) => branches.iter().any(|branch| branch.fits(node)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a value of the tree equals one of the schema.
+fn same(value: &Value, json: &Json) -> bool {
+    match (value, json) {
+        (Value::Text(a), Json::String(b)) => a == b,
+        (Value::Flag(a), Json::Bool(b)) => a == b,
+        (Value::Whole(a), Json::Number(b)) => b.as_i64() == Some(*a),
+        _ => false,
+    }
+}

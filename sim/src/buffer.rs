@@ -1,0 +1,373 @@
+//! A node's buffer cache: which pages are in memory, which of them are dirty or still being read.
+//!
+//! The replacement policy is the one that a real node would run, from `algorithms`. A page enters
+//! at the moment of its miss, so hits and misses are those of the policy on the plain sequence of
+//! references; whoever hits a page that is still on its way waits for it. A dirty page that the
+//! policy evicts is written out at once and leaves the cache without delaying anybody (it stays in
+//! the write's own buffer). Parts of pages are not distinguished: a write of part of a page does
+//! not read the rest first (as Linux, which keeps 512-byte buffers within a page, need not).
+
+use foretell_algorithms::cache::{Access, AnyPolicy, Policy};
+use foretell_units::{Breadcrumb, Bytes, SimTime};
+
+use crate::slab::Slab;
+
+/// A page of a file: the file's number above, the page's below.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct PageKey(u64);
+
+/// Bits of the page number.
+const PAGE_BITS: u32 = 40;
+
+impl PageKey {
+    /// Page `index` of `file`.
+    pub(crate) fn new(file: u32, index: u64) -> Self {
+        debug_assert!(index < 1 << PAGE_BITS && file < 1 << (64 - PAGE_BITS));
+        Self((u64::from(file) << PAGE_BITS) | index)
+    }
+
+    /// The file.
+    pub(crate) const fn file(self) -> u32 {
+        (self.0 >> PAGE_BITS) as u32
+    }
+
+    /// The page's number in the file.
+    pub(crate) const fn index(self) -> u64 {
+        self.0 & ((1 << PAGE_BITS) - 1)
+    }
+
+    /// The page so many pages on.
+    pub(crate) const fn plus(self, pages: u64) -> Self {
+        Self(self.0 + pages)
+    }
+}
+
+/// Pages that follow one another in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    /// The first.
+    pub(crate) first: PageKey,
+    /// How many.
+    pub(crate) pages: u32,
+}
+
+impl Run {
+    fn extend(runs: &mut Vec<Self>, page: PageKey) {
+        match runs.last_mut() {
+            Some(run) if run.first.plus(u64::from(run.pages)) == page => run.pages += 1,
+            _ => runs.push(Self { first: page, pages: 1 }),
+        }
+    }
+}
+
+/// Notes that `owner` had dirtied `page`, which may continue the last run noted.
+fn own(owners: &mut Vec<(Run, Breadcrumb)>, page: PageKey, owner: Breadcrumb) {
+    match owners.last_mut() {
+        Some((run, last)) if *last == owner && run.first.plus(u64::from(run.pages)) == page => {
+            run.pages += 1;
+        }
+        _ => owners.push((Run { first: page, pages: 1 }, owner)),
+    }
+}
+
+/// What a read or a write of pages leads to; kept by the caller and used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Effects {
+    /// Pages that were there.
+    pub(crate) hits: Vec<Run>,
+    /// Pages that must be read.
+    pub(crate) misses: Vec<Run>,
+    /// Slots of the missed pages, in order.
+    missed_slots: Vec<u32>,
+    /// Reads under way that bring pages that were asked for.
+    pub(crate) awaited: Vec<u32>,
+    /// Clean pages that left.
+    pub(crate) evicted: Vec<Run>,
+    /// Dirty pages that left and must be written, with the request that dirtied them.
+    pub(crate) spilled: Vec<(Run, Breadcrumb)>,
+}
+
+impl Effects {
+    fn clear(&mut self) {
+        self.hits.clear();
+        self.misses.clear();
+        self.missed_slots.clear();
+        self.awaited.clear();
+        self.evicted.clear();
+        self.spilled.clear();
+    }
+}
+
+/// The buffer cache of one node.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    policy: AnyPolicy,
+    page: Bytes,
+    /// By slot of the policy.
+    states: Vec<State>,
+    dirty: DirtyRuns,
+    dirty_pages: u64,
+    /// Reads under way, by ticket; few at a time.
+    reads: Vec<(u32, u32)>,
+    next_ticket: u32,
+}
+
+/// What is known of a page in the cache.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// The dirty run that it belongs to, or [`NONE`].
+    dirty: u32,
+    /// Ticket of the read that brings or has brought it, or [`NONE`].
+    read: u32,
+}
+
+const NONE: u32 = u32::MAX;
+const CLEAN: State = State { dirty: NONE, read: NONE };
+
+impl Buffer {
+    /// An empty cache with pages of that size.
+    pub(crate) fn new(policy: AnyPolicy, page: Bytes) -> Self {
+        Self {
+            policy,
+            page,
+            states: Vec::new(),
+            dirty: DirtyRuns::new(),
+            dirty_pages: 0,
+            reads: Vec::new(),
+            next_ticket: 0,
+        }
+    }
+
+    /// Size of a page.
+    pub(crate) fn page(&self) -> Bytes {
+        self.page
+    }
+
+    /// Dirty pages in the cache.
+    pub(crate) fn dirty_pages(&self) -> u64 {
+        self.dirty_pages
+    }
+
+    /// Looks the pages of `run` up for reading. Missed pages enter the cache; the caller starts
+    /// their reads and tells with [`Buffer::reading`].
+    pub(crate) fn read(&mut self, run: Run, effects: &mut Effects) {
+        effects.clear();
+        for index in 0..u64::from(run.pages) {
+            let page = run.first.plus(index);
+            let (slot, hit) = self.refer(page, effects);
+            if !hit {
+                Run::extend(&mut effects.misses, page);
+                effects.missed_slots.push(slot as u32);
+                continue;
+            }
+            Run::extend(&mut effects.hits, page);
+            let ticket = self.states[slot].read;
+            if ticket == NONE {
+                continue;
+            }
+            match self.reads.iter().find(|(under_way, _)| *under_way == ticket) {
+                Some(&(_, read)) if !effects.awaited.contains(&read) => effects.awaited.push(read),
+                Some(_) => {}
+                // it has arrived since
+                None => self.states[slot].read = NONE,
+            }
+        }
+    }
+
+    /// Enters those pages of `run` that are not in the cache, for reading ahead.
+    pub(crate) fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
+        effects.clear();
+        for index in 0..u64::from(run.pages) {
+            let page = run.first.plus(index);
+            if self.policy.contains(page.0).is_none() {
+                let (slot, _) = self.refer(page, effects);
+                Run::extend(&mut effects.misses, page);
+                effects.missed_slots.push(slot as u32);
+            }
+        }
+    }
+
+    /// Read `read` brings the missed pages number `from..from + pages` of the last look-up.
+    /// Returns the ticket to be given to [`Buffer::arrived`].
+    pub(crate) fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
+        let ticket = self.next_ticket;
+        self.next_ticket = if ticket + 1 == NONE { 0 } else { ticket + 1 };
+        self.reads.push((ticket, read));
+        for slot in &effects.missed_slots[from..from + pages as usize] {
+            self.states[*slot as usize].read = ticket;
+        }
+        ticket
+    }
+
+    /// The read with that ticket has brought its pages.
+    pub(crate) fn arrived(&mut self, ticket: u32) {
+        let place = self.reads.iter().position(|(under_way, _)| *under_way == ticket);
+        self.reads.swap_remove(place.expect("it was under way"));
+    }
+
+    /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.
+    pub(crate) fn write(
+        &mut self,
+        now: SimTime,
+        run: Run,
+        owner: Breadcrumb,
+        dirty: bool,
+        effects: &mut Effects,
+    ) {
+        effects.clear();
+        let mut fresh = NONE;
+        for index in 0..u64::from(run.pages) {
+            let page = run.first.plus(index);
+            let (slot, _) = self.refer(page, effects);
+            // what was being read is now known; nobody needs to wait for it
+            self.states[slot].read = NONE;
+            if dirty && self.states[slot].dirty == NONE {
+                if fresh == NONE {
+                    fresh = self.dirty.begin(run, owner, now);
+                }
+                self.dirty.runs[fresh].left += 1;
+                self.states[slot].dirty = fresh;
+                self.dirty_pages += 1;
+            }
+        }
+        // the pages of a run larger than the cache may have gone again
+        if fresh != NONE && self.dirty.runs[fresh].left == 0 {
+            self.dirty.end(fresh);
+        }
+    }
+
+    /// When the page that has been dirty longest became so.
+    pub(crate) fn oldest_dirty(&self) -> Option<SimTime> {
+        (self.dirty.oldest != NONE).then(|| self.dirty.runs[self.dirty.oldest].since)
+    }
+
+    /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
+    /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
+    pub(crate) fn take_dirty(
+        &mut self,
+        most: u32,
+        owners: &mut Vec<(Run, Breadcrumb)>,
+    ) -> Option<Run> {
+        let oldest = self.dirty.oldest;
+        if oldest == NONE {
+            return None;
+        }
+        let DirtyRun { run: whole, .. } = self.dirty.runs[oldest];
+        let first = (0..u64::from(whole.pages))
+            .map(|index| whole.first.plus(index))
+            .find(|page| {
+                let slot = self.policy.contains(page.0);
+                slot.is_some_and(|slot| self.states[slot as usize].dirty == oldest)
+            })
+            .expect("a dirty run has dirty pages");
+        let mut run = Run { first, pages: 0 };
+        while run.pages < most {
+            let page = run.first.plus(u64::from(run.pages));
+            let Some(owner) = self.clean(page) else { break };
+            own(owners, page, owner);
+            run.pages += 1;
+        }
+        while run.pages < most && run.first.index() > 0 {
+            let page = PageKey(run.first.0 - 1);
+            let Some(owner) = self.clean(page) else { break };
+            owners.push((Run { first: page, pages: 1 }, owner));
+            run = Run { first: page, pages: run.pages + 1 };
+        }
+        Some(run)
+    }
+
+    /// Makes a page clean if it is in the cache and dirty; who had dirtied it.
+    fn clean(&mut self, page: PageKey) -> Option<Breadcrumb> {
+        let state = &mut self.states[self.policy.contains(page.0)? as usize];
+        let run = std::mem::replace(&mut state.dirty, NONE);
+        (run != NONE).then(|| self.no_longer_dirty(run))
+    }
+
+    /// A page of a dirty run is clean or gone; who had dirtied it.
+    fn no_longer_dirty(&mut self, run: u32) -> Breadcrumb {
+        self.dirty_pages -= 1;
+        let owner = self.dirty.runs[run].owner;
+        self.dirty.runs[run].left -= 1;
+        if self.dirty.runs[run].left == 0 {
+            self.dirty.end(run);
+        }
+        owner
+    }
+
+    /// Refers to `page`; its slot, and whether it was there. Notes what had to leave.
+    fn refer(&mut self, page: PageKey, effects: &mut Effects) -> (usize, bool) {
+        match self.policy.access(page.0) {
+            Access::Hit { slot } => (slot as usize, true),
+            Access::Miss { slot, evicted } => {
+                if let Some(evicted) = evicted {
+                    let place = &mut self.states[evicted.slot as usize];
+                    let state = std::mem::replace(place, CLEAN);
+                    let key = PageKey(evicted.key);
+                    if state.dirty == NONE {
+                        Run::extend(&mut effects.evicted, key);
+                    } else {
+                        let owner = self.no_longer_dirty(state.dirty);
+                        own(&mut effects.spilled, key, owner);
+                    }
+                }
+                let slot = slot as usize;
+                if slot >= self.states.len() {
+                    self.states.resize(slot + 1, CLEAN);
+                }
+                self.states[slot] = CLEAN;
+                (slot, false)
+            }
+        }
+    }
+}
+
+/// Pages that one write dirtied, as long as one of them is dirty; a list by age.
+#[derive(Debug)]
+struct DirtyRuns {
+    runs: Slab<DirtyRun>,
+    oldest: u32,
+    newest: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DirtyRun {
+    run: Run,
+    owner: Breadcrumb,
+    since: SimTime,
+    /// Pages still dirty by this write.
+    left: u32,
+    older: u32,
+    newer: u32,
+}
+
+impl DirtyRuns {
+    fn new() -> Self {
+        Self { runs: Slab::new(), oldest: NONE, newest: NONE }
+    }
+
+    fn begin(&mut self, run: Run, owner: Breadcrumb, since: SimTime) -> u32 {
+        let older = self.newest;
+        let id = self.runs.insert(DirtyRun { run, owner, since, left: 0, older, newer: NONE });
+        self.newest = id;
+        if older == NONE {
+            self.oldest = id;
+        } else {
+            self.runs[older].newer = id;
+        }
+        id
+    }
+
+    fn end(&mut self, id: u32) {
+        let DirtyRun { older, newer, .. } = *self.runs.remove(id);
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            self.runs[older].newer = newer;
+        }
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            self.runs[newer].older = older;
+        }
+    }
+}

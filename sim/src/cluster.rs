@@ -1,0 +1,411 @@
+//! The cluster: hosts, network and requests, moved by events.
+//!
+//! A node owns its cache and disks and a host its processor; this module passes time between them.
+//! What a client does with a request is in `protocol`.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use foretell_algorithms::codec;
+use foretell_algorithms::distribution::Distribution;
+use foretell_algorithms::placement;
+use foretell_ati::Recorder;
+use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
+
+use crate::agenda::Agenda;
+use crate::cpu::{Cpu, Slice};
+use crate::error::SimError;
+use crate::event::{Event, HostTask, Then};
+use crate::load::Instance;
+use crate::network::{Forwarding, Network};
+use crate::node::{Node, Surroundings};
+use crate::payload::Vault;
+use crate::protocol::{Leg, LegKind, Part, Request};
+use crate::slab::Slab;
+use crate::tally::Tally;
+use crate::tracker::Tracker;
+use crate::truth::{self, Truth};
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The present of the simulation.
+    pub now: SimTime,
+    /// When it ends, if that is known.
+    pub end: Option<SimTime>,
+    /// Events so far.
+    pub events: u64,
+    /// Requests completed so far, the warm-up's included.
+    pub requests: u64,
+}
+
+/// A cluster in the middle of a run.
+pub struct Cluster {
+    pub(crate) scenario: Scenario,
+    pub(crate) agenda: Agenda<Event>,
+    pub(crate) tracker: Tracker,
+    pub(crate) network: Network,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) requests: Slab<Request>,
+    pub(crate) parts: Slab<Part>,
+    pub(crate) legs: Slab<Leg>,
+    /// By workload.
+    pub(crate) tallies: Vec<Tally>,
+    pub(crate) last_breadcrumb: u64,
+    /// Bytes that the Activity DB has taken.
+    pub(crate) database_size: Bytes,
+    pub(crate) vault: Option<Vault>,
+    pub(crate) scratch: Scratch,
+    /// Instances that will issue again.
+    pub(crate) active: usize,
+    pub(crate) failure: Option<SimError>,
+    ready: Vec<u32>,
+    mark_at: SimTime,
+    end_at: Option<SimTime>,
+}
+
+/// Vectors that are used again and again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) places: Vec<foretell_algorithms::distribution::Place>,
+    pub(crate) chosen: Vec<u8>,
+    pub(crate) legs: Vec<u32>,
+}
+
+/// A host: its processor, and a node's storage.
+pub(crate) struct Host {
+    /// Shared by all hosts that have the same.
+    pub(crate) profile: Arc<CpuProfile>,
+    pub(crate) cpu: Cpu<Then>,
+    pub(crate) node: Option<Node>,
+}
+
+/// A volume as the protocol sees it.
+pub(crate) struct Volume {
+    pub(crate) distribution: Distribution,
+    pub(crate) cipher: codec::Cipher,
+    pub(crate) nodes: Vec<HostId>,
+    pub(crate) quorum: u8,
+    pub(crate) read_from: model::ReadFrom,
+}
+
+/// Events between two looks at the outside world.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+impl Cluster {
+    /// The cluster of `scenario` at the start of time; records go to `recorder`.
+    pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
+        let volumes = scenario
+            .volumes
+            .iter()
+            .enumerate()
+            .map(|(index, volume)| Volume::new(VolumeId::from(index), volume))
+            .collect::<Result<Vec<_>, _>>()?;
+        let tracking = scenario.tracking.cost.as_ref();
+        let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
+        let hosts = (0..scenario.hosts.len())
+            .map(|index| {
+                let host = &scenario.hosts[index];
+                let id = HostId::from(index);
+                let node = host.role.storage().map(|storage| {
+                    let mut files: Vec<Bytes> = volumes
+                        .iter()
+                        .zip(&scenario.volumes)
+                        .map(|(volume, model)| {
+                            let holds = volume.nodes.contains(&id);
+                            if holds { volume.distribution.file_size(model.size) } else { Bytes(0) }
+                        })
+                        .collect();
+                    // the Activity DB's file comes last
+                    files.push(Bytes(0));
+                    Node::new(storage, &files, reserved)
+                });
+                let cpu = &host.cpu;
+                let profile = match profiles.iter().find(|known| known.as_ref() == cpu) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        profiles.push(Arc::new(cpu.clone()));
+                        Arc::clone(&profiles[profiles.len() - 1])
+                    }
+                };
+                Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
+            })
+            .collect();
+        let instances = Instance::of_scenario(&scenario)?;
+        let mark_at = SimTime::ZERO + scenario.warmup;
+        let vault = (scenario.payload == Payload::Real).then(|| {
+            let codec = |(volume, model): (&Volume, &model::Volume)| {
+                let encoding = volume.distribution.encoding();
+                (model.name.clone(), encoding, volume.cipher, model.block.get())
+            };
+            Vault::new(scenario.seed, volumes.iter().zip(&scenario.volumes).map(codec).collect())
+        });
+        let mut cluster = Self {
+            agenda: Agenda::new(),
+            tracker: Tracker::new(&scenario, recorder),
+            network: Network::new(&scenario.hosts, &scenario.switch),
+            hosts,
+            volumes,
+            active: instances.len(),
+            instances,
+            requests: Slab::new(),
+            parts: Slab::new(),
+            legs: Slab::new(),
+            tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            last_breadcrumb: 0,
+            database_size: Bytes::ZERO,
+            vault,
+            scratch: Scratch::default(),
+            failure: None,
+            ready: Vec::new(),
+            mark_at,
+            end_at: scenario.duration.map(|duration| mark_at + duration),
+            scenario,
+        };
+        for instance in 0..cluster.instances.len() {
+            cluster.begin(instance as u32);
+        }
+        Ok(cluster)
+    }
+
+    /// Runs to the end and returns the truth.
+    ///
+    /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.
+    pub fn run(
+        &mut self,
+        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Truth, SimError> {
+        let mut marked = false;
+        let mut countdown = EVENTS_BETWEEN_LOOKS;
+        loop {
+            let next = self.agenda.next_at();
+            if !marked && next.is_none_or(|next| next >= self.mark_at) {
+                // a run that ends within its warm-up has measured nothing
+                self.agenda.advance_to(self.mark_at);
+                self.mark();
+                marked = true;
+                continue;
+            }
+            let Some(next) = next else { break };
+            if self.end_at.is_some_and(|end| next >= end) {
+                break;
+            }
+            if self.end_at.is_none() && self.finished() {
+                break;
+            }
+            let event = self.agenda.next().expect("an event is pending");
+            self.dispatch(event);
+            while let Some(host) = self.tracker.next_due() {
+                self.ship_records(host);
+            }
+            countdown -= 1;
+            if countdown == 0 {
+                countdown = EVENTS_BETWEEN_LOOKS;
+                self.look(&mut watch)?;
+            }
+        }
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if let Some(end) = self.end_at {
+            self.agenda.advance_to(end);
+        }
+        self.audit()?;
+        Ok(truth::of(self))
+    }
+
+    /// The recorder, to be finished after the run.
+    pub fn into_recorder(self) -> Recorder {
+        self.tracker.into_recorder()
+    }
+
+    fn look(
+        &mut self,
+        watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if self.tracker.failed() {
+            return Err(SimError::StoreFailed);
+        }
+        let progress = Progress {
+            now: self.agenda.now(),
+            end: self.end_at,
+            events: self.agenda.taken(),
+            requests: self.tallies.iter().map(|tally| tally.completed).sum(),
+        };
+        match watch(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(SimError::Interrupted { at: progress.now }),
+        }
+    }
+
+    /// Whether no workload will issue again and nothing is outstanding.
+    fn finished(&self) -> bool {
+        self.active == 0 && self.requests.is_empty()
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Issue { instance } => self.issue(instance),
+            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
+            Event::Forward { leg } => self.forward(leg),
+            Event::Deliver { leg } => self.deliver(leg),
+            Event::SendAgain { leg } => self.transmit(leg),
+            Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
+            Event::FlushTick { host } => {
+                let (node, mut around) = self.node(HostId(host));
+                node.flush_tick(&mut around);
+            }
+        }
+    }
+
+    /// A node and its surroundings.
+    pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
+        let node = self.hosts[host.index()].node.as_mut().expect("storage nodes have storage");
+        let around = Surroundings {
+            now: self.agenda.now(),
+            host,
+            agenda: &mut self.agenda,
+            tracker: &mut self.tracker,
+        };
+        (node, around)
+    }
+
+    /// Makes a task ready on a host's processor.
+    pub(crate) fn compute(&mut self, host: HostId, mut task: HostTask) {
+        task.work += self.tracker.take_debt(host);
+        let now = self.agenda.now();
+        if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
+            self.take_up(host, &slice);
+        }
+    }
+
+    fn take_up(&mut self, host: HostId, slice: &Slice) {
+        self.tracker.post_switch(self.agenda.now(), host, slice);
+        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
+    }
+
+    fn slice_ends(&mut self, host: HostId, core: u32) {
+        let now = self.agenda.now();
+        let end = self.hosts[host.index()].cpu.slice_ends(now, core);
+        match &end.next {
+            Some(slice) => self.take_up(host, slice),
+            None => self.tracker.post_idle(now, host, core, end.ran),
+        }
+        if let Some(task) = end.done {
+            match task.then {
+                Then::Prepared { request } => self.send_out(request),
+                Then::Sent { leg } => self.transmit(leg),
+                Then::Serve { leg } => self.serve(leg),
+                Then::Replied { leg } => self.replied(leg),
+                Then::Decoded { request } => self.decoded(request),
+                Then::StoreRecords { leg } => self.store_records(leg),
+            }
+        }
+    }
+
+    /// The first segment of a message is at the switch.
+    fn forward(&mut self, leg: u32) {
+        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire());
+        match self.network.forward(self.agenda.now(), to, wire) {
+            Forwarding::Delivered(at) => self.agenda.schedule(at, Event::Deliver { leg }),
+            Forwarding::Lost(again) => self.agenda.schedule(again, Event::SendAgain { leg }),
+        }
+    }
+
+    fn disk_done(&mut self, host: HostId, disk: u32) {
+        let mut ready = std::mem::take(&mut self.ready);
+        let (node, mut around) = self.node(host);
+        node.disk_done(&mut around, disk, &mut ready);
+        for leg in ready.drain(..) {
+            match self.legs[leg].kind {
+                LegKind::Fragment { .. } => self.reply(leg),
+                LegKind::Records => {
+                    self.legs.remove(leg);
+                }
+            }
+        }
+        self.ready = ready;
+    }
+
+    fn mark(&mut self) {
+        let now = self.agenda.now();
+        self.network.mark(now);
+        for host in &mut self.hosts {
+            host.cpu.mark(now);
+            if let Some(node) = &mut host.node {
+                node.mark(now);
+            }
+        }
+    }
+
+    /// Checks the operational laws at each queue, and that no request was lost.
+    fn audit(&mut self) -> Result<(), SimError> {
+        let now = self.agenda.now();
+        for index in 0..self.hosts.len() {
+            let name = &self.scenario.hosts[index].name;
+            let broken = |queue: String, violation| SimError::LawBroken {
+                queue: format!("{name} {queue}"),
+                violation,
+            };
+            let host = &mut self.hosts[index];
+            host.cpu.audit(now).map_err(|violation| broken("cpu".into(), violation))?;
+            if let Some(node) = &mut host.node {
+                node.audit(now)
+                    .map_err(|(disk, violation)| broken(format!("disk{disk}"), violation))?;
+            }
+            self.network
+                .audit(now, HostId::from(index))
+                .map_err(|violation| broken("nic".into(), violation))?;
+        }
+        let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();
+        let completed: u64 = self.tallies.iter().map(|tally| tally.completed).sum();
+        let in_flight = self.requests.len() as u64;
+        if issued != completed + in_flight {
+            return Err(SimError::RequestsLost { issued, completed, in_flight });
+        }
+        Ok(())
+    }
+
+    /// The run's measured time so far.
+    pub(crate) fn measured(&self) -> SimSpan {
+        self.agenda.now().saturating_since(self.mark_at)
+    }
+}
+
+impl Volume {
+    fn new(id: VolumeId, volume: &model::Volume) -> Result<Self, SimError> {
+        let impossible = |reason: String| SimError::Impossible {
+            what: format!("volume `{}`", volume.name),
+            reason,
+        };
+        let encoding = codec::Encoding::new(u32::from(volume.m), u32::from(volume.n))
+            .map_err(|error| impossible(error.to_string()))?;
+        let cipher = match volume.cipher {
+            model::Cipher::None => codec::Cipher::None,
+            model::Cipher::Aes128Cbc => codec::Cipher::Aes128Cbc,
+        };
+        let placement = match volume.placement {
+            model::Placement::Rotate => placement::Placement::Rotate,
+            model::Placement::Hash => placement::Placement::Hash,
+        };
+        let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
+        let (block, group) = (volume.block, volume.group);
+        let distribution = Distribution::new(id, encoding, cipher, placement, block, group, &nodes)
+            .map_err(|error| impossible(error.to_string()))?;
+        Ok(Self {
+            distribution,
+            cipher,
+            nodes: volume.nodes.clone(),
+            quorum: volume.write_quorum,
+            read_from: volume.read_from,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a run failed.
+
+use foretell_units::SimTime;
+use foretell_workloads::source::SourceError;
+use thiserror::Error;
+
+use crate::ledger::Violation;
+
+/// Why a run failed.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// The simulator contradicts itself: a defect of ours.
+    #[error("self-check failed at {queue}: {violation}")]
+    LawBroken {
+        /// Host and queue.
+        queue: String,
+        /// The law, with its figures.
+        violation: Violation,
+    },
+    /// Requests came to nothing: a defect of ours.
+    #[error(
+        "self-check failed: {issued} requests issued, {completed} completed, {in_flight} in flight"
+    )]
+    RequestsLost {
+        /// Requests that clients issued.
+        issued: u64,
+        /// Requests that completed.
+        completed: u64,
+        /// Requests outstanding at the end.
+        in_flight: u64,
+    },
+    /// Data read back is not what was written (with `payload = "real"`): a defect of ours.
+    #[error("wrong data: block {block} of volume `{volume}`: {reason}")]
+    WrongData {
+        /// The volume's name.
+        volume: String,
+        /// The block's number.
+        block: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The scenario passed its checks but cannot be built.
+    #[error("{what} cannot be simulated: {reason}")]
+    Impossible {
+        /// What.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+    /// A workload's requests could not be read.
+    #[error("workload `{workload}`: {error}")]
+    Source {
+        /// The workload's name.
+        workload: String,
+        /// What is wrong with its trace.
+        error: SourceError,
+    },
+    /// The store could not be written; its own error says why.
+    #[error("the record store could not be written")]
+    StoreFailed,
+    /// The watcher asked for an end.
+    #[error("interrupted at {at} of simulated time")]
+    Interrupted {
+        /// The present of the simulation.
+        at: SimTime,
+    },
+}

@@ -1,0 +1,45 @@
+//! What can happen.
+
+use crate::cpu::Task;
+
+/// An event of the cluster. Indices are into the cluster's tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// An instance of a workload issues its next request.
+    Issue { instance: u32 },
+    /// The running slice of a core ends.
+    SliceEnds { host: u32, core: u16 },
+    /// The first segment of a leg's message reaches the switch.
+    Forward { leg: u32 },
+    /// A leg's message has arrived.
+    Deliver { leg: u32 },
+    /// A message that was lost is sent again.
+    SendAgain { leg: u32 },
+    /// A disk finishes the operation that it serves.
+    DiskDone { host: u32, disk: u16 },
+    /// The flusher of a node looks for pages that have been dirty for long.
+    FlushTick { host: u32 },
+}
+
+// It is copied at every level of the agenda's heap.
+const _: () = assert!(size_of::<Event>() == 8);
+
+/// What happens when a task of a host's processor is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Then {
+    /// The client has prepared a request: its messages go out.
+    Prepared { request: u32 },
+    /// The sender has handed a leg's message to the network.
+    Sent { leg: u32 },
+    /// The node has taken a leg's request in.
+    Serve { leg: u32 },
+    /// The client has taken a leg's reply in.
+    Replied { leg: u32 },
+    /// The client has decoded what it fetched or read.
+    Decoded { request: u32 },
+    /// The Activity DB's node has taken a batch of records in.
+    StoreRecords { leg: u32 },
+}
+
+/// A task of a host of the cluster.
+pub(crate) type HostTask = Task<Then>;

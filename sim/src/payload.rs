@@ -1,0 +1,277 @@
+//! Real bytes in requests (`payload = "real"`): what is read back must be what was written.
+//!
+//! A write makes a new version of each block that it touches: its own bytes over those of the
+//! version before, encrypted, encoded, and kept as n fragments. A fragment counts as stored when
+//! its node has served the message that brings it. A read is pinned to the version of each block
+//! that was complete when its messages went out (nodes keep versions, as PASIS's do), takes the
+//! fragments of the nodes that it asked, decodes, decrypts, and compares. Where a write's quorum is
+//! smaller than n, a node asked for a fragment that is still on its way answers when it has it.
+//!
+//! The bytes are kept beside the cluster, keyed by block and fragment; which page of which disk
+//! they lie on is the timing model's affair. A replicated block that is written in part is kept
+//! whole here, although the message carries only the part.
+
+use std::collections::BTreeMap;
+
+use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
+use foretell_units::{Seed, Stream, VolumeId};
+
+use crate::error::SimError;
+
+/// The bytes of all volumes.
+pub(crate) struct Vault {
+    key: [u8; KEY_LEN],
+    volumes: Vec<Codec>,
+    /// By (volume, block): its versions, oldest first.
+    blocks: BTreeMap<(u32, u64), Block>,
+    /// By request: what it reads.
+    reads: BTreeMap<u32, Vec<Pinned>>,
+    /// Legs that wait for a fragment to be stored.
+    parked: Vec<(u32, Fragments)>,
+    contents: Stream,
+    compared: u64,
+}
+
+/// How a volume's blocks are sealed.
+struct Codec {
+    name: String,
+    erasure: Erasure,
+    cipher: Cipher,
+    block: u64,
+}
+
+#[derive(Default)]
+struct Block {
+    versions: Vec<Version>,
+    /// The newest version that its quorum has acknowledged; 0: as it was at the beginning.
+    complete: u64,
+    /// Versions that reads under way are pinned to.
+    pins: Vec<u64>,
+}
+
+struct Version {
+    number: u64,
+    plain: Vec<u8>,
+    fragments: Vec<Vec<u8>>,
+    stored: Vec<bool>,
+}
+
+/// A block that a request reads.
+struct Pinned {
+    block: u64,
+    version: u64,
+    taken: Vec<(usize, Vec<u8>)>,
+}
+
+/// One fragment each of a row of blocks: what a leg carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragments {
+    pub(crate) request: u32,
+    /// Breadcrumb of the request, which numbers the version that a write makes.
+    pub(crate) version: u64,
+    pub(crate) volume: u32,
+    pub(crate) first_block: u64,
+    pub(crate) blocks: u64,
+    pub(crate) fragment: u8,
+}
+
+impl Fragments {
+    fn range(&self) -> std::ops::Range<u64> {
+        self.first_block..self.first_block + self.blocks
+    }
+}
+
+impl Vault {
+    /// Volumes as (name, encoding, cipher, block size), in order.
+    pub(crate) fn new(seed: Seed, volumes: Vec<(String, Encoding, Cipher, u64)>) -> Self {
+        let mut key = [0; KEY_LEN];
+        let mut stream = seed.stream("payload/key");
+        for half in key.chunks_mut(8) {
+            half.copy_from_slice(&stream.bits().to_le_bytes());
+        }
+        let codec = |(name, encoding, cipher, block)| Codec {
+            name,
+            erasure: Erasure::new(encoding),
+            cipher,
+            block,
+        };
+        Self {
+            key,
+            volumes: volumes.into_iter().map(codec).collect(),
+            blocks: BTreeMap::new(),
+            reads: BTreeMap::new(),
+            parked: Vec::new(),
+            contents: seed.stream("payload/contents"),
+            compared: 0,
+        }
+    }
+
+    /// Blocks read back and found right so far.
+    pub(crate) fn compared(&self) -> u64 {
+        self.compared
+    }
+
+    /// A write's messages go out: bytes `offset..end` of the volume get new contents.
+    pub(crate) fn write(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
+        let size = self.volumes[volume as usize].block;
+        for block in offset / size..end.div_ceil(size) {
+            let mut plain = self.newest(volume, block);
+            let from = offset.saturating_sub(block * size).min(size) as usize;
+            let to = (end - block * size).min(size) as usize;
+            for chunk in plain[from..to].chunks_mut(8) {
+                chunk.copy_from_slice(&self.contents.bits().to_le_bytes()[..chunk.len()]);
+            }
+            let fragments = self.seal(volume, block, version, &plain);
+            let stored = vec![false; fragments.len()];
+            let made = Version { number: version, plain, fragments, stored };
+            self.blocks.entry((volume, block)).or_default().versions.push(made);
+        }
+    }
+
+    fn newest(&self, volume: u32, block: u64) -> Vec<u8> {
+        let newest = self.blocks.get(&(volume, block)).and_then(|block| block.versions.last());
+        newest.map_or_else(|| self.initial(volume, block), |version| version.plain.clone())
+    }
+
+    /// What a block holds before anybody has written it: its own number.
+    fn initial(&self, volume: u32, block: u64) -> Vec<u8> {
+        let size = self.volumes[volume as usize].block as usize;
+        block.to_le_bytes().iter().copied().cycle().take(size).collect()
+    }
+
+    fn seal(&self, volume: u32, block: u64, version: u64, plain: &[u8]) -> Vec<Vec<u8>> {
+        let codec = &self.volumes[volume as usize];
+        let iv = codec.cipher.iv(&self.key, VolumeId(volume), block, version as u32);
+        codec.erasure.encode(&codec.cipher.encrypt(&self.key, &iv, plain))
+    }
+
+    /// A node has served the message that brings a write's fragments. Appends to `woken` the legs
+    /// whose nodes waited for it.
+    pub(crate) fn store(&mut self, what: Fragments, woken: &mut Vec<u32>) {
+        for block in what.range() {
+            let Some(block) = self.blocks.get_mut(&(what.volume, block)) else { continue };
+            // a version that is gone has been superseded everywhere
+            let version = block.versions.iter_mut().find(|v| v.number == what.version);
+            if let Some(version) = version {
+                version.stored[usize::from(what.fragment)] = true;
+            }
+        }
+        let parked = std::mem::take(&mut self.parked);
+        for (leg, fragments) in parked {
+            if self.holds(fragments) {
+                woken.push(leg);
+            } else {
+                self.parked.push((leg, fragments));
+            }
+        }
+    }
+
+    /// A write's quorum has acknowledged.
+    pub(crate) fn complete(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
+        let size = self.volumes[volume as usize].block;
+        for block in offset / size..end.div_ceil(size) {
+            let block = self.blocks.get_mut(&(volume, block)).expect("it was written");
+            block.complete = block.complete.max(version);
+            block.trim();
+        }
+    }
+
+    /// A read's messages go out for a row of blocks: it will see the versions complete now.
+    pub(crate) fn pin(&mut self, request: u32, volume: u32, first_block: u64, blocks: u64) {
+        for number in first_block..first_block + blocks {
+            let block = self.blocks.entry((volume, number)).or_default();
+            block.pins.push(block.complete);
+            let version = block.complete;
+            let pinned = Pinned { block: number, version, taken: Vec::new() };
+            self.reads.entry(request).or_default().push(pinned);
+        }
+    }
+
+    /// Whether the node has what the leg asks for; otherwise the leg is parked until it has.
+    pub(crate) fn ready(&mut self, leg: u32, what: Fragments) -> bool {
+        let holds = self.holds(what);
+        if !holds {
+            self.parked.push((leg, what));
+        }
+        holds
+    }
+
+    fn holds(&self, what: Fragments) -> bool {
+        let Some(read) = self.reads.get(&what.request) else { return true };
+        read.iter().filter(|pinned| what.range().contains(&pinned.block)).all(|pinned| {
+            let block = &self.blocks[&(what.volume, pinned.block)];
+            let version = block.versions.iter().find(|v| v.number == pinned.version);
+            pinned.version == 0 || version.is_some_and(|v| v.stored[usize::from(what.fragment)])
+        })
+    }
+
+    /// A node's answer has arrived at the client.
+    pub(crate) fn take(&mut self, what: Fragments) {
+        let Some(mut read) = self.reads.remove(&what.request) else { return };
+        for pinned in read.iter_mut().filter(|pinned| what.range().contains(&pinned.block)) {
+            let fragment = usize::from(what.fragment);
+            let bytes = if pinned.version == 0 {
+                let initial = self.initial(what.volume, pinned.block);
+                self.seal(what.volume, pinned.block, 0, &initial).swap_remove(fragment)
+            } else {
+                let block = &self.blocks[&(what.volume, pinned.block)];
+                let version = block.versions.iter().find(|v| v.number == pinned.version);
+                version.expect("pinned versions are kept").fragments[fragment].clone()
+            };
+            pinned.taken.push((fragment, bytes));
+        }
+        self.reads.insert(what.request, read);
+    }
+
+    /// A read has all its fragments: opens them and compares.
+    pub(crate) fn open(&mut self, request: u32, volume: u32) -> Result<(), SimError> {
+        for pinned in self.reads.remove(&request).unwrap_or_default() {
+            let wrong = |reason: String| SimError::WrongData {
+                volume: self.volumes[volume as usize].name.clone(),
+                block: pinned.block,
+                reason,
+            };
+            let codec = &self.volumes[volume as usize];
+            let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
+            let fragments: Vec<(usize, &[u8])> =
+                pinned.taken.iter().map(|(index, bytes)| (*index, bytes.as_slice())).collect();
+            let sealed = codec
+                .erasure
+                .decode(&fragments, sealed.get() as usize)
+                .map_err(|error| wrong(error.to_string()))?;
+            let version = pinned.version as u32;
+            let iv = codec.cipher.iv(&self.key, VolumeId(volume), pinned.block, version);
+            let plain = codec
+                .cipher
+                .decrypt(&self.key, &iv, &sealed)
+                .map_err(|error| wrong(error.to_string()))?;
+            let initial;
+            let written = if pinned.version == 0 {
+                initial = self.initial(volume, pinned.block);
+                &initial
+            } else {
+                let versions = &self.blocks[&(volume, pinned.block)].versions;
+                let version = versions.iter().find(|v| v.number == pinned.version);
+                &version.expect("pinned versions are kept").plain
+            };
+            if plain != *written {
+                return Err(wrong(format!("version {} differs from what was written", version)));
+            }
+            self.compared += 1;
+            let block = self.blocks.get_mut(&(volume, pinned.block)).expect("it is pinned");
+            let pin = block.pins.iter().position(|pin| *pin == pinned.version);
+            block.pins.swap_remove(pin.expect("it was pinned"));
+            block.trim();
+        }
+        Ok(())
+    }
+}
+
+impl Block {
+    /// Forgets the versions that nobody can ask for any more.
+    fn trim(&mut self) {
+        let (complete, pins) = (self.complete, &self.pins);
+        self.versions
+            .retain(|version| version.number >= complete || pins.contains(&version.number));
+    }
+}

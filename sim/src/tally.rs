@@ -1,0 +1,89 @@
+//! What the clients of one workload saw.
+
+use foretell_units::{Bytes, Op, SimSpan, SimTime};
+use hdrhistogram::Histogram;
+
+use crate::batches::Batches;
+use crate::ledger::Ledger;
+
+/// Requests of one workload. Only completions after the warm-up count, except in `completed`.
+pub(crate) struct Tally {
+    pub(crate) completed: u64,
+    from: SimTime,
+    marked: bool,
+    pub(crate) reads: OpTally,
+    pub(crate) writes: OpTally,
+    pub(crate) batches: Batches,
+    pub(crate) ledger: Ledger,
+}
+
+/// Requests of one direction.
+pub(crate) struct OpTally {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) response_ns: u128,
+    pub(crate) max: SimSpan,
+    /// Nanoseconds, to three digits.
+    pub(crate) histogram: Histogram<u64>,
+}
+
+impl OpTally {
+    fn new() -> Self {
+        Self {
+            requests: 0,
+            bytes: 0,
+            response_ns: 0,
+            max: SimSpan::ZERO,
+            histogram: Histogram::new(3).expect("three digits are possible"),
+        }
+    }
+
+    fn add(&mut self, response: SimSpan, size: Bytes) {
+        self.requests += 1;
+        self.bytes += size.get();
+        self.response_ns += u128::from(response.as_ns());
+        self.max = self.max.max(response);
+        self.histogram.record(response.as_ns().max(1)).expect("the histogram grows by itself");
+    }
+}
+
+impl Tally {
+    pub(crate) fn new(from: SimTime) -> Self {
+        Self {
+            completed: 0,
+            from,
+            marked: false,
+            reads: OpTally::new(),
+            writes: OpTally::new(),
+            batches: Batches::new(from),
+            ledger: Ledger::default(),
+        }
+    }
+
+    pub(crate) fn issued(&mut self, now: SimTime) {
+        self.mark_once(now);
+        self.ledger.arrive(now);
+    }
+
+    pub(crate) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
+        self.mark_once(now);
+        self.ledger.depart(now, issued);
+        self.completed += 1;
+        if now < self.from {
+            return;
+        }
+        let response = now - issued;
+        match op {
+            Op::Read => self.reads.add(response, size),
+            Op::Write => self.writes.add(response, size),
+        }
+        self.batches.add(now, response);
+    }
+
+    fn mark_once(&mut self, now: SimTime) {
+        if !self.marked && now >= self.from {
+            self.marked = true;
+            self.ledger.mark(self.from);
+        }
+    }
+}

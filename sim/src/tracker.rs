@@ -1,0 +1,136 @@
+//! Posting activity records, and what that costs the simulated hosts.
+//!
+//! Paper 004, III-B and IV-D: records are posted on the critical path, buffered in 20 MB of each
+//! host's memory, and shipped in batches to the host that keeps the Activity DB. Here the time for
+//! posting is charged to the task that the host runs next, and a full batch is a message like any
+//! other, which the storing node writes to a file of its own.
+
+use foretell_ati::{Body, Header, HostClock, Record, Recorder};
+use foretell_scenarios::model::{Scenario, TrackingCost};
+use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime};
+
+use crate::cpu::{Slice, Thread};
+
+/// Posts records of all hosts.
+pub(crate) struct Tracker {
+    recorder: Recorder,
+    clock: HostClock,
+    cost: Option<TrackingCost>,
+    hosts: Vec<HostCost>,
+    /// Hosts whose batch is full.
+    due: Vec<HostId>,
+}
+
+#[derive(Clone, Copy)]
+struct HostCost {
+    post: SimSpan,
+    /// Time for posts that no task has been charged with yet.
+    debt: SimSpan,
+    unshipped: u64,
+}
+
+impl Tracker {
+    pub(crate) fn new(scenario: &Scenario, recorder: Recorder) -> Self {
+        let host = |host: &foretell_scenarios::model::Host| HostCost {
+            post: host.cpu.post,
+            debt: SimSpan::ZERO,
+            unshipped: 0,
+        };
+        Self {
+            recorder,
+            clock: HostClock::new(scenario.hosts.len()),
+            cost: scenario.tracking.cost.clone(),
+            hosts: scenario.hosts.iter().map(host).collect(),
+            due: Vec::new(),
+        }
+    }
+
+    /// Posts a record, if it is one of those kept.
+    #[inline]
+    pub(crate) fn post(
+        &mut self,
+        now: SimTime,
+        host: HostId,
+        thread: Thread,
+        breadcrumb: Breadcrumb,
+        body: Body,
+    ) {
+        if self.recorder.wants(body.kind(), breadcrumb) {
+            self.keep(now, host, thread, breadcrumb, body);
+        }
+    }
+
+    fn keep(
+        &mut self,
+        now: SimTime,
+        host: HostId,
+        thread: Thread,
+        breadcrumb: Breadcrumb,
+        body: Body,
+    ) {
+        let ts_ns = self.clock.stamp(host, now);
+        let header = Header { ts_ns, breadcrumb, host, pid: thread.pid, tid: thread.tid };
+        self.recorder.post(Record { header, body });
+        if let Some(cost) = &self.cost {
+            let account = &mut self.hosts[host.index()];
+            account.debt += account.post;
+            account.unshipped += cost.record.get();
+            if account.unshipped >= cost.batch.get() {
+                account.unshipped = 0;
+                self.due.push(host);
+            }
+        }
+    }
+
+    /// Posts the switch that begins `slice`: of processes where the process changes, of user-level
+    /// threads where it stays.
+    pub(crate) fn post_switch(&mut self, now: SimTime, host: HostId, slice: &Slice) {
+        let (from, to) = (slice.from, slice.to);
+        if from.pid != to.pid {
+            let (oldprocess, newprocess) = (from.pid, to.pid);
+            let body = Body::KernelProcessSwitch { cpu: slice.core, oldprocess, newprocess };
+            self.post(now, host, to, slice.breadcrumb, body);
+        } else if from.tid != to.tid {
+            let body = Body::UserThreadSwitch { oldthread: from.tid, newthread: to.tid };
+            self.post(now, host, to, slice.breadcrumb, body);
+        }
+    }
+
+    /// Posts that `core` falls idle after `ran`.
+    pub(crate) fn post_idle(&mut self, now: SimTime, host: HostId, core: u32, ran: Thread) {
+        let body = Body::KernelProcessSwitch {
+            cpu: core,
+            oldprocess: ran.pid,
+            newprocess: Thread::IDLE.pid,
+        };
+        // of the thread that stops running, so that its time can be summed
+        self.post(now, host, ran, Breadcrumb::NONE, body);
+    }
+
+    /// Takes the time that posts have cost `host` since the last call.
+    #[inline]
+    pub(crate) fn take_debt(&mut self, host: HostId) -> SimSpan {
+        std::mem::take(&mut self.hosts[host.index()].debt)
+    }
+
+    /// A host whose batch is to be shipped, if there is one.
+    #[inline]
+    pub(crate) fn next_due(&mut self) -> Option<HostId> {
+        self.due.pop()
+    }
+
+    /// What tracking costs, if anything.
+    pub(crate) fn cost(&self) -> Option<&TrackingCost> {
+        self.cost.as_ref()
+    }
+
+    /// Whether the store has failed, so that going on is of no use.
+    pub(crate) fn failed(&self) -> bool {
+        self.recorder.failed()
+    }
+
+    /// The recorder, to be finished.
+    pub(crate) fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+}

@@ -1,0 +1,255 @@
+//! What really happened: the content of `truth.json`.
+
+use std::collections::BTreeMap;
+
+use foretell_units::{HostId, SimTime};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::cluster::Cluster;
+use crate::ledger::Usage;
+use crate::tally::OpTally;
+
+/// What clients saw and resources did, from the end of the warm-up to the end of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Truth {
+    /// By name.
+    pub workloads: BTreeMap<String, WorkloadTruth>,
+    /// By name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`, `nic_receive`.
+    pub hosts: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
+    /// By name of the node.
+    pub caches: BTreeMap<String, CacheTruth>,
+    /// The resource with the highest utilization.
+    pub bottleneck: Bottleneck,
+    /// Messages lost at a full port of the switch, the warm-up's included.
+    pub messages_lost: u64,
+    /// Requests issued since the beginning.
+    pub requests_issued: u64,
+    /// Requests completed since the beginning.
+    pub requests_completed: u64,
+    /// Requests outstanding at the end.
+    pub requests_in_flight: u64,
+    /// Blocks read back and found to be what was written (with `payload = "real"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_compared: Option<u64>,
+    /// Events of the whole run.
+    pub events: u64,
+    /// Measured time, without the warm-up.
+    pub simulated_seconds: f64,
+    /// Time that the run took on the computer that simulated it; filled in by whoever timed it.
+    pub wall_seconds: f64,
+}
+
+/// What the clients of one workload saw.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadTruth {
+    /// Requests completed in a second.
+    pub throughput_rps: f64,
+    /// Half-width of its 95 % confidence interval (batch means); `null`: the run was too short.
+    pub throughput_rps_half_width: Option<f64>,
+    /// Bytes read and written in a second.
+    pub throughput_bytes_per_s: f64,
+    /// From issue to completion.
+    pub response_time_ms: ResponseTime,
+    /// Requests completed.
+    pub requests: u64,
+    /// Requests outstanding on average.
+    pub outstanding_mean: f64,
+    /// Pages found in the nodes' caches by its reads, of those asked for; `null`: no reads.
+    pub read_hit_rate: Option<f64>,
+    /// Reads alone.
+    pub read: OpTruth,
+    /// Writes alone.
+    pub write: OpTruth,
+}
+
+/// Requests of one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpTruth {
+    /// Requests completed in a second.
+    pub throughput_rps: f64,
+    /// Bytes in a second.
+    pub throughput_bytes_per_s: f64,
+    /// From issue to completion.
+    pub response_time_ms: ResponseTime,
+    /// Requests completed.
+    pub requests: u64,
+}
+
+/// A distribution of response times, milliseconds; zeros where there were no requests.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ResponseTime {
+    /// Mean.
+    pub mean: f64,
+    /// Half-width of the mean's 95 % confidence interval; `null`: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_half_width: Option<f64>,
+    /// Median.
+    pub p50: f64,
+    /// 95 % are below.
+    pub p95: f64,
+    /// 99 % are below.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// What one resource did.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResourceTruth {
+    /// Share of time busy, averaged over its servers.
+    pub utilization: f64,
+    /// Jobs waiting or in service, on average.
+    pub queue_length_mean: f64,
+    /// Busy time by request completed anywhere in the cluster.
+    pub demand_ms_per_request: f64,
+    /// Jobs done.
+    pub operations: u64,
+}
+
+/// What a node's cache did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheTruth {
+    /// Pages found by reads, of those asked for; `null`: no reads.
+    pub read_hit_rate: Option<f64>,
+    /// Pages that reads asked for.
+    pub pages_read: u64,
+}
+
+/// The resource with the highest utilization.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Bottleneck {
+    /// The host.
+    pub host: String,
+    /// The resource.
+    pub resource: String,
+    /// Its utilization.
+    pub utilization: f64,
+}
+
+/// The truth of a run that has ended.
+pub(crate) fn of(cluster: &mut Cluster) -> Truth {
+    let now = cluster.agenda.now();
+    let seconds = cluster.measured().as_secs_f64();
+    let workloads = workloads(cluster, now, seconds);
+    let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
+    let mut hosts = BTreeMap::new();
+    let mut caches = BTreeMap::new();
+    let mut bottleneck = Bottleneck::default();
+    for index in 0..cluster.hosts.len() {
+        let name = cluster.scenario.hosts[index].name.clone();
+        let host = &mut cluster.hosts[index];
+        let mut resources = BTreeMap::new();
+        let mut add = |resource: String, usage: Usage| {
+            if usage.utilization > bottleneck.utilization {
+                bottleneck = Bottleneck {
+                    host: name.clone(),
+                    resource: resource.clone(),
+                    utilization: usage.utilization,
+                };
+            }
+            resources.insert(
+                resource,
+                ResourceTruth {
+                    utilization: usage.utilization,
+                    queue_length_mean: usage.queue_length_mean,
+                    demand_ms_per_request: ratio(usage.busy.as_ms_f64(), requests).unwrap_or(0.0),
+                    operations: usage.operations,
+                },
+            );
+        };
+        add("cpu".to_owned(), host.cpu.usage(now));
+        if let Some(node) = &mut host.node {
+            for (disk, usage) in node.disk_usage(now).into_iter().enumerate() {
+                add(format!("disk{disk}"), usage);
+            }
+            let (pages_read, hits) = node.hits().all();
+            let read_hit_rate = ratio(hits as f64, pages_read);
+            caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
+        }
+        let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
+        add("nic_transmit".to_owned(), transmit);
+        add("nic_receive".to_owned(), receive);
+        hosts.insert(name, resources);
+    }
+    Truth {
+        workloads,
+        hosts,
+        caches,
+        bottleneck,
+        messages_lost: cluster.network.lost(),
+        requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
+        requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
+        requests_in_flight: cluster.requests.len() as u64,
+        blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
+        events: cluster.agenda.taken(),
+        simulated_seconds: seconds,
+        wall_seconds: 0.0,
+    }
+}
+
+fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<String, WorkloadTruth> {
+    let mut found = BTreeMap::new();
+    for (index, workload) in cluster.scenario.workloads.iter().enumerate() {
+        let nodes = cluster.hosts.iter().filter_map(|host| host.node.as_ref());
+        let (pages, hits) = nodes
+            .map(|node| node.hits().of(index))
+            .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
+        let tally = &mut cluster.tallies[index];
+        let (throughput, response) = tally.batches.estimates(now);
+        let mut all = tally.reads.histogram.clone();
+        all.add(&tally.writes.histogram).expect("histograms of one kind");
+        let known = |half_width: f64| half_width.is_finite().then_some(half_width);
+        let max = tally.reads.max.max(tally.writes.max).as_ms_f64();
+        let bytes = tally.reads.bytes + tally.writes.bytes;
+        found.insert(
+            workload.name.clone(),
+            WorkloadTruth {
+                throughput_rps: throughput.mean,
+                throughput_rps_half_width: known(throughput.half_width),
+                throughput_bytes_per_s: per_second(bytes, seconds),
+                response_time_ms: ResponseTime {
+                    mean_half_width: known(response.half_width),
+                    ..response_time(response.mean, &all, max)
+                },
+                requests: tally.reads.requests + tally.writes.requests,
+                outstanding_mean: tally.ledger.usage(now, 1).queue_length_mean,
+                read_hit_rate: ratio(hits as f64, pages),
+                read: op_truth(&tally.reads, seconds),
+                write: op_truth(&tally.writes, seconds),
+            },
+        );
+    }
+    found
+}
+
+fn op_truth(tally: &OpTally, seconds: f64) -> OpTruth {
+    let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
+    OpTruth {
+        throughput_rps: per_second(tally.requests, seconds),
+        throughput_bytes_per_s: per_second(tally.bytes, seconds),
+        response_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
+        requests: tally.requests,
+    }
+}
+
+fn response_time(mean: f64, histogram: &Histogram<u64>, max: f64) -> ResponseTime {
+    // a bucket's upper end may lie above the longest response
+    let quantile = |q: f64| (histogram.value_at_quantile(q) as f64 / 1e6).min(max);
+    ResponseTime {
+        mean,
+        mean_half_width: None,
+        p50: quantile(0.50),
+        p95: quantile(0.95),
+        p99: quantile(0.99),
+        max,
+    }
+}
+
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+fn ratio(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}

@@ -1,0 +1,105 @@
+//! Whole clusters, small ones.
+
+mod common;
+
+use common::*;
+use foretell_scenarios::model::*;
+use foretell_units::{Bytes, SimSpan};
+
+#[test]
+fn every_request_is_served_under_every_encoding() {
+    for (m, n) in [(1, 1), (1, 3), (2, 3), (3, 5), (5, 5)] {
+        for cipher in [Cipher::None, Cipher::Aes128Cbc] {
+            let mut scenario = cluster(6, 1, m, n);
+            scenario.volumes[0].cipher = cipher;
+            ssio(&mut scenario, 0, 0.5, 8);
+            let truth = run(&scenario).unwrap();
+            let load = &truth.workloads["load0"];
+            assert!(load.requests > 100, "{m}-of-{n}: {load:?}");
+            assert!((load.outstanding_mean - 8.0).abs() < 1e-9, "{m}-of-{n}: closed loop of 8");
+        }
+    }
+}
+
+#[test]
+fn real_bytes_come_back() {
+    for (m, n, quorum) in [(1, 1, 1), (1, 3, 2), (3, 5, 5), (3, 5, 4), (2, 2, 2)] {
+        for (cipher, access) in [
+            (Cipher::None, Bytes::kib(32)),
+            (Cipher::Aes128Cbc, Bytes::kib(32)),
+            (Cipher::None, Bytes(1536)),
+            (Cipher::Aes128Cbc, Bytes(1536)),
+        ] {
+            for read_from in [ReadFrom::Primary, ReadFrom::Random] {
+                let mut scenario = cluster(5, 1, m, n);
+                scenario.payload = Payload::Real;
+                scenario.duration = Some(SimSpan::from_secs(1));
+                let volume = &mut scenario.volumes[0];
+                (volume.cipher, volume.write_quorum, volume.read_from) =
+                    (cipher, quorum, read_from);
+                ssio(&mut scenario, 0, 0.5, 16);
+                if let WorkloadKind::Ssio { access: size, working_set, .. } =
+                    &mut scenario.workloads[0].kind
+                {
+                    (*size, *working_set) = (access, Bytes::mib(1));
+                }
+                let truth = run(&scenario).unwrap();
+                assert!(truth.blocks_compared.unwrap() > 100, "{m}-of-{n} {cipher:?} {access}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_truth_recorded_or_not() {
+    let mut scenario = cluster(4, 2, 2, 3);
+    ssio(&mut scenario, 0, 0.7, 4);
+    ssio(&mut scenario, 1, 0.2, 2);
+    let text = |truth| format!("{truth:?}");
+    let first = text(run(&scenario).unwrap());
+    assert_eq!(first, text(run(&scenario).unwrap()));
+    let (truth, recorder) = run_recorded(&scenario);
+    assert_eq!(first, text(truth));
+    assert!(recorder.records().len() > 10_000);
+}
+
+#[test]
+fn write_policies_layouts_and_limits_all_flow() {
+    for write in [WritePolicy::Back, WritePolicy::Through] {
+        for layout in [Layout::InPlace, Layout::LogStructured { segment: Bytes::kib(512) }] {
+            for limit in [Bytes::kib(4), Bytes::mib(1), Bytes::mib(26)] {
+                let mut scenario = cluster(3, 1, 1, 3);
+                for host in &mut scenario.hosts {
+                    if let Role::Node(storage) = &mut host.role {
+                        storage.cache.write = write;
+                        storage.layout = layout;
+                        storage.cache.dirty_limit = limit;
+                        storage.cache.dirty_background = limit / 2;
+                    }
+                }
+                ssio(&mut scenario, 0, 0.3, 8);
+                let truth = run(&scenario).unwrap();
+                assert!(truth.requests_completed > 50, "{write:?} {layout:?} {limit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tracked_cluster_is_a_little_slower() {
+    let mut scenario = cluster(3, 1, 1, 3);
+    ssio(&mut scenario, 0, 1.0, 4);
+    if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
+        *working_set = Bytes::mib(16);
+    }
+    scenario.tracking.cost = Some(TrackingCost {
+        buffer: Bytes::mib(16),
+        record: Bytes(64),
+        batch: Bytes::kib(64),
+        store: foretell_units::HostId(0),
+    });
+    scenario.tracking.record = "all".to_owned();
+    let free = run(&scenario).unwrap().workloads["load0"].throughput_rps;
+    let tracked = run_recorded(&scenario).0.workloads["load0"].throughput_rps;
+    assert!(tracked < free && tracked > 0.9 * free, "{tracked} of {free}");
+}

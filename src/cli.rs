@@ -1,0 +1,61 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, value_parser};
+
+/// The largest whole number that TOML has, and so `seed` in a scenario.
+const MOST_SEED: u64 = i64::MAX.cast_unsigned();
+
+/// A storage-cluster simulator that predicts itself.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a scenario, or replay a block trace.
+    Run(RunArguments),
+    /// Show the path of one request, step by step.
+    Trace(TraceArguments),
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A scenario (TOML), or a block trace, which is replayed against one storage node.
+    pub scenario: PathBuf,
+    /// Keep the run here: `run.db` (activity records and facts), `run.toml` (the scenario with
+    /// all defaults), `truth.json` (what clients saw). Without it results are only printed.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Seed of the random draws, instead of the scenario's.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
+    pub seed: Option<u64>,
+    /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub changes: Vec<String>,
+    /// Record no activity, and let recording cost nothing.
+    #[arg(long)]
+    pub no_records: bool,
+    /// Print what clients saw as one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArguments {
+    /// Directory of a run.
+    pub directory: PathBuf,
+    /// Number of the request, as `request.breadcrumb` has it.
+    pub breadcrumb: u64,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,53 @@
+//! The directory of a run. A file is there whole or not at all.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The scenario with all its defaults.
+pub(crate) const SCENARIO_FILE: &str = "run.toml";
+/// What clients saw.
+pub(crate) const TRUTH_FILE: &str = "truth.json";
+
+/// A directory that a run is kept in.
+pub(crate) struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory, and clears it of what an earlier run left there.
+    pub(crate) fn prepare(path: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(path).map_err(Failure::file("make the directory", path))?;
+        for name in [TRUTH_FILE, SCENARIO_FILE, foretell_ati::STORE_FILE] {
+            let old = path.join(name);
+            match fs::remove_file(&old) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::file("replace", &old)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file under another name and gives it its own when it is whole.
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        let partial = self.path.join(format!("{name}.partial"));
+        let written = File::create(&partial).and_then(|mut file| {
+            file.write_all(content.as_bytes())?;
+            file.sync_all()
+        });
+        written
+            .and_then(|()| fs::rename(&partial, &path))
+            .inspect_err(|_| drop(fs::remove_file(&partial)))
+            .map_err(Failure::file("write", &path))
+    }
+}

@@ -1,0 +1,121 @@
+//! How a command fails, and what it says then.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use foretell_ati::StoreError;
+use foretell_scenarios::{ScenarioError, ScenarioErrors};
+use foretell_sim::SimError;
+use miette::{
+    Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
+};
+use thiserror::Error;
+
+/// Why a command failed.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioErrors),
+    /// What was asked for is wrong in another way.
+    #[error("{0}")]
+    Usage(String),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] SimError),
+    /// The record store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What was given as a run cannot be read as one.
+    #[error(transparent)]
+    NotARun(StoreError),
+    /// A file or directory cannot be written.
+    #[error("cannot {what} `{}`: {error}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Standard output is closed or full.
+    #[error("cannot write the results: {0}")]
+    Output(std::io::Error),
+}
+
+impl Failure {
+    /// For `map_err`: `what` was tried with the file at `path`.
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::File { what, path, error }
+    }
+
+    /// Whether the user's input is at fault, rather than the run.
+    fn is_input(&self) -> bool {
+        match self {
+            Self::Scenario(_) | Self::Usage(_) | Self::NotARun(_) => true,
+            Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
+        }
+    }
+
+    /// Says what went wrong, on standard error, and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let status = ExitCode::from(if self.is_input() { 2 } else { 1 });
+        match self {
+            // whoever reads our output has read enough
+            Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
+            Self::Scenario(errors) => show(&errors),
+            failure => eprintln!("foretell: {failure}"),
+        }
+        status
+    }
+}
+
+/// Says what is wrong with a scenario: each error once, with its line.
+fn show(errors: &ScenarioErrors) {
+    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
+    for (index, error) in errors.errors().iter().enumerate() {
+        if index > 0 {
+            eprintln!();
+        }
+        eprint!("{:?}", Shown { error, handler: &handler });
+    }
+    if errors.left_out() > 0 {
+        eprintln!("  ... and {} more", errors.left_out());
+    }
+}
+
+/// An error of a scenario as people see it: the message, the line with the value underlined, help.
+#[derive(Error)]
+#[error("{error}")]
+struct Shown<'a> {
+    error: &'a ScenarioError,
+    handler: &'a MietteHandler,
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handler.debug(self, f)
+    }
+}
+
+/// As the error itself, but for the code, which says nothing to people.
+impl Diagnostic for Shown<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.error.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.error.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.error.labels()
+    }
+}

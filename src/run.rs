@@ -1,0 +1,146 @@
+//! `foretell run`: simulate a scenario, or replay a trace.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use cpu_time::ProcessTime;
+use foretell_ati::{KindSet, RecordKind, Recorder, Requests, Selection, Summary};
+use foretell_scenarios::Document;
+use foretell_scenarios::model::{Scenario, Tracking};
+use foretell_sim::truth::Truth;
+use foretell_sim::{Cluster, SimError};
+use foretell_units::Seed;
+
+use crate::cli::RunArguments;
+use crate::directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
+use crate::failure::Failure;
+use crate::progress::Watch;
+use crate::{facts, tables};
+
+/// The scenario that a bare trace is replayed in.
+const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
+
+/// Runs the command.
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let document = load(arguments)?;
+    let mut scenario = document.check()?;
+    if let Some(seed) = arguments.seed {
+        scenario.seed = Seed(seed);
+    }
+    let selection = selection(&scenario.tracking)?;
+    let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
+    let start = ProcessTime::now();
+    let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
+    let cpu = start.elapsed();
+    if let Some(directory) = &directory {
+        directory.write(SCENARIO_FILE, &document.resolved()?)?;
+        // the truth comes last: where it is, everything is
+        directory.write(TRUTH_FILE, &json(&truth))?;
+    }
+    let printed = if arguments.json {
+        json(&truth)
+    } else {
+        let mut text = tables::of_run(&scenario, &truth, cpu);
+        if let Some(directory) = &directory {
+            text += &tables::what_was_kept(directory.path(), &summary);
+        }
+        text
+    };
+    let mut output = std::io::stdout().lock();
+    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// The scenario with the changes asked for.
+fn load(arguments: &RunArguments) -> Result<Document, Failure> {
+    let path = &arguments.scenario;
+    let mut document = if is_trace(path) {
+        let mut document = Document::parse("trace-replay.toml", TRACE_SCENARIO, ".")?;
+        document.set("workload.replay.file", &path.display().to_string())?;
+        document
+    } else {
+        Document::load(path)?
+    };
+    for change in &arguments.changes {
+        let (path, value) = change.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!(
+                "`--set {change}` has no `=`; write PATH=VALUE, such as `volume.mail.encoding=3-of-5`"
+            ))
+        })?;
+        document.set(path.trim(), value.trim())?;
+    }
+    if let Some(seed) = arguments.seed {
+        document.set("seed", &seed.to_string())?;
+    }
+    if arguments.no_records {
+        document.set("record", "none")?;
+    }
+    Ok(document)
+}
+
+/// Whether a file is a block trace rather than a scenario: by its name, as nobody gives a trace
+/// the ending `.toml`.
+fn is_trace(path: &Path) -> bool {
+    path.is_file() && path.extension().is_none_or(|ending| ending != "toml")
+}
+
+fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
+    let wrong = |error: String| Failure::Usage(format!("record: {error}"));
+    let selection: Selection = tracking
+        .record
+        .parse()
+        .map_err(|error: foretell_ati::SelectionError| wrong(error.to_string()))?;
+    if tracking.kinds.is_empty() {
+        return Ok(selection);
+    }
+    let kinds = tracking
+        .kinds
+        .iter()
+        .map(|name| name.parse::<RecordKind>())
+        .collect::<Result<KindSet, _>>()
+        .map_err(|error| wrong(error.to_string()))?;
+    Ok(selection.of_kinds(kinds))
+}
+
+fn simulate(
+    scenario: &Scenario,
+    selection: Selection,
+    directory: Option<&RunDirectory>,
+) -> Result<(Truth, Summary), Failure> {
+    let mut scenario = scenario.clone();
+    if selection.requests() == Requests::None {
+        // who records nothing is not slowed down by recording
+        scenario.tracking.cost = None;
+    }
+    let facts = facts::of(&scenario);
+    let recorder = match directory {
+        Some(directory) => Recorder::create(directory.path(), selection)?,
+        None => Recorder::forgetful(selection),
+    };
+    let watch = Watch::new();
+    #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
+    let start = Instant::now();
+    let mut cluster = Cluster::new(scenario, recorder)?;
+    let outcome = cluster.run(|progress| watch.look(progress));
+    drop(watch);
+    let recorder = cluster.into_recorder();
+    match outcome {
+        Ok(mut truth) => {
+            let summary = recorder.finish(&facts, &[])?;
+            truth.wall_seconds = start.elapsed().as_secs_f64();
+            Ok((truth, summary))
+        }
+        // the store knows better than the simulation why it failed
+        Err(SimError::StoreFailed) => {
+            recorder.finish(&facts, &[])?;
+            Err(SimError::StoreFailed.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn json(truth: &Truth) -> String {
+    let mut text = serde_json::to_string_pretty(truth).expect("a truth is JSON");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,198 @@
+//! Results as a person reads them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use foretell_ati::Summary;
+use foretell_scenarios::model::Scenario;
+use foretell_sim::truth::{ResourceTruth, Truth};
+
+/// Hosts beyond so many are shown group by group.
+const MOST_HOSTS: usize = 24;
+
+/// What clients saw and resources did.
+///
+/// `cpu`: processor time that the run took on the computer that simulated it.
+pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{:.3} s simulated after {} of warm-up: {} requests, {} events in {:.2} s ({:.2} CPU-s, \
+         {:.1} M events per CPU-second)\n",
+        truth.simulated_seconds,
+        scenario.warmup,
+        truth.requests_completed,
+        truth.events,
+        truth.wall_seconds,
+        cpu.as_secs_f64(),
+        truth.events as f64 / cpu.as_secs_f64().max(1e-9) / 1e6
+    );
+    let _ = writeln!(text, "What clients saw (± 95 % confidence)\n{}\n", workloads(truth));
+    let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
+    let _ = writeln!(text, "{}", bottleneck(truth));
+    text
+}
+
+/// Where the run is, and how large.
+pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
+    format!(
+        "{} records, {:.1} MB in {}\n",
+        summary.total(),
+        summary.bytes() as f64 / 1e6,
+        directory.join(foretell_ati::STORE_FILE).display()
+    )
+}
+
+fn workloads(truth: &Truth) -> Table {
+    let mut table = table(&[
+        "workload",
+        "",
+        "requests/s",
+        "MB/s",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "hit rate",
+    ]);
+    for (name, workload) in &truth.workloads {
+        let response = &workload.response_time_ms;
+        table.add_row([
+            name.clone(),
+            "all".to_owned(),
+            interval(workload.throughput_rps, workload.throughput_rps_half_width),
+            number(workload.throughput_bytes_per_s / 1e6),
+            interval(response.mean, response.mean_half_width),
+            number(response.p50),
+            number(response.p95),
+            number(response.p99),
+            number(response.max),
+            percent(workload.read_hit_rate),
+        ]);
+        for (what, op) in [("read", &workload.read), ("write", &workload.write)] {
+            if op.requests == 0 || op.requests == workload.requests {
+                continue;
+            }
+            let response = &op.response_time_ms;
+            table.add_row([
+                String::new(),
+                what.to_owned(),
+                number(op.throughput_rps),
+                number(op.throughput_bytes_per_s / 1e6),
+                number(response.mean),
+                number(response.p50),
+                number(response.p95),
+                number(response.p99),
+                number(response.max),
+                String::new(),
+            ]);
+        }
+    }
+    table
+}
+
+/// A row a host, or a row a group where there are many: the mean of its hosts and the highest.
+fn resources(scenario: &Scenario, truth: &Truth) -> Table {
+    let grouped = scenario.hosts.len() > MOST_HOSTS;
+    let mut rows: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for host in &scenario.hosts {
+        let label = if grouped { &host.group } else { &host.name };
+        let position = order.iter().position(|known| known == label).unwrap_or_else(|| {
+            order.push(label.clone());
+            order.len() - 1
+        });
+        rows.entry((position, label)).or_default().push(&host.name);
+    }
+    let mut table = table(&["host", "cpu", "disks", "nic transmit", "nic receive", "cache hits"]);
+    for ((_, label), hosts) in rows {
+        let cell = |prefix: &str| {
+            let found: Vec<f64> = hosts
+                .iter()
+                .flat_map(|host| truth.hosts[*host].iter())
+                .filter(|(resource, _)| resource.starts_with(prefix))
+                .map(|(_, resource): (_, &ResourceTruth)| resource.utilization)
+                .collect();
+            let highest = found.iter().copied().fold(0.0, f64::max);
+            match found.len() {
+                0 => String::new(),
+                1 => percent(found.first().copied()),
+                count => format!(
+                    "{} (highest {})",
+                    percent(Some(found.iter().sum::<f64>() / count as f64)),
+                    percent(Some(highest))
+                ),
+            }
+        };
+        let (pages, hits) = hosts.iter().filter_map(|host| truth.caches.get(*host)).fold(
+            (0, 0.0),
+            |(pages, hits), cache| {
+                let rate = cache.read_hit_rate.unwrap_or(0.0);
+                (pages + cache.pages_read, hits + rate * cache.pages_read as f64)
+            },
+        );
+        let label = match hosts.len() {
+            1 => label.to_owned(),
+            count => format!("{label} × {count}"),
+        };
+        table.add_row([
+            label,
+            cell("cpu"),
+            cell("disk"),
+            cell("nic_transmit"),
+            cell("nic_receive"),
+            percent((pages > 0).then(|| hits / pages as f64)),
+        ]);
+    }
+    table
+}
+
+fn bottleneck(truth: &Truth) -> String {
+    let bottleneck = &truth.bottleneck;
+    if bottleneck.utilization < 0.005 {
+        return "Bottleneck: none, nothing was busy".to_owned();
+    }
+    let resource = match bottleneck.resource.as_str() {
+        "cpu" => "processor",
+        "nic_transmit" => "network adapter (transmit)",
+        "nic_receive" => "network adapter (receive)",
+        disk => disk,
+    };
+    let share = percent(Some(bottleneck.utilization));
+    format!("Bottleneck: {resource} of {}, {share} busy", bottleneck.host)
+}
+
+pub(crate) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header(header);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Three significant digits, or whole from a hundred on.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn interval(mean: f64, half_width: Option<f64>) -> String {
+    match half_width {
+        Some(half_width) => format!("{} ± {}", number(mean), number(half_width)),
+        None => number(mean),
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
+}

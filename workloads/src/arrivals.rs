@@ -1,0 +1,441 @@
+//! When requests are issued.
+//!
+//! Plain data and samplers of time spans: the simulator decides what a span is added to. In a
+//! *closed* loop a request waits for an earlier one to complete; in an *open* one it comes
+//! whatever has completed. The two answer overload differently, so they are different variants and
+//! never mixed: a closed loop slows down, an open one queues.
+
+use std::num::NonZeroU32;
+
+use foretell_units::{SimSpan, SimTime, Stream};
+use rand_distr::Exp1;
+use thiserror::Error;
+
+/// When a workload's requests are issued.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Arrivals {
+    /// So many requests are outstanding at most; each completion is followed, after a think time,
+    /// by the next request. A trace in a closed loop goes as fast as its outstanding requests
+    /// allow: its times are not used.
+    Closed {
+        /// Requests outstanding at most.
+        outstanding: NonZeroU32,
+        /// From a completion to the next issue.
+        think: Think,
+    },
+    /// At times of their own, whatever has completed.
+    Open(OpenLoop),
+    /// At the times of a trace.
+    Trace(SpeedUp),
+}
+
+/// Settings of arrivals that cannot be.
+#[derive(Clone, Copy, PartialEq, Debug, Error)]
+pub enum ArrivalError {
+    /// A rate is out of range.
+    #[error("`rate` is {found}; wanted from {RATE_MIN} to {RATE_MAX} requests per second")]
+    Rate {
+        /// What it is.
+        found: f64,
+    },
+    /// A factor is no factor.
+    #[error("`speed_up` is {found}; wanted a factor above zero")]
+    SpeedUp {
+        /// What it is.
+        found: f64,
+    },
+    /// A state of bursty arrivals takes no time.
+    #[error("a state of bursty arrivals lasts {found} in the mean; wanted more than 0 ns")]
+    NoSojourn {
+        /// What it lasts.
+        found: SimSpan,
+    },
+    /// Bursty arrivals with almost no arrivals.
+    #[error(
+        "bursty arrivals bring {found} requests in a quiet time and a burst together, in the \
+         mean; wanted at least {LEAST_PER_CYCLE}"
+    )]
+    TooRare {
+        /// What they bring.
+        found: f64,
+    },
+}
+
+/// The lowest rate, one request in eleven days: below, a simulation hardly sees one.
+pub const RATE_MIN: f64 = 1e-6;
+/// The highest rate: one request a nanosecond, the unit of time.
+pub const RATE_MAX: f64 = 1e9;
+/// Bursty arrivals must bring so many requests in a cycle of both states, or drawing the next one
+/// would take too long.
+const LEAST_PER_CYCLE: f64 = 1e-3;
+
+/// The time between a completion and the next issue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Think {
+    /// None: the next request is issued at once.
+    None,
+    /// Always this long.
+    Fixed(SimSpan),
+    /// Exponential with this mean.
+    Exponential(SimSpan),
+}
+
+impl Think {
+    /// A think time.
+    pub fn draw(self, stream: &mut Stream) -> SimSpan {
+        match self {
+            Self::None => SimSpan::ZERO,
+            Self::Fixed(span) => span,
+            Self::Exponential(mean) => stream.exponential(mean),
+        }
+    }
+
+    /// The mean think time.
+    pub fn mean(self) -> SimSpan {
+        match self {
+            Self::None => SimSpan::ZERO,
+            Self::Fixed(mean) | Self::Exponential(mean) => mean,
+        }
+    }
+}
+
+/// A mean rate of requests.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct RequestRate {
+    per_s: f64,
+}
+
+impl RequestRate {
+    /// `per_s` requests per second.
+    ///
+    /// # Errors
+    ///
+    /// If it is not in [`RATE_MIN`] to [`RATE_MAX`].
+    pub fn per_s(per_s: f64) -> Result<Self, ArrivalError> {
+        if (RATE_MIN..=RATE_MAX).contains(&per_s) {
+            Ok(Self { per_s })
+        } else {
+            Err(ArrivalError::Rate { found: per_s })
+        }
+    }
+
+    /// Requests per second.
+    pub fn as_per_s(self) -> f64 {
+        self.per_s
+    }
+
+    /// The mean time from one request to the next, in nanoseconds.
+    fn gap_ns(self) -> f64 {
+        1e9 / self.per_s
+    }
+}
+
+/// Arrivals of an open loop.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum OpenLoop {
+    /// At random: gaps are exponential and independent.
+    Poisson(RequestRate),
+    /// Regularly: gaps are equal, to the nanosecond.
+    Deterministic(RequestRate),
+    /// In bursts.
+    Bursty(Bursty),
+}
+
+impl OpenLoop {
+    /// The mean rate, in requests per second.
+    pub fn mean_rate_per_s(self) -> f64 {
+        match self {
+            Self::Poisson(rate) | Self::Deterministic(rate) => rate.as_per_s(),
+            Self::Bursty(bursty) => bursty.mean_rate_per_s(),
+        }
+    }
+
+    /// The gaps between arrivals, drawn from `stream`.
+    pub fn gaps(self, mut stream: Stream) -> Gaps {
+        let phase = match self {
+            Self::Bursty(bursty) => Some(Phase::start(bursty, &mut stream)),
+            Self::Poisson(_) | Self::Deterministic(_) => None,
+        };
+        Gaps { arrivals: self, phase, fraction_ns: 0.0, stream }
+    }
+}
+
+/// Arrivals in bursts: a Poisson process that switches between two rates, after exponential times
+/// (a Markov-modulated Poisson process of two states; Fischer & Meier-Hellstern 1993).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bursty {
+    /// Requests per second in a quiet time and in a burst.
+    rates_per_s: [f64; 2],
+    /// Mean lengths of a quiet time and of a burst.
+    lasting: [SimSpan; 2],
+}
+
+impl Bursty {
+    /// Arrivals of `quiet_per_s` requests per second, which may be none, for `quiet` in the mean,
+    /// then of `burst_per_s` for `burst`, and so on. It starts at an arbitrary time, not with a
+    /// burst.
+    ///
+    /// # Errors
+    ///
+    /// If a rate is out of range, a state takes no time, or hardly anything ever arrives.
+    pub fn new(
+        quiet_per_s: f64,
+        quiet: SimSpan,
+        burst_per_s: f64,
+        burst: SimSpan,
+    ) -> Result<Self, ArrivalError> {
+        if quiet_per_s != 0.0 {
+            RequestRate::per_s(quiet_per_s)?;
+        }
+        RequestRate::per_s(burst_per_s)?;
+        for found in [quiet, burst] {
+            if found.is_zero() {
+                return Err(ArrivalError::NoSojourn { found });
+            }
+        }
+        let found = quiet_per_s * quiet.as_secs_f64() + burst_per_s * burst.as_secs_f64();
+        if found < LEAST_PER_CYCLE {
+            return Err(ArrivalError::TooRare { found });
+        }
+        Ok(Self { rates_per_s: [quiet_per_s, burst_per_s], lasting: [quiet, burst] })
+    }
+
+    /// The mean rate over both states, in requests per second.
+    pub fn mean_rate_per_s(self) -> f64 {
+        let [quiet, burst] = self.lasting.map(SimSpan::as_secs_f64);
+        (self.rates_per_s[0] * quiet + self.rates_per_s[1] * burst) / (quiet + burst)
+    }
+}
+
+/// Where bursty arrivals are.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    /// 0: quiet, 1: burst.
+    state: usize,
+    /// Until it changes.
+    left_ns: f64,
+}
+
+impl Phase {
+    /// A state, each with the share of time it has; an exponential time remembers nothing, so what
+    /// is left of it is as long as a whole one.
+    fn start(bursty: Bursty, stream: &mut Stream) -> Self {
+        let [quiet, burst] = bursty.lasting.map(SimSpan::as_secs_f64);
+        let state = usize::from(stream.chance(burst / (quiet + burst)));
+        Self { state, left_ns: Self::lasting(bursty, state, stream) }
+    }
+
+    fn lasting(bursty: Bursty, state: usize, stream: &mut Stream) -> f64 {
+        exponential(stream) * bursty.lasting[state].as_ns() as f64
+    }
+
+    /// Nanoseconds to the next arrival: an exponential amount of expected arrivals is used up at
+    /// the rate of the state.
+    fn gap_ns(&mut self, bursty: Bursty, stream: &mut Stream) -> f64 {
+        let mut expected = exponential(stream);
+        let mut gap = 0.0;
+        loop {
+            let per_ns = bursty.rates_per_s[self.state] / 1e9;
+            let here = per_ns * self.left_ns;
+            if expected < here {
+                let step = expected / per_ns;
+                self.left_ns -= step;
+                return gap + step;
+            }
+            expected -= here;
+            gap += self.left_ns;
+            self.state = 1 - self.state;
+            self.left_ns = Self::lasting(bursty, self.state, stream);
+        }
+    }
+}
+
+/// An exponential draw with mean 1.
+fn exponential(stream: &mut Stream) -> f64 {
+    stream.sample(&Exp1)
+}
+
+/// Gaps between the arrivals of an open loop.
+#[derive(Clone, Debug)]
+pub struct Gaps {
+    arrivals: OpenLoop,
+    phase: Option<Phase>,
+    /// What the arrivals so far were rounded down by: a rate of three a second must not drift.
+    fraction_ns: f64,
+    stream: Stream,
+}
+
+impl Gaps {
+    /// The time from an arrival to the next, or from the start to the first.
+    pub fn next_interarrival(&mut self) -> SimSpan {
+        let gap_ns = match (self.arrivals, &mut self.phase) {
+            (OpenLoop::Bursty(bursty), Some(phase)) => phase.gap_ns(bursty, &mut self.stream),
+            (OpenLoop::Bursty(_), None) => unreachable!("bursty arrivals have a phase"),
+            (OpenLoop::Deterministic(rate), _) => rate.gap_ns(),
+            (OpenLoop::Poisson(rate), _) => exponential(&mut self.stream) * rate.gap_ns(),
+        };
+        let exact = gap_ns + self.fraction_ns;
+        let whole = libm::floor(exact);
+        self.fraction_ns = exact - whole;
+        SimSpan::from_ns(whole as u64)
+    }
+}
+
+/// How much faster than it was recorded a trace is replayed.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct SpeedUp {
+    factor: f64,
+}
+
+impl SpeedUp {
+    /// As it was recorded.
+    pub const NONE: Self = Self { factor: 1.0 };
+
+    /// `factor` times as fast; 2 halves every gap.
+    ///
+    /// # Errors
+    ///
+    /// If the factor is not above zero and finite.
+    pub fn by(factor: f64) -> Result<Self, ArrivalError> {
+        if factor > 0.0 && factor.is_finite() {
+            Ok(Self { factor })
+        } else {
+            Err(ArrivalError::SpeedUp { found: factor })
+        }
+    }
+
+    /// The factor.
+    pub fn factor(self) -> f64 {
+        self.factor
+    }
+
+    /// When a request recorded at `at` is replayed. Keeps the order of times; exact up to 104 days
+    /// (2⁵³ ns), to 53 bits beyond.
+    pub fn replayed(self, at: SimTime) -> SimTime {
+        if self == Self::NONE {
+            return at;
+        }
+        SimTime::from_ns(libm::rint(at.as_ns() as f64 / self.factor) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+
+    fn rate(per_s: f64) -> RequestRate {
+        RequestRate::per_s(per_s).unwrap()
+    }
+
+    /// Gaps in seconds.
+    fn gaps(arrivals: OpenLoop, count: usize) -> Vec<f64> {
+        let mut gaps = arrivals.gaps(Seed(8).stream("gaps"));
+        (0..count).map(|_| gaps.next_interarrival().as_secs_f64()).collect()
+    }
+
+    /// Mean and squared coefficient of variation.
+    fn moments(gaps: &[f64]) -> (f64, f64) {
+        let n = gaps.len() as f64;
+        let mean = gaps.iter().sum::<f64>() / n;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;
+        (mean, variance / mean.powi(2))
+    }
+
+    #[test]
+    fn deterministic_arrivals_do_not_drift() {
+        // a third of a second is 333 333 333.3 ns: one gap in three is a nanosecond longer
+        let mut gaps = OpenLoop::Deterministic(rate(3.0)).gaps(Seed(1).stream("gaps"));
+        let first: Vec<u64> = (0..3).map(|_| gaps.next_interarrival().as_ns()).collect();
+        assert!(first.iter().all(|gap| (333_333_333..=333_333_334).contains(gap)), "{first:?}");
+        let rest: SimSpan = (3..3_000_000).map(|_| gaps.next_interarrival()).sum();
+        let total = rest.as_ns() + first.iter().sum::<u64>();
+        assert!(total.abs_diff(1_000_000_000_000_000) <= 1, "{total}");
+    }
+
+    #[test]
+    fn poisson_gaps_fit_the_exponential_law() {
+        let mut gaps = gaps(OpenLoop::Poisson(rate(5_000.0)), 100_000);
+        let (mean, variation) = moments(&gaps);
+        // standard errors: 1/√n of the mean; √8/√n of the squared variation
+        assert!((mean * 5_000.0 - 1.0).abs() < 0.013, "{mean}");
+        assert!((variation - 1.0).abs() < 0.036, "{variation}");
+        // Kolmogorov and Smirnov: the largest distance of the distributions is below 1.95/√n
+        // with probability 0.999
+        gaps.sort_by(f64::total_cmp);
+        let n = gaps.len() as f64;
+        let distance = gaps.iter().enumerate().map(|(index, gap)| {
+            let law = 1.0 - (-gap * 5_000.0).exp();
+            (law - index as f64 / n).abs().max((law - (index + 1) as f64 / n).abs())
+        });
+        let distance = distance.fold(0.0, f64::max);
+        assert!(distance < 1.95 / n.sqrt(), "{distance}");
+    }
+
+    #[test]
+    fn high_rates_are_met_although_time_is_whole_nanoseconds() {
+        // a mean gap of 3.33 ns, rounded down each time, would be a rate 17 % too high
+        let (mean, _) = moments(&gaps(OpenLoop::Poisson(rate(3e8)), 100_000));
+        assert!((mean * 3e8 - 1.0).abs() < 0.013, "{mean}");
+    }
+
+    #[test]
+    fn bursty_gaps_have_the_moments_of_the_closed_form() {
+        // On for 10 ms, off for 30 ms, 1000 a second when on: an interrupted Poisson process has
+        // hyperexponential gaps of mean (w1 + w2) / (l w2) = 4 ms and squared variation
+        // 1 + 2 l w1 / (w1 + w2)^2 = 1 + 2 * 1000 * 100 / 133.3^2 = 12.25, w1 = 1/on, w2 = 1/off.
+        let (on, off) = (SimSpan::from_ms(10), SimSpan::from_ms(30));
+        let bursty = Bursty::new(0.0, off, 1_000.0, on).unwrap();
+        assert!((bursty.mean_rate_per_s() - 250.0).abs() < 1e-9);
+        let (mean, variation) = moments(&gaps(OpenLoop::Bursty(bursty), 1_000_000));
+        assert!((mean / 0.004 - 1.0).abs() < 0.02, "{mean}");
+        assert!((variation / 12.25 - 1.0).abs() < 0.04, "{variation}");
+    }
+
+    #[test]
+    fn two_equal_states_are_poisson() {
+        let span = SimSpan::from_ms(7);
+        let bursty = Bursty::new(400.0, span, 400.0, span).unwrap();
+        let (mean, variation) = moments(&gaps(OpenLoop::Bursty(bursty), 100_000));
+        assert!((mean * 400.0 - 1.0).abs() < 0.013, "{mean}");
+        assert!((variation - 1.0).abs() < 0.036, "{variation}");
+    }
+
+    #[test]
+    fn thinking_has_its_mean() {
+        let mut stream = Seed(2).stream("think");
+        let ms = SimSpan::from_ms(1);
+        assert_eq!(Think::None.draw(&mut stream), SimSpan::ZERO);
+        assert_eq!(Think::Fixed(ms).draw(&mut stream), ms);
+        let total: SimSpan = (0..100_000).map(|_| Think::Exponential(ms).draw(&mut stream)).sum();
+        assert!((total.as_secs_f64() / 100.0 - 1.0).abs() < 0.013, "{total}");
+        assert_eq!(Think::Exponential(ms).mean(), ms);
+    }
+
+    #[test]
+    fn a_speed_up_divides_times() {
+        let at = SimTime::from_ns(3_000_000_001);
+        assert_eq!(SpeedUp::NONE.replayed(SimTime::MAX), SimTime::MAX);
+        assert_eq!(SpeedUp::by(2.0).unwrap().replayed(at), SimTime::from_ns(1_500_000_000));
+        assert_eq!(SpeedUp::by(0.5).unwrap().replayed(at), SimTime::from_ns(6_000_000_002));
+        assert_eq!(SpeedUp::by(1e-300).unwrap().replayed(at), SimTime::MAX);
+    }
+
+    #[test]
+    fn impossible_settings_are_refused() {
+        let message = RequestRate::per_s(0.0).unwrap_err().to_string();
+        assert_eq!(message, "`rate` is 0; wanted from 0.000001 to 1000000000 requests per second");
+        assert!(RequestRate::per_s(f64::NAN).is_err());
+        assert!(RequestRate::per_s(f64::INFINITY).is_err());
+        for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(SpeedUp::by(factor).is_err());
+        }
+        let ms = SimSpan::from_ms(1);
+        let error = Bursty::new(0.0, ms, 0.5, ms).unwrap_err().to_string();
+        assert!(error.contains("bring 0.0005 requests"), "{error}");
+        let error = Bursty::new(1.0, SimSpan::ZERO, 0.5, ms).unwrap_err().to_string();
+        assert!(error.contains("lasts 0 ns"), "{error}");
+        assert!(Bursty::new(-1.0, ms, 0.5, ms).is_err());
+    }
+}

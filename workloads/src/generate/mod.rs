@@ -1,0 +1,31 @@
+//! Synthetic request streams.
+//!
+//! A generator is a pure function of its settings and its random stream: the same seed gives the
+//! same requests on every machine. It is endless and knows no time; see
+//! [`arrivals`](crate::arrivals) for when requests are issued.
+
+mod alias;
+mod error;
+mod pattern;
+mod ssio;
+mod zipf;
+
+pub use alias::AliasTable;
+pub use error::GenerateError;
+pub use pattern::{Addresses, Pattern};
+pub use ssio::{Ssio, SsioGenerator};
+pub use zipf::{ZIPF_ALPHA_MAX, Zipf};
+
+use crate::Access;
+
+/// An endless stream of requests.
+pub trait Generator: Send {
+    /// The next request.
+    fn next(&mut self) -> Access;
+}
+
+impl<G: Generator + ?Sized> Generator for Box<G> {
+    fn next(&mut self) -> Access {
+        (**self).next()
+    }
+}

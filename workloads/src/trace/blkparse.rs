@@ -1,0 +1,148 @@
+//! The text that `blkparse` makes of a `blktrace`, in its default format.
+//!
+//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. One action tells
+//! when a request was made: `Q` (queued, the default), or `D` (sent to the device) to see what the
+//! scheduler made of them. `rwbs` holds `R` or `W`; discards, flushes and what else moves no data
+//! are left out. The summary at the end is passed over. A device is called `major,minor`. Sectors
+//! are 512 bytes. Not read: other formats that `blkparse -f` may be told to write. Source:
+//! blkparse(1), "Output description and formatting", and examples of its output.
+
+use foretell_units::SECTOR_BYTES;
+
+use super::decode::{LineFormat, Parsed, Raw};
+use super::device::Device;
+use super::error::{Fault, Found};
+use super::fields::{Words, decimal, digits, found, product};
+use crate::Op;
+
+/// The reader.
+pub(super) struct Blkparse {
+    pub(super) device: Device,
+    /// The action that makes a request.
+    pub(super) action: u8,
+    /// The summary has begun.
+    pub(super) summary: bool,
+}
+
+/// What an event begins with.
+const DEVICE: &str = "a device's major and minor number, such as 8,0";
+
+impl LineFormat for Blkparse {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed, Fault<'l>> {
+        if self.summary {
+            return Ok(Parsed::Nothing);
+        }
+        let mut words = Words::new(line);
+        let device = words.next("device", DEVICE)?;
+        if device.starts_with(b"CPU") || device == b"Total" {
+            self.summary = true;
+            return Ok(Parsed::Nothing);
+        }
+        if !is_device(device) {
+            return Err(Fault { field: "device", found: found(device), wanted: DEVICE });
+        }
+        words.number("cpu")?;
+        words.number("sequence")?;
+        let ticks = Some(decimal("time", words.next("time", "seconds")?, 9)?);
+        words.number("pid")?;
+        let action = words.next("action", "an action, such as Q")?;
+        let rwbs = words.try_next().unwrap_or_default();
+        let op = match (rwbs.contains(&b'R'), rwbs.contains(&b'W')) {
+            (true, false) => Op::Read,
+            (false, true) => Op::Write,
+            _ => return Ok(Parsed::Other),
+        };
+        if action != [self.action] || !self.device.is(device) {
+            return Ok(Parsed::Other);
+        }
+        let sector = words.next("sector", "a sector's number")?;
+        if sector.starts_with(b"[") {
+            // a flush has no address
+            return Ok(Parsed::Other);
+        }
+        let sector = digits(sector).ok_or(Fault {
+            field: "sector",
+            found: found(sector),
+            wanted: "a sector's number",
+        })?;
+        let plus = words.next("+", "a plus sign")?;
+        if plus != b"+" {
+            return Err(Fault { field: "+", found: Found::Text(plus), wanted: "a plus sign" });
+        }
+        let size = product("sectors", words.number("sectors")?, SECTOR_BYTES)?;
+        let offset = product("sector", sector, SECTOR_BYTES)?;
+        if size == 0 {
+            return Ok(Parsed::Other);
+        }
+        Ok(Parsed::Request(Raw { ticks, op, offset, size }))
+    }
+}
+
+fn is_device(word: &[u8]) -> bool {
+    let mut numbers = word.splitn(2, |byte| *byte == b',');
+    let mut number = || numbers.next().and_then(digits).is_some();
+    number() && number()
+}
+
+/// Whether a first line is of this format.
+pub(super) fn matches(line: &[u8]) -> bool {
+    let mut words = Words::new(line);
+    let number = |words: &mut Words<'_>| words.number("").is_ok();
+    words.try_next().is_some_and(is_device)
+        && number(&mut words)
+        && number(&mut words)
+        && words.try_next().is_some_and(|time| decimal("", time, 9).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace::test::{error, list, of_device, text};
+    use crate::trace::{Format, ReadOptions, TraceReader};
+
+    const GOOD: &[u8] = b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]
+  8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]
+  8,16   3        3     0.000002197   697  Q RAM 1000 + 16 [cat]
+  8,0    3        4     0.000005193   697  Q  WS 223498 + 8 [kjournald]
+  8,0    1        5     0.000009000   697  D   W 223490 + 16 [kjournald]
+  8,0    1        6     0.000010000   697  Q   D 0 + 2048 [fstrim]
+  8,0    1        7     0.000011000   697  Q FWS [jbd2/sda]
+  8,0    1        8     0.000012000   697  P   N [cat]
+CPU0 (8,0):
+ Reads Queued:           0,        0KiB\t Writes Queued:           2,        8KiB
+
+Throughput (R/W): 0KiB/s / 8KiB/s
+";
+
+    #[test]
+    fn queued_reads_and_writes_are_requests() {
+        assert_eq!(
+            list(Format::Blkparse, GOOD),
+            ["0 write 114426880+4096", "2197 read 512000+8192", "5193 write 114430976+4096"]
+        );
+        let (requests, other) = of_device(Format::Blkparse, GOOD, "8,16");
+        assert_eq!((requests.len(), other), (1, 7));
+    }
+
+    #[test]
+    fn another_action_may_be_chosen() {
+        let options = ReadOptions { blkparse_action: 'D', ..ReadOptions::default() };
+        let trace = TraceReader::new("test", GOOD, &options).unwrap();
+        let requests: Vec<String> = trace.map(|request| text(request.unwrap())).collect();
+        assert_eq!(requests, ["0 write 114426880+8192"]);
+    }
+
+    #[test]
+    fn says_what_is_wrong_where() {
+        let bad = |text: &str| error(Format::Blkparse, text.as_bytes());
+        assert_eq!(
+            bad("8:0 1 1 0.0 1 Q R 0 + 8 [a]"),
+            "trace `test`, line 1: `device` is `8:0`; wanted a device's major and minor number, \
+             such as 8,0"
+        );
+        assert!(bad("8,0 1 1 0.0 1 Q R 0 - 8 [a]").contains("`+` is `-`; wanted a plus sign"));
+        assert!(bad("8,0 1 1 0.0 1 Q R x + 8 [a]").contains("`sector` is `x`"));
+    }
+}

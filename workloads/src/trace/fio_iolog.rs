@@ -1,0 +1,134 @@
+//! fio's iolog, versions 2 and 3 (`write_iolog`, `read_iolog`).
+//!
+//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. Then lines of `file action`
+//! (add, open, close) and of `file action offset length` in bytes; version 3 puts before each the
+//! time in µs since the start. Actions that move no data (`sync`, `datasync`, `trim`) are left
+//! out. Version 2 has no times except by `wait`, which adds a number of µs to a clock: requests
+//! have times from the first `wait` on, and none before. A device is called by the file's name;
+//! without one the files share their addresses. Source: fio's HOWTO, "Trace file format", and a
+//! log of fio 3.33.
+
+use super::decode::{LineFormat, Parsed, Raw};
+use super::device::Device;
+use super::error::{Fault, Found};
+use super::fields::{Words, found};
+use crate::Op;
+
+/// The reader.
+pub(super) struct FioIolog {
+    pub(super) device: Device,
+    /// That the first line states.
+    version: Option<Version>,
+}
+
+#[derive(Clone, Copy)]
+enum Version {
+    /// With the sum of the waits so far.
+    Two(Option<u64>),
+    Three,
+}
+
+/// What an action may be.
+const ACTION: &str =
+    "one of read, write, wait, sync, datasync, sync_file_range, trim, add, open, close";
+/// What the first line must be.
+const HEADER: &str = "`fio version 2 iolog` or `fio version 3 iolog` in the first line";
+
+impl FioIolog {
+    pub(super) fn new(device: Device) -> Self {
+        Self { device, version: None }
+    }
+}
+
+fn version(line: &[u8]) -> Option<Version> {
+    match line.trim_ascii() {
+        b"fio version 2 iolog" => Some(Version::Two(None)),
+        b"fio version 3 iolog" => Some(Version::Three),
+        _ => None,
+    }
+}
+
+impl LineFormat for FioIolog {
+    const TICK_NS: u64 = 1_000;
+
+    #[inline]
+    fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed, Fault<'l>> {
+        let Some(known) = &mut self.version else {
+            self.version = version(line);
+            return match self.version {
+                Some(_) => Ok(Parsed::Nothing),
+                None => Err(Fault { field: "version", found: Found::Text(line), wanted: HEADER }),
+            };
+        };
+        let mut words = Words::new(line);
+        let ticks = match *known {
+            Version::Three => Some(words.number("timestamp")?),
+            Version::Two(waited) => waited,
+        };
+        let file = words.next("file", "a file's name")?;
+        let action = words.next("action", ACTION)?;
+        let op = match action {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"wait" => {
+                let wait = words.number("wait")?;
+                if let Version::Two(waited) = known {
+                    *waited = Some(waited.unwrap_or(0).saturating_add(wait));
+                }
+                return Ok(Parsed::Nothing);
+            }
+            b"add" | b"open" | b"close" => return Ok(Parsed::Nothing),
+            b"sync" | b"datasync" | b"sync_file_range" | b"trim" => return Ok(Parsed::Other),
+            _ => return Err(Fault { field: "action", found: found(action), wanted: ACTION }),
+        };
+        let offset = words.number("offset")?;
+        let size = words.number("length")?;
+        if !self.device.is(file) {
+            return Ok(Parsed::Other);
+        }
+        Ok(Parsed::Request(Raw { ticks, op, offset, size }))
+    }
+}
+
+/// Whether a first line is of this format.
+pub(super) fn matches(line: &[u8]) -> bool {
+    version(line).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace::Format;
+    use crate::trace::test::{error, list, of_device};
+
+    #[test]
+    fn version_3_has_times() {
+        let text = b"fio version 3 iolog\n19 /data/a add\n826 /data/a open\n\
+                     830 /data/a read 16187392 12288\n923 /data/a write 0 4096\n\
+                     924 /data/a sync 0 0\n930 /data/a close\n";
+        assert_eq!(list(Format::FioIolog, text), ["0 read 16187392+12288", "93000 write 0+4096"]);
+    }
+
+    #[test]
+    fn version_2_has_times_from_the_first_wait_on() {
+        let text = b"fio version 2 iolog\n/a add\n/a open\n/a read 0 512\n/a wait 500 0\n\
+                     /b write 512 512\n/a wait 700\n/a trim 0 512\n/a read 1024 512\n/a close\n";
+        assert_eq!(
+            list(Format::FioIolog, text),
+            ["- read 0+512", "0 write 512+512", "700000 read 1024+512"]
+        );
+        let (requests, other) = of_device(Format::FioIolog, text, "/b");
+        assert_eq!((requests.len(), other), (1, 3));
+    }
+
+    #[test]
+    fn says_what_is_wrong_where() {
+        let bad = |text: &str| error(Format::FioIolog, text.as_bytes());
+        assert_eq!(
+            bad("fio version 1 iolog\n0,1,2\n"),
+            "trace `test`, line 1: `version` is `fio version 1 iolog`; wanted `fio version 2 \
+             iolog` or `fio version 3 iolog` in the first line"
+        );
+        assert!(bad("fio version 3 iolog\n1 /a reed 0 1\n").contains("`action` is `reed`"));
+        assert!(bad("fio version 2 iolog\n/a read 0\n").contains("`length` is missing"));
+    }
+}

@@ -1,0 +1,185 @@
+//! The bytes of a trace: a window that moves over the decompressed file.
+//!
+//! Memory is one buffer of fixed size, whatever the file holds. Gzip (also of several members)
+//! and zstd (windows up to 128 MiB, the decompressor's default limit) are recognised by their
+//! magic bytes.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use super::error::TraceError;
+
+/// The longest line that is taken for one: those of the formats here stay under 200 bytes.
+pub(super) const MAX_LINE: usize = 64 << 10;
+/// The buffer: holds any line, and large enough that refilling it costs nothing.
+const BUFFER: usize = 256 << 10;
+/// So much is looked at to tell a format.
+const HEAD: usize = 64 << 10;
+
+/// A moving window over a trace.
+pub(super) struct Input {
+    name: String,
+    source: Box<dyn Read + Send>,
+    buffer: Box<[u8]>,
+    /// The part of the buffer that is read but not consumed.
+    window: Range<usize>,
+    /// Bytes of the trace before the window.
+    offset: u64,
+    ended: bool,
+}
+
+/// The next line of the input.
+pub(super) enum Line {
+    /// At these bytes of the buffer, without its end.
+    Here(Range<usize>),
+    /// Too long; consumed.
+    TooLong,
+    /// There is none.
+    End,
+}
+
+impl Input {
+    /// The file at `path`.
+    pub(super) fn open(path: &Path) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(name, file),
+            Err(source) => Err(TraceError::Open { trace: name, source }),
+        }
+    }
+
+    /// What `source` gives, decompressed where it is compressed.
+    pub(super) fn new(
+        name: String,
+        mut source: impl Read + Send + 'static,
+    ) -> Result<Self, TraceError> {
+        let mut magic = [0; 4];
+        let mut known = 0;
+        while known < magic.len() {
+            match source.read(&mut magic[known..]) {
+                Ok(0) => break,
+                Ok(count) => known += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(TraceError::Read { trace: name, offset: 0, source }),
+            }
+        }
+        let whole = Cursor::new(magic).take(known as u64).chain(source);
+        let source: Box<dyn Read + Send> = match magic {
+            // deflate is the only method, and the three high flags are reserved
+            [0x1f, 0x8b, 8, flags] if flags < 0x20 => {
+                Box::new(flate2::read::MultiGzDecoder::new(whole))
+            }
+            [0x28, 0xb5, 0x2f, 0xfd] => match zstd::stream::read::Decoder::new(whole) {
+                Ok(decoder) => Box::new(decoder),
+                Err(source) => return Err(TraceError::Read { trace: name, offset: 0, source }),
+            },
+            _ => Box::new(whole),
+        };
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Ok(Self { name, source, buffer, window: 0..0, offset: 0, ended: false })
+    }
+
+    /// What the trace is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the trace before the window.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes that are read and not consumed.
+    pub(super) fn window(&self) -> &[u8] {
+        &self.buffer[self.window.clone()]
+    }
+
+    /// The bytes of a line found.
+    pub(super) fn bytes(&self, line: Range<usize>) -> &[u8] {
+        &self.buffer[line]
+    }
+
+    /// The beginning of what is left, enough to tell a format by.
+    pub(super) fn head(&mut self) -> Result<&[u8], TraceError> {
+        while self.window.len() < HEAD && self.fill()? {}
+        Ok(self.window())
+    }
+
+    /// Moves the window past `count` of its bytes.
+    pub(super) fn consume(&mut self, count: usize) {
+        assert!(count <= self.window.len());
+        self.window.start += count;
+        self.offset += count as u64;
+    }
+
+    /// Reads more behind the window; `false` at the end of the trace or if the buffer is full.
+    pub(super) fn fill(&mut self) -> Result<bool, TraceError> {
+        if self.ended {
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.window.clone(), 0);
+        self.window = 0..self.window.len();
+        let free = &mut self.buffer[self.window.end..];
+        if free.is_empty() {
+            return Ok(false);
+        }
+        loop {
+            match self.source.read(free) {
+                Ok(count) => {
+                    self.window.end += count;
+                    self.ended = count == 0;
+                    return Ok(!self.ended);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    self.ended = true;
+                    let offset = self.offset + self.window.len() as u64;
+                    return Err(TraceError::Read { trace: self.name.clone(), offset, source });
+                }
+            }
+        }
+    }
+
+    /// Consumes a line. It ends with a line feed, which may follow a carriage return, or with the
+    /// trace.
+    pub(super) fn line(&mut self) -> Result<Line, TraceError> {
+        let mut searched = 0;
+        let length = loop {
+            match memchr::memchr(b'\n', &self.window()[searched..]) {
+                Some(at) => break searched + at,
+                None if self.window.len() > MAX_LINE => break self.window.len(),
+                None => searched = self.window.len(),
+            }
+            if !self.fill()? {
+                break self.window.len();
+            }
+        };
+        if length > MAX_LINE {
+            self.skip_line()?;
+            return Ok(Line::TooLong);
+        }
+        if self.window.is_empty() {
+            return Ok(Line::End);
+        }
+        let start = self.window.start;
+        let mut end = start + length;
+        self.consume((length + 1).min(self.window.len()));
+        if end > start && self.buffer[end - 1] == b'\r' {
+            end -= 1;
+        }
+        Ok(Line::Here(start..end))
+    }
+
+    /// Consumes up to and with the next line feed, however far.
+    fn skip_line(&mut self) -> Result<(), TraceError> {
+        loop {
+            let found = memchr::memchr(b'\n', self.window());
+            self.consume(found.map_or(self.window.len(), |at| at + 1));
+            if found.is_some() || !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+}

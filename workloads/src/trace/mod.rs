@@ -1,0 +1,46 @@
+//! Real block traces: their formats, as streams of requests.
+//!
+//! ```no_run
+//! use foretell_workloads::trace::{ReadOptions, TraceReader};
+//!
+//! let trace = TraceReader::open("disk.csv.zst".as_ref(), &ReadOptions::default())?;
+//! for request in trace {
+//!     println!("{:?}", request?);
+//! }
+//! # Ok::<(), foretell_workloads::trace::TraceError>(())
+//! ```
+//!
+//! One file a format; a format reads one line or one record and knows nothing of files, order or
+//! compression. Where a trace is of several devices, one of them may be chosen; otherwise they
+//! share their addresses. To add a format: write its file, add it to [`Format`] and to `reader.rs`. Not read:
+//! archives of several files (tar, zip); unpack them first.
+
+mod alibaba;
+mod blkparse;
+mod block_list;
+mod csv;
+mod decode;
+mod device;
+mod disksim;
+mod error;
+mod fields;
+mod fio_iolog;
+mod format;
+mod input;
+mod msr;
+#[cfg(test)]
+mod mutate;
+mod oracle_general;
+mod reader;
+mod scan;
+mod scsi;
+mod spc;
+mod tencent;
+#[cfg(test)]
+mod test;
+mod vscsi;
+
+pub use error::{BadRecord, Place, TraceError};
+pub use format::{Format, UnknownFormat};
+pub use reader::{ReadOptions, TraceReader};
+pub use scan::{TraceSummary, scan, summarize};

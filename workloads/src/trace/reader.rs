@@ -1,0 +1,235 @@
+//! Opening a trace and reading its requests one after the other.
+
+use std::io::Read;
+use std::path::Path;
+
+use foretell_units::{Bytes, SECTOR_BYTES};
+
+use super::alibaba::Alibaba;
+use super::blkparse::Blkparse;
+use super::block_list::BlockList;
+use super::csv::Csv;
+use super::decode::{Clock, Decoder, Lines, Records, Tally};
+use super::device::Device;
+use super::disksim::DiskSim;
+use super::error::TraceError;
+use super::fio_iolog::FioIolog;
+use super::format::Format;
+use super::input::Input;
+use super::msr::Msr;
+use super::oracle_general::OracleGeneral;
+use super::spc::Spc;
+use super::tencent::Tencent;
+use super::vscsi::{self, Vscsi1, Vscsi2};
+use crate::Request;
+
+/// How a trace is to be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// Its format; `None`: found out from content and name.
+    pub format: Option<Format>,
+    /// Bytes of a block, in formats whose block numbers have no size of their own: default 4 KiB
+    /// in [`Format::BlockList`], 512 B in [`Format::OracleGeneral`], [`Format::Spc`] and
+    /// [`Format::DiskSim`]. Others have no use for it.
+    pub block: Option<Bytes>,
+    /// The device whose requests are read, in formats that tell devices apart, called as the
+    /// format's file says; `None`: all, as if they were one.
+    pub device: Option<String>,
+    /// The action that makes a request, in [`Format::Blkparse`]: `Q` (queued, the default) or `D`
+    /// (sent to the device), for example.
+    pub blkparse_action: char,
+    /// Bad lines and records are left out and counted; otherwise the first one ends the trace.
+    pub skip_bad: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { format: None, block: None, device: None, blkparse_action: 'Q', skip_bad: false }
+    }
+}
+
+/// The requests of a trace, in the order of the file.
+///
+/// Streams: the memory used is a fixed buffer, and a request costs no allocation. After an error
+/// there is nothing more.
+///
+/// Times are since the first request and never run backwards; see
+/// [`TraceSummary::out_of_order`](super::TraceSummary::out_of_order).
+pub struct TraceReader {
+    input: Input,
+    decoder: Box<dyn Decoder>,
+    format: Format,
+    clock: Clock,
+    tally: Tally,
+    done: bool,
+}
+
+impl TraceReader {
+    /// Opens the trace at `path`, decompressing gzip and zstd.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened or read, or its format cannot be told.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
+        Self::start(Input::open(path)?, options)
+    }
+
+    /// Reads a trace called `name` from `source`, decompressing gzip and zstd.
+    ///
+    /// # Errors
+    ///
+    /// As [`TraceReader::open`].
+    pub fn new(
+        name: &str,
+        source: impl Read + Send + 'static,
+        options: &ReadOptions,
+    ) -> Result<Self, TraceError> {
+        Self::start(Input::new(name.to_owned(), source)?, options)
+    }
+
+    fn start(mut input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
+        let name = input.name().to_owned();
+        if options.block == Some(Bytes::ZERO) {
+            return Err(TraceError::ZeroBlock { trace: name });
+        }
+        let action = options.blkparse_action;
+        if !action.is_ascii_uppercase() {
+            return Err(TraceError::NoAction { trace: name, action });
+        }
+        let block = |default| options.block.map_or(default, Bytes::get);
+        let head = input.head()?;
+        let format = match options.format {
+            Some(format) => format,
+            None if head.is_empty() => return Err(TraceError::Empty { trace: name }),
+            None => Format::detect(&name, head).ok_or_else(|| TraceError::UnknownFormat {
+                trace: name,
+                formats: Format::names(),
+            })?,
+        };
+        if options.device.is_some() && !format.has_devices() {
+            return Err(TraceError::NoDevices { trace: input.name().to_owned(), format });
+        }
+        let device = Device::new(options.device.as_deref());
+        let fresh = true;
+        let decoder: Box<dyn Decoder> = match format {
+            Format::Csv => Box::new(Lines::new(Csv::new())),
+            Format::OracleGeneral => {
+                Box::new(Records::new(OracleGeneral { block: block(SECTOR_BYTES) }))
+            }
+            Format::Vscsi if vscsi::is_version_2(head) => Box::new(Records::new(Vscsi2)),
+            Format::Vscsi => Box::new(Records::new(Vscsi1)),
+            Format::BlockList => Box::new(Lines::new(BlockList { block: block(4096) })),
+            Format::Msr => Box::new(Lines::new(Msr { device, fresh })),
+            Format::Alibaba => Box::new(Lines::new(Alibaba { device, fresh })),
+            Format::Tencent => Box::new(Lines::new(Tencent { device, fresh })),
+            Format::Spc => Box::new(Lines::new(Spc { device, block: block(SECTOR_BYTES) })),
+            Format::FioIolog => Box::new(Lines::new(FioIolog::new(device))),
+            Format::Blkparse => {
+                Box::new(Lines::new(Blkparse { device, action: action as u8, summary: false }))
+            }
+            Format::DiskSim => Box::new(Lines::new(DiskSim { device, block: block(SECTOR_BYTES) })),
+        };
+        let clock = Clock::new(decoder.tick_ns());
+        let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
+        Ok(Self { input, decoder, format, clock, tally, done: false })
+    }
+
+    /// The format, given or found out.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Requests so far whose time was before that of an earlier one.
+    pub fn out_of_order(&self) -> u64 {
+        self.clock.out_of_order()
+    }
+
+    /// Bad lines and records left out so far.
+    pub fn bad(&self) -> u64 {
+        self.tally.bad
+    }
+
+    /// Good lines left out so far, because they move no data or are not asked for.
+    pub fn other(&self) -> u64 {
+        self.tally.other
+    }
+
+    /// The first request's time on the trace's own clock, in nanoseconds, if it is read and has
+    /// one.
+    pub fn origin_ns(&self) -> Option<u128> {
+        self.clock.origin_ns()
+    }
+}
+
+impl Iterator for TraceReader {
+    type Item = Result<Request, TraceError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        match self.decoder.next(&mut self.input, &mut self.tally) {
+            Ok(Some(decoded)) => {
+                let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
+                Some(Ok(Request { at, access: decoded.access }))
+            }
+            Ok(None) => {
+                self.done = true;
+                None
+            }
+            Err(error) => {
+                self.done = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_cannot_be_are_refused() {
+        let message = |text: &'static [u8], options: ReadOptions| {
+            TraceReader::new("x", text, &options).err().expect("an error").to_string()
+        };
+        let default = ReadOptions::default;
+        assert_eq!(message(b"", default()), "trace `x` is empty");
+        let unknown = message(b"hello\n", default());
+        assert!(
+            unknown.starts_with("cannot tell the format of trace `x`; name it, one of `csv`, ")
+        );
+        assert_eq!(
+            message(b"1\n", ReadOptions { block: Some(Bytes::ZERO), ..default() }),
+            "block size 0 B given for trace `x`; wanted at least 1 B"
+        );
+        assert_eq!(
+            message(b"1\n", ReadOptions { device: Some("sda".to_owned()), ..default() }),
+            "a device is chosen of trace `x`, but its format, `block-list`, does not tell devices \
+             apart"
+        );
+        assert_eq!(
+            message(b"1\n", ReadOptions { blkparse_action: 'ü', ..default() }),
+            "`ü` given as the action that makes a request in trace `x`; wanted a capital letter, \
+             such as `Q` or `D`"
+        );
+        let absent = TraceReader::open("no/such.csv".as_ref(), &default()).err().unwrap();
+        assert!(absent.to_string().starts_with("cannot open trace `no/such.csv`: "));
+    }
+
+    #[test]
+    fn a_given_format_may_be_empty() {
+        let options = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
+        assert!(TraceReader::new("x", &b""[..], &options).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_block_size_may_be_given() {
+        let options = ReadOptions { block: Some(Bytes(100)), ..ReadOptions::default() };
+        let mut trace = TraceReader::new("x", &b"7\n"[..], &options).unwrap();
+        let access = trace.next().unwrap().unwrap().access;
+        assert_eq!((access.offset, access.size), (Bytes(700), Bytes(100)));
+    }
+}
