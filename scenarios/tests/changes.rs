@@ -220,7 +220,7 @@ fn names_with_dots_need_no_quotes() {
         let scenario = with(&[&format!("{path}=10000")]);
         let storage = scenario.hosts[0].role.storage().unwrap();
         let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device else {
-            panic!("a simple disk")
+            panic!("a disk of the simple kind");
         };
         assert_eq!(disk.rpm, 10_000, "{path}");
     }

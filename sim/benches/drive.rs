@@ -1,25 +1,16 @@
 //! Requests per CPU-second of replay on each real drive's description.
 //!
 //! `cargo bench -p foretell-sim --bench drive`. The trace of each drive in `../shared/data/disks`
-//! is replayed over and over; time is the process's own (user), in hundredths of a second, from
-//! `/proc/self/stat`.
+//! is replayed over and over.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use cpu_time::ProcessTime;
 use foretell_scenarios::diskspecs::import_file;
 use foretell_sim::disk::drive::Drive;
 use foretell_sim::disk::replay::{read_trace, replay};
-
-/// User time of this process in seconds.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // the name in parentheses may hold spaces; user time is the twelfth field after it
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = fields.split_whitespace().nth(11).and_then(|field| field.parse().ok());
-    ticks.map_or(f64::NAN, |ticks: f64| ticks / 100.0)
-}
 
 fn main() {
     let disks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/disks");
@@ -34,13 +25,13 @@ fn main() {
             File::open(disks.join(name).with_extension("trace")).expect("the trace is there");
         let trace = read_trace(BufReader::new(file)).expect("the trace is whole");
         let rounds = 300;
-        let before = cpu_seconds();
+        let start = ProcessTime::now();
         let mut total = 0;
         for _ in 0..rounds {
             let mut drive = Drive::new(&import.drive);
             total += replay(&mut drive, &trace).len();
         }
-        let took = cpu_seconds() - before;
+        let took = start.elapsed().as_secs_f64();
         let rate = total as f64 / took / 1e6;
         println!("{name}: {rate:.2} M requests per CPU-second ({total} requests, {took:.2} s)");
     }
