@@ -32,7 +32,7 @@ fn sequential(spec: &Spec, op: Op) -> f64 {
             lbn += 128;
         }
     }
-    (64 * 64 * 128 * 512) as f64 / took.as_secs_f64()
+    f64::from(64 * 64 * 128 * 512) / took.as_secs_f64()
 }
 
 /// Mean response time of single random requests of 4 KiB, milliseconds.

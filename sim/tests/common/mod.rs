@@ -5,7 +5,11 @@ use std::ops::ControlFlow;
 
 use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::device::{Device, Mechanical, Seek};
-use foretell_scenarios::model::*;
+use foretell_scenarios::model::{
+    Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, Nic, Pattern, Payload,
+    Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, Think, Tracking, Volume,
+    Workload, WorkloadKind, WritePolicy,
+};
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId};
