@@ -1,16 +1,34 @@
 //! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
-//! branch of its `oneOf`, and a function here.
+//! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
+//! in [`crate::drive_file`].
+
+use std::sync::Arc;
 
 use crate::check::Context;
 use crate::device::{Device, Mechanical, Seek};
+use crate::drive::Drive;
+use crate::drive_file::raw::File;
 use crate::error::Problem;
-use crate::raw::{At, RawDevice, RawDisk, RawSeek, Time};
+use crate::raw::{At, RawDisk, RawSeek, Time};
 use crate::seek::{self, DataSheet};
+use crate::tree::Node;
 
 /// The device of a profile.
-pub(crate) fn device(raw: &RawDevice, context: &mut Context<'_>) -> Option<Device> {
-    match raw {
-        RawDevice::Disk(disk) => mechanical(disk, context).map(Device::Mechanical),
+pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
+    match node.table()?.get("kind")?.text()? {
+        "drive" => drive(node, context).map(Device::Drive),
+        _ => mechanical(&context.read(node)?, context).map(Device::Mechanical),
+    }
+}
+
+fn drive(node: &Node, context: &mut Context<'_>) -> Option<Arc<Drive>> {
+    let raw: File = context.read(node)?;
+    match raw.checked() {
+        Ok(drive) => Some(Arc::new(drive)),
+        Err(error) => {
+            context.add(Problem::new(node.place, error.to_string()));
+            None
+        }
     }
 }
 

@@ -54,7 +54,15 @@ macro_rules! files {
 
 const CPUS: &[(&str, &str)] =
     files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
-const DEVICES: &[(&str, &str)] = files!("devices": "barracuda-7200.8", "cheetah-15k");
+const DEVICES: &[(&str, &str)] = files!(
+    "devices": "barracuda-7200.8",
+    "cheetah-15k",
+    "barracuda-4lp",
+    "cheetah-9lp",
+    "fc-15k-2008",
+    "hp-c3323a",
+    "sata-7200-2005",
+);
 
 /// Finds profiles, each once.
 pub(crate) struct Profiles<'a> {

@@ -116,7 +116,7 @@ impl Context<'_> {
     }
 
     /// Reads a struct. What its structure check found is not said again.
-    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
         match read(node) {
             Ok(value) => Some(value),
             Err(error) => {

@@ -8,7 +8,7 @@
 //! measured points, Ruemmler & Wilkes's three parts, or a data sheet's three figures (single
 //! cylinder, average, full stroke). What a file does not say of the cache is off.
 
-mod raw;
+pub(crate) mod raw;
 mod write;
 
 use foretell_units::{Bytes, Rate, SECTOR_BYTES, Sectors, SimSpan};
@@ -66,7 +66,7 @@ impl From<toml::de::Error> for DriveFileError {
 /// Reads a drive file.
 pub fn parse(text: &str) -> Result<Drive, DriveFileError> {
     let file: File = toml::from_str(text)?;
-    Ok(Drive::new(file.specification()?)?)
+    file.checked()
 }
 
 fn settings<T>(message: impl Into<String>) -> Result<T, DriveFileError> {
@@ -74,6 +74,11 @@ fn settings<T>(message: impl Into<String>) -> Result<T, DriveFileError> {
 }
 
 impl File {
+    /// The drive that it describes.
+    pub(crate) fn checked(self) -> Result<Drive, DriveFileError> {
+        Ok(Drive::new(self.specification()?)?)
+    }
+
     fn specification(self) -> Result<Specification, DriveFileError> {
         let rpm = self.rpm.max(1);
         let heads = self.heads.max(1);
@@ -134,7 +139,7 @@ impl File {
             bus: self.bus.bus()?,
             overhead: self.overhead.into(),
             cache: self.cache.into(),
-            queue_depth: self.queue_depth.unwrap_or(1),
+            queue_depth: self.queue_depth,
         })
     }
 }
@@ -201,7 +206,7 @@ impl SeekTable {
 impl Medium {
     /// Zones of as many cylinders each, on whose tracks the number of sectors falls in equal steps.
     fn zones(&self, rpm: u32, heads: u32) -> Result<Vec<Zone>, DriveFileError> {
-        let count = self.zones.unwrap_or(16);
+        let count = self.zones;
         if !(1..=1000).contains(&count) {
             return settings(format!("`medium.zones` is {count}; a disk has 1 to 1000 zones"));
         }
@@ -342,10 +347,9 @@ impl From<OverheadTable> for Overhead {
 impl From<CacheTable> for Cache {
     fn from(table: CacheTable) -> Self {
         Self {
-            // a buffer without segments only matches speeds
-            enabled: table.enabled.unwrap_or(table.segments.is_some()),
-            segments: table.segments.unwrap_or(1),
-            segment: Sectors(table.segment_sectors.unwrap_or(1024)),
+            enabled: table.enabled,
+            segments: table.segments,
+            segment: Sectors(table.segment_sectors),
             separate_write_segment: table.separate_write_segment,
             read_ahead: match table.read_ahead {
                 ReadAheadName::Off => ReadAhead::Off,
@@ -371,7 +375,7 @@ impl From<CacheTable> for Cache {
             hits_on_next: table.hits_on_next,
             full_hits_while_busy: table.full_hits_while_busy,
             partial_hits_while_busy: table.partial_hits_while_busy,
-            partial_hits_at_once: table.partial_hits_at_once.unwrap_or(true),
+            partial_hits_at_once: table.partial_hits_at_once,
             stops_in_sector: table.stops_in_sector,
             high_water: table.high_water,
             water_by_request: !table.water_by_segment,

@@ -19,6 +19,7 @@ read_hit = "0.1 ms"
 write_hit = ["0.2 ms", "0.3 ms"]
 
 [cache]
+enabled = true
 segments = 16
 segment_sectors = 1024
 read_ahead = "segment"

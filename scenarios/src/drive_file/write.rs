@@ -149,9 +149,7 @@ impl Text {
 
     fn cache(&mut self, cache: &Cache) {
         self.table("cache");
-        if !cache.enabled {
-            self.set("enabled", false);
-        }
+        self.flag("enabled", cache.enabled);
         self.set("segments", cache.segments);
         self.set("segment_sectors", cache.segment.get());
         self.flag("separate_write_segment", cache.separate_write_segment);

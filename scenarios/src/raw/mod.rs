@@ -21,7 +21,7 @@ use serde::Deserialize;
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDevice, RawDisk, RawSeek};
 pub(crate) use leaf::{
-    At, CountOrWord, Frequency, HostPatterns, PartSize, Share, Size, Speed, Time,
+    At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
     RawCache, RawClient, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite,
