@@ -93,12 +93,38 @@ fn show(errors: &ScenarioErrors) {
     }
 }
 
+/// Characters of a line that is still shown; of a longer one nobody would find the underlined part
+/// (and the handler panics beyond 65535).
+const LONGEST_LINE: usize = 500;
+
 /// An error of a scenario as people see it: the message, the line with the value underlined, help.
 #[derive(Error)]
-#[error("{error}")]
 struct Shown<'a> {
     error: &'a ScenarioError,
     handler: &'a MietteHandler,
+}
+
+impl Shown<'_> {
+    /// Whether lines around the underlined values can be shown.
+    fn has_lines(&self) -> bool {
+        let Some(text) = self.error.text() else { return false };
+        self.error.spans().all(|span| {
+            let before = text.get(..span.start).unwrap_or("").lines().next_back().unwrap_or("");
+            let rest = text.get(span.start..).unwrap_or("").lines().next().unwrap_or("");
+            before.len() + rest.len() <= LONGEST_LINE
+        })
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.error.file(), self.error.line_column()) {
+            (Some(file), Some((line, column))) if !self.has_lines() => {
+                write!(f, "{file}:{line}:{column}: {}", self.error)
+            }
+            _ => self.error.fmt(f),
+        }
+    }
 }
 
 impl fmt::Debug for Shown<'_> {
@@ -114,10 +140,10 @@ impl Diagnostic for Shown<'_> {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.error.source_code()
+        self.error.source_code().filter(|_| self.has_lines())
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.error.labels()
+        self.error.labels().filter(|_| self.has_lines())
     }
 }
