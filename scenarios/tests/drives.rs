@@ -24,7 +24,7 @@ reads = 0.5
 
 fn device(text: &str) -> Result<Device, String> {
     let document = Document::parse("t.toml", text, "").unwrap();
-    let scenario = document.check().map_err(|errors| errors.to_string())?;
+    let scenario = document.check().map_err(|errors| errors.lines())?;
     Ok(scenario.hosts[0].role.storage().unwrap().disks[0].device.clone())
 }
 
