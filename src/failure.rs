@@ -55,8 +55,10 @@ impl Failure {
     /// Whether the user's input is at fault, rather than the run.
     fn is_input(&self) -> bool {
         match self {
-            Self::Scenario(_) | Self::Usage(_) | Self::NotARun(_) => true,
-            Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            Self::Scenario(_)
+            | Self::Usage(_)
+            | Self::NotARun(_)
+            | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
             Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
         }
     }

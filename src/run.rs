@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use foretell_ati::{KindSet, RecordKind, Recorder, Requests, Selection, Summary};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -29,14 +30,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let selection = selection(&scenario.tracking)?;
     let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
+    let start = ProcessTime::now();
     let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
+    let cpu = start.elapsed();
     if let Some(directory) = &directory {
         keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         json(&truth)
     } else {
-        let mut text = tables::of_run(&scenario, &truth);
+        let mut text = tables::of_run(&scenario, &truth, cpu);
         if let Some(directory) = &directory {
             text += &tables::what_was_kept(directory.path(), &summary);
         }

@@ -114,7 +114,8 @@ fn the_scenario_that_is_kept_gives_the_run_that_was_kept() {
 #[test]
 fn a_trace_replayed_from_the_scenario_that_was_kept_is_the_same_run() {
     let place = Place::with("");
-    let lines: String = (0..200).map(|at| format!("{}\n", at * 37 % 64)).collect();
+    let lines: Vec<String> = (0..200).map(|at| (at * 37 % 64).to_string()).collect();
+    let lines = lines.join("\n") + "\n";
     std::fs::write(place.path("blocks.trace"), lines).unwrap();
     // the trace is given relative to where the command runs, and must be found from elsewhere
     let mut command = foretell();

@@ -24,7 +24,7 @@ pub(crate) enum Shape {
     /// A whole number.
     Whole { min: i64, max: i64 },
     /// A number, finite, whole or not.
-    Number { min: f64, max: f64, above: Option<f64> },
+    Number { min: Option<f64>, max: Option<f64>, above: Option<f64> },
     /// `true` or `false`.
     Flag,
     /// A list of equal things.
@@ -235,8 +235,8 @@ fn shape(schema: &Json) -> Shape {
             max: schema.get("maximum").and_then(Json::as_i64).unwrap_or(i64::MAX),
         },
         Some("number") => Shape::Number {
-            min: number("minimum").unwrap_or(f64::MIN),
-            max: number("maximum").unwrap_or(f64::MAX),
+            min: number("minimum"),
+            max: number("maximum"),
             above: number("exclusiveMinimum"),
         },
         Some("boolean") => Shape::Flag,

@@ -126,13 +126,11 @@ impl Cluster {
                     Node::new(storage, &files, reserved)
                 });
                 let cpu = &host.cpu;
-                let profile = match profiles.iter().find(|known| known.as_ref() == cpu) {
-                    Some(known) => Arc::clone(known),
-                    None => {
-                        profiles.push(Arc::new(cpu.clone()));
-                        Arc::clone(&profiles[profiles.len() - 1])
-                    }
-                };
+                let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
+                let profile = known.unwrap_or_else(|| {
+                    profiles.push(Arc::new(cpu.clone()));
+                    Arc::clone(&profiles[profiles.len() - 1])
+                });
                 Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
             })
             .collect();

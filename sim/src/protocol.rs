@@ -151,7 +151,7 @@ impl Volume {
     fn cipher_time(&self, cost: foretell_scenarios::model::Cost, size: Bytes) -> SimSpan {
         match self.cipher {
             foretell_algorithms::codec::Cipher::None => SimSpan::ZERO,
-            _ => cost.of(size),
+            foretell_algorithms::codec::Cipher::Aes128Cbc => cost.of(size),
         }
     }
 }

@@ -31,16 +31,11 @@ fn at_least_four_of_five(what: &str, test: impl Fn(Seed) -> Vec<(Estimate, f64)>
     }
 }
 
+#[derive(Clone, Copy)]
 enum Event {
     Arrival,
     SliceEnds(u32),
 }
-impl Clone for Event {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl Copy for Event {}
 
 /// M/M/c on a processor of `cores`: (throughput, response time in ms) against theory.
 fn mmc(seed: Seed, cores: u32, arrivals_per_s: f64, service: SimSpan) -> Vec<(Estimate, f64)> {
