@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use foretell_ati::{Body, Facts, Header, Phase, Record, RecordKind, RunDb, open_run};
+use foretell_ati::{Body, Facts, Header, Phase, Record, RecordKind, Requests, RunDb, open_run};
 use foretell_units::{Breadcrumb, Bytes, HostId, Rate};
 use serde_json::json;
 
@@ -39,12 +39,7 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let db = open_run(&arguments.directory).map_err(Failure::NotARun)?;
     let records = db.trace(Breadcrumb(arguments.breadcrumb)).map_err(Failure::NotARun)?;
     let Some(first) = records.first() else {
-        return Err(Failure::Usage(format!(
-            "no record of `{}` has breadcrumb {}; breadcrumbs of requests are in the column \
-             `breadcrumb` of the table `request`",
-            db.path().display(),
-            arguments.breadcrumb
-        )));
+        return Err(Failure::Usage(nothing_of(&db, arguments.breadcrumb)?));
     };
     let facts = db.facts().map_err(Failure::NotARun)?;
     let steps = Path { db: &db, facts: &facts, start: first.header.ts_ns }.steps(&records)?;
@@ -52,6 +47,26 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
         if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Why there may be no record of a request.
+fn nothing_of(db: &RunDb, breadcrumb: u64) -> Result<String, Failure> {
+    let store = db.path().display();
+    let selection = db.selection().map_err(Failure::NotARun)?;
+    Ok(match selection.requests() {
+        Requests::None => format!(
+            "`{store}` has no records at all: the run kept none (`record = \"none\"`, or \
+             `--no-records`)"
+        ),
+        Requests::OneIn(_) => format!(
+            "no record of `{store}` has breadcrumb {breadcrumb}; the run kept `{selection}`, whose \
+             breadcrumbs are in the column `breadcrumb` of the table `request`"
+        ),
+        Requests::All => format!(
+            "no record of `{store}` has breadcrumb {breadcrumb}; breadcrumbs of requests are in \
+             the column `breadcrumb` of the table `request`"
+        ),
+    })
 }
 
 struct Path<'a> {
