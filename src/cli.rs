@@ -1,8 +1,12 @@
 //! What can be typed.
 
+mod replay_cache;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -20,6 +24,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
+    /// Replay a block trace against caches, and print hit ratios.
+    ReplayCache(ReplayCacheArguments),
 }
 
 /// Arguments of `run`.

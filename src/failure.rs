@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use foretell_ati::StoreError;
 use foretell_scenarios::ScenarioErrors;
 use foretell_sim::SimError;
+use foretell_workloads::trace::TraceError;
 use thiserror::Error;
 
 /// Why a command failed.
@@ -17,6 +18,15 @@ pub enum Failure {
     /// What was asked for is wrong in another way.
     #[error("{0}")]
     Usage(String),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The user asked for an end.
+    #[error("interrupted after {done}")]
+    Interrupted {
+        /// What was done until then.
+        done: String,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -48,9 +58,15 @@ impl Failure {
     /// Whether the user's input is at fault, rather than the run.
     fn is_input(&self) -> bool {
         match self {
-            Self::Scenario(_) | Self::Usage(_) => true,
-            Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
-            Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
+            Self::Scenario(_)
+            | Self::Usage(_)
+            | Self::Trace(_)
+            | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            Self::Interrupted { .. }
+            | Self::Run(_)
+            | Self::Store(_)
+            | Self::File { .. }
+            | Self::Output(_) => false,
         }
     }
 
