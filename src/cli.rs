@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod replay_cache;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, value_parser};
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
+
+pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -23,6 +27,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
+    /// Replay a block trace against caches, and print hit ratios.
+    ReplayCache(ReplayCacheArguments),
 }
 
 /// Arguments of `run`.

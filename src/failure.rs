@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use foretell_ati::StoreError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
+use foretell_workloads::trace::TraceError;
 use miette::{
     Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
 };
@@ -21,6 +22,15 @@ pub enum Failure {
     /// What was asked for is wrong in another way.
     #[error("{0}")]
     Usage(String),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The user asked for an end.
+    #[error("interrupted after {done}")]
+    Interrupted {
+        /// What was done until then.
+        done: String,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -58,8 +68,13 @@ impl Failure {
             Self::Scenario(_)
             | Self::Usage(_)
             | Self::NotARun(_)
+            | Self::Trace(_)
             | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
-            Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
+            Self::Interrupted { .. }
+            | Self::Run(_)
+            | Self::Store(_)
+            | Self::File { .. }
+            | Self::Output(_) => false,
         }
     }
 
