@@ -178,7 +178,11 @@ fn a_sample_keeps_whole_requests_and_nothing_of_others() {
     let kept = integers(&sample, "SELECT DISTINCT breadcrumb FROM request");
     let issued = integer(&all, "SELECT count(DISTINCT breadcrumb) FROM request");
     // 1784 / 7 = 255, standard deviation 15
-    assert!((issued / 10..issued / 5).contains(&(kept.len() as i64)), "{} of {issued}", kept.len());
+    assert!(
+        (issued / 10..issued / 5).contains(&i64::try_from(kept.len()).unwrap()),
+        "{} of {issued}",
+        kept.len()
+    );
     let list: Vec<String> = kept.iter().map(|row| row[0].to_string()).collect();
     let filter = format!("WHERE breadcrumb = 0 OR breadcrumb IN ({})", list.join(", "));
     for kind in RecordKind::ALL {

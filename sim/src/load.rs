@@ -149,7 +149,7 @@ impl Instance {
         }
         self.source
             .next_request()
-            .map_err(|error| SimError::Source { workload: String::new(), error })
+            .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
 }
 

@@ -100,6 +100,7 @@ impl Cache {
 }
 
 /// What follows a trace.
+#[expect(clippy::large_enum_variant, reason = "there are a handful, and caches are most of them")]
 pub(crate) enum Follower {
     Cache(Cache),
     Curve(Curve),
