@@ -48,6 +48,7 @@ fn scenario_is_refused(right: &str, wrong: &str, value: &str, fragments: &[&str]
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_is_wrong_in_a_scenario_is_shown_where_it_is() {
     type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
     let cases: &[Case] = &[
@@ -214,7 +215,8 @@ fn all_that_is_wrong_is_told_at_once() {
     let done = run(Place::with(&text).arguments(&[]));
     is_refused(&text, &done, &["`3-of-2`", "`cahce`", "`workload.update.rate` is 0"]);
     // but not without end
-    let many: String = (0..500).map(|number| format!("nonsense{number} = 1\n")).collect();
+    let many: Vec<String> = (0..500).map(|number| format!("nonsense{number} = 1")).collect();
+    let many = many.join("\n");
     let done = run(Place::with(&format!("{many}{SMALL}")).arguments(&[]));
     is_refused("500 unknown keys", &done, &["`nonsense0`", "... and 480 more"]);
 }
@@ -350,7 +352,7 @@ fn a_trace_that_is_cut_mistyped_or_something_else_is_refused() {
     let head = "version,time,op,size,lbn\n1,5,28,512,100\n";
     let csv = |rest: &str| format!("{head}{rest}").into_bytes();
     // vscsi: u32 sn, len, nSG, u16 cmd, ver, u64 lbn, ts
-    let mut record = vec![0; 32];
+    let mut record = [0; 32];
     record[4..8].copy_from_slice(&4096_u32.to_le_bytes());
     record[12..16].copy_from_slice(&[0x28, 0, 0, 1]);
     let vscsi = record.repeat(100);
@@ -369,7 +371,7 @@ fn a_trace_that_is_cut_mistyped_or_something_else_is_refused() {
         ("other.csv", csv("1,6,55,512,1\n"), &["line 3", "`op` is `55`", "SCSI"]),
         ("cut.vscsi", vscsi[..1000].into(), &["ends inside record 32 (byte 992)", "8 bytes", "32"]),
         ("words.vscsi", b"these are words, and lines\n".repeat(9), unknown),
-        ("noise.bin", (0..5000_u32).map(|at| (at * at >> 3) as u8).collect(), unknown),
+        ("noise.bin", (0..5000_u32).map(|at| ((at * at) >> 3) as u8).collect(), unknown),
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".into(), unknown),
         ("scenario.txt", SMALL.into(), unknown),
         ("minus.trace", b"5\n6\n-7\n".into(), &["line 3", "`block` is `-7`"]),
