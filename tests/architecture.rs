@@ -76,3 +76,15 @@ fn the_store_knows_neither_seed_nor_mechanics() {
         assert!(!format!("{:?}", fact.value).contains("987654321"), "{}", fact.path);
     }
 }
+
+/// `scenarios` may depend on neither `workloads` nor `ati`, so it holds copies of their names.
+#[test]
+fn scenarios_know_the_formats_and_record_types_that_there_are() {
+    let formats: Vec<&str> =
+        foretell_workloads::trace::Format::ALL.iter().map(|format| format.name()).collect();
+    assert_eq!(foretell_scenarios::TRACE_FORMATS.to_vec(), formats);
+    let mut document = foretell_scenarios::Document::shipped("first-look").unwrap().unwrap();
+    let kinds: Vec<&str> = foretell_ati::RecordKind::ALL.iter().map(|kind| kind.name()).collect();
+    document.set("tracking.types", &format!("{kinds:?}")).unwrap();
+    assert_eq!(document.check().unwrap().tracking.kinds, kinds);
+}
