@@ -21,12 +21,13 @@ use crate::cpu::Thread;
 use crate::disk::{Disk, Io};
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::process;
 use crate::read_ahead::Streams;
 use crate::slab::Slab;
 use crate::tracker::Tracker;
 
 /// The kernel's thread that flushes.
-const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
+const FLUSHER: Thread = Thread { pid: process::FLUSHER, tid: 1 };
 /// Most that the flusher writes in one operation where pages have their places.
 const CLUSTER: Bytes = Bytes::kib(128);
 /// Flushes under way on each disk, at the most, before the flusher waits.

@@ -15,16 +15,11 @@ use crate::event::{Event, HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
+use crate::process::{self, SERVER, TRACKER};
 
 /// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
 /// NFS call or an `iSCSI` header takes about as much.
 const MESSAGE_HEADER: Bytes = Bytes(128);
-/// Process of the storage server on a node.
-const SERVER: u32 = 1;
-/// Process of the activity tracking on each host.
-const TRACKER: u32 = 3;
-/// Process of the first workload on a client; the others follow.
-const FIRST_APPLICATION: u32 = 100;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -130,7 +125,7 @@ impl Leg {
 
 // Threads are numbered so that no two that live on a host are alike.
 fn request_thread(request: u32, workload: u32) -> Thread {
-    Thread { pid: FIRST_APPLICATION + workload, tid: request * 2 + 2 }
+    Thread { pid: process::application(workload), tid: request * 2 + 2 }
 }
 
 fn leg_thread(leg: u32, pid: u32) -> Thread {
@@ -304,7 +299,7 @@ impl Cluster {
         }
         for &leg in &scratch.legs {
             let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
-            let thread = leg_thread(leg, FIRST_APPLICATION + workload);
+            let thread = leg_thread(leg, process::application(workload));
             self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
         }
         self.scratch = scratch;
@@ -316,7 +311,7 @@ impl Cluster {
         let (from, to) = (leg.sender(), leg.receiver());
         let pid = match leg.kind {
             LegKind::Records => TRACKER,
-            LegKind::Fragment { .. } if leg.outbound => FIRST_APPLICATION + leg.workload,
+            LegKind::Fragment { .. } if leg.outbound => process::application(leg.workload),
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
@@ -344,7 +339,7 @@ impl Cluster {
                 (SERVER, Then::Serve { leg: id })
             }
             LegKind::Fragment { .. } => {
-                (FIRST_APPLICATION + leg.workload, Then::Replied { leg: id })
+                (process::application(leg.workload), Then::Replied { leg: id })
             }
         };
         let (thread, breadcrumb) = (leg_thread(id, pid), leg.breadcrumb);
