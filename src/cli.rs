@@ -1,11 +1,13 @@
 //! What can be typed.
 
+mod calibrate;
 mod replay_cache;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 
 /// A storage-cluster simulator that predicts itself.
@@ -26,6 +28,8 @@ pub enum Command {
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
     ReplayCache(ReplayCacheArguments),
+    /// Measure real hardware, and write a profile of it.
+    Calibrate(CalibrateArguments),
 }
 
 /// Arguments of `run`.

@@ -37,17 +37,23 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Writes a file under another name and gives it its own when it is whole.
+    /// Writes a file of the run, whole or not at all.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
-        let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
-        let written = File::create(&partial).and_then(|mut file| {
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
-        });
-        written
-            .and_then(|()| fs::rename(&partial, &path))
-            .inspect_err(|_| drop(fs::remove_file(&partial)))
-            .map_err(Failure::file("write", &path))
+        write_whole(&self.path.join(name), content)
     }
+}
+
+/// Writes a file under another name and gives it its own when it is whole.
+pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = File::create(&partial).and_then(|mut file| {
+        file.write_all(content.as_bytes())?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| fs::rename(&partial, path))
+        .inspect_err(|_| drop(fs::remove_file(&partial)))
+        .map_err(Failure::file("write", path))
 }
