@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foretell_ati::DirectoryLock;
 
@@ -54,17 +54,23 @@ impl RunDirectory {
         }
     }
 
-    /// Writes a file under another name and gives it its own when it is whole.
+    /// Writes a file of the run, whole or not at all.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
-        let path = self.path().join(name);
-        let partial = self.path().join(format!("{name}.partial"));
-        let written = File::create(&partial).and_then(|mut file| {
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
-        });
-        written
-            .and_then(|()| fs::rename(&partial, &path))
-            .inspect_err(|_| drop(fs::remove_file(&partial)))
-            .map_err(Failure::file("write", &path))
+        write_whole(&self.path().join(name), content)
     }
+}
+
+/// Writes a file under another name and gives it its own when it is whole.
+pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = File::create(&partial).and_then(|mut file| {
+        file.write_all(content.as_bytes())?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| fs::rename(&partial, path))
+        .inspect_err(|_| drop(fs::remove_file(&partial)))
+        .map_err(Failure::file("write", path))
 }
