@@ -16,8 +16,9 @@ use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
-use crate::buffer::{Buffer, Effects, PageKey, Run};
+use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
+use crate::demand::Resource;
 use crate::disk::{Disk, Io};
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
@@ -54,6 +55,12 @@ pub(crate) struct FileAccess {
     pub(crate) workload: u32,
 }
 
+impl FileAccess {
+    fn owner(&self) -> Owner {
+        Owner { breadcrumb: self.breadcrumb, workload: self.workload }
+    }
+}
+
 /// A storage node.
 pub(crate) struct Node {
     buffer: Buffer,
@@ -73,7 +80,7 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    owners: Vec<(Run, Breadcrumb)>,
+    owners: Vec<(Run, Owner)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
 }
@@ -87,6 +94,7 @@ struct Transfer {
     size: Bytes,
     op: Op,
     breadcrumb: Breadcrumb,
+    workload: u32,
     thread: Thread,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
@@ -244,6 +252,7 @@ impl Node {
                     size: page * u64::from(pages),
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
+                    workload: access.workload,
                     thread: access.thread,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
@@ -277,7 +286,7 @@ impl Node {
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
-        owners.push((run, access.breadcrumb));
+        owners.push((run, access.owner()));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
         started
@@ -287,7 +296,7 @@ impl Node {
     fn put(&mut self, around: &mut Surroundings, access: &FileAccess, dirty: bool) {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
-        self.buffer.write(around.now, run, access.breadcrumb, dirty, &mut effects);
+        self.buffer.write(around.now, run, access.owner(), dirty, &mut effects);
         let body = Body::BufferWrite {
             file: access.file,
             offset: access.offset.get(),
@@ -359,7 +368,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         run: Run,
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) -> u32 {
@@ -390,7 +399,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         pages: &[PageKey],
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -400,11 +409,11 @@ impl Node {
         self.start_write(around, run, extent.disk, extent.lbn, owners[0].1, leg, thread);
     }
 
-    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Breadcrumb)], thread: Thread) {
+    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Owner)], thread: Thread) {
         for &(run, owner) in owners {
             let (file, offset, size) = range(run, self.buffer.page());
             let body = Body::BufferFlush { file, offset, size };
-            around.tracker.post(around.now, around.host, thread, owner, body);
+            around.tracker.post(around.now, around.host, thread, owner.breadcrumb, body);
         }
     }
 
@@ -415,7 +424,7 @@ impl Node {
         run: Run,
         disk: u32,
         lbn: Sectors,
-        breadcrumb: Breadcrumb,
+        owner: Owner,
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -427,7 +436,8 @@ impl Node {
             lbn,
             size: self.buffer.page() * u64::from(run.pages),
             op: Op::Write,
-            breadcrumb,
+            breadcrumb: owner.breadcrumb,
+            workload: owner.workload,
             thread,
             waiters: leg.into_iter().collect(),
             ticket: None,
@@ -457,6 +467,8 @@ impl Node {
         let id = completion.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
+        let busy = || around.now - completion.started;
+        around.tracker.charge(around.host, Resource::Disk(disk), transfer.workload, busy);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {
