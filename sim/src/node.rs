@@ -445,21 +445,24 @@ impl Node {
         let transfer = &self.transfers[id];
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
-        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
-        if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
+        let thread = transfer.thread.tid;
+        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, thread, tag: id };
+        if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
-    /// A disk has finished an operation. Appends the legs that are done to `ready`.
+    /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
+    /// are done to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
-        let id = completion.io.tag;
+        let Some(done) = completion.done else { return };
+        let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
         let waiters = std::mem::take(&mut transfer.waiters);

@@ -66,6 +66,8 @@ pub struct Drive {
     /// Where the arm stands while nothing goes on.
     position: Position,
     background: Background,
+    /// How long the command in service was held, beyond its first overhead.
+    made_ready: SimSpan,
     /// What the last command was.
     last: Op,
     /// Where the last command ended, if it was a write.
@@ -141,6 +143,7 @@ impl Drive {
             segments: Segments::new(&specification.cache),
             position: Position::default(),
             background: Background::Nothing,
+            made_ready: SimSpan::ZERO,
             last: Op::Read,
             last_write: None,
             runs: Vec::new(),
@@ -156,10 +159,25 @@ impl Drive {
     /// Serves a command that arrives at `now`, when no other is in service; `now` must not be
     /// before the finish of the last. Sectors beyond the end of the disk are left out.
     pub fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> Served {
+        self.serve_held(now, now, op, lbn, sectors)
+    }
+
+    /// The same for a command that the drive has held since `since`: it has been made ready
+    /// meanwhile.
+    pub fn serve_held(
+        &mut self,
+        now: SimTime,
+        since: SimTime,
+        op: Op,
+        lbn: Sectors,
+        sectors: Sectors,
+    ) -> Served {
         let total = self.mechanics.layout.total();
         let first = lbn.get().min(total - 1);
         let next = first.saturating_add(sectors.get().max(1)).min(total);
-        let at = now + self.overhead.command;
+        let held = now - since;
+        let at = now + self.overhead.command.saturating_sub(held);
+        self.made_ready = held.saturating_sub(self.overhead.command);
         self.catch_up(at);
         let served = match op {
             Op::Read => self.read(at, first, next),
@@ -168,6 +186,23 @@ impl Drive {
         self.last = op;
         self.last_write = (op == Op::Write).then_some(next);
         Served { finish: served.finish.max(now + SimSpan::from_ns(1)), ..served }
+    }
+
+    /// When the head would reach a command's first sector if the drive took it up at `now`.
+    pub fn reaches(&self, now: SimTime, op: Op, lbn: Sectors) -> SimTime {
+        let first = lbn.get().min(self.mechanics.layout.total() - 1);
+        let (from, free) = match &self.background {
+            Background::Nothing => (self.position, now),
+            Background::Reading(reading) => (reading.position, now),
+            Background::Writing(writing) => (self.position, now.max(writing.done)),
+        };
+        let approach = self.mechanics.approach(from, free, first, op);
+        approach.settled + approach.wait
+    }
+
+    /// What is left of an overhead for the command in service.
+    fn preparing(&self, overhead: After) -> SimSpan {
+        self.after(overhead).saturating_sub(self.made_ready)
     }
 
     fn after(&self, after: After) -> SimSpan {
