@@ -162,7 +162,7 @@ pub enum Scheduler {
     Noop,
     /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
     Deadline,
-    /// Linux's CFQ: the threads take turns of 100 ms, in which the disk waits for their next reads.
+    /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
     Cfq,
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct FileAccess {
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) thread: Thread,
     pub(crate) workload: u32,
+    /// On whose behalf: the schedulers of disks that give threads turns go by it.
+    pub(crate) reader: u64,
 }
 
 /// A storage node.
@@ -88,6 +90,8 @@ struct Transfer {
     op: Op,
     breadcrumb: Breadcrumb,
     thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    reader: u64,
     /// Legs that wait for it.
     waiters: Vec<u32>,
     /// The buffer's ticket for a read; `None`: a flush.
@@ -249,6 +253,7 @@ impl Node {
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
                     thread: access.thread,
+                    reader: access.reader,
                     waiters: if wait { vec![access.leg] } else { Vec::new() },
                     ticket: None,
                 });
@@ -434,6 +439,7 @@ impl Node {
             op: Op::Write,
             breadcrumb,
             thread,
+            reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
         });
@@ -445,8 +451,8 @@ impl Node {
         let transfer = &self.transfers[id];
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
-        let thread = transfer.thread.tid;
-        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, thread, tag: id };
+        let io =
+            Io { lbn: transfer.lbn, sectors, op: transfer.op, thread: transfer.reader, tag: id };
         if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });

@@ -177,8 +177,9 @@ pub(crate) enum RawScheduler {
     /// Linux's deadline: batches of up to 16 upwards, reads before writes; a read that has waited
     /// 500 ms or a write that has waited 5 s begins the next batch. Operations are merged.
     Deadline,
-    /// Linux's CFQ: each thread's reads have the disk for 100 ms in turn, in which it waits up to
-    /// 8 ms for the thread's next one; writes share a turn of 40 ms. Operations are merged.
+    /// Linux's CFQ: the reads of each workload of each client have the disk for 100 ms in turn, in
+    /// which it waits up to 8 ms for the next one; writes share a turn of 40 ms. Operations are
+    /// merged.
     Cfq,
 }
 

@@ -1,16 +1,17 @@
 //! Disks: a scheduler in front of a mechanism.
 //!
-//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] say when the disk wants to
-//! be asked again, and each time that is handed out must be answered by a call of
-//! [`Disk::complete`] at that time. Usually an operation is done then; but a scheduler may have
-//! wanted the time to think better of it (CFQ idles for a thread's next operation), and an operation
-//! that came meanwhile may have made the call needless.
+//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] name the time at which the
+//! disk is to be called again, and every time that is named must be answered by a call of
+//! [`Disk::complete`] then. Usually an operation is done; but a scheduler may only have wanted to
+//! think again (CFQ waits for a thread's next operation), and what came meanwhile may have made the
+//! call needless.
 //!
-//! One operation is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
+//! One request is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
 //! detailed [`drive::Drive`], which may go on writing or reading ahead by itself. Such a drive may
-//! also hold several commands at once (`queue_depth`): it then takes the one that its head reaches
-//! first, and one that it has held for a second before all others (assumed; firmware is not
-//! documented, but none is known to starve a command).
+//! hold several commands (`queue_depth`), also while one is in service: it takes up the one that its
+//! head reaches first, but one that it has held for a second before all others (assumed: firmware
+//! is not documented, but none is known to starve a command). The bus transfer of a command does not
+//! overlap with the seek of the next.
 
 pub mod drive;
 mod mechanism;
@@ -20,7 +21,7 @@ mod scheduler;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use drive::Drive;
+use drive::{Command, Drive};
 pub use mechanism::Mechanism;
 use scheduler::{Choice, Request, Scheduler};
 
@@ -42,8 +43,8 @@ pub struct Io<T> {
     pub sectors: Sectors,
     /// Direction.
     pub op: Op,
-    /// Who waits for it: some schedulers give threads turns.
-    pub thread: u32,
+    /// On whose behalf it is read: CFQ gives threads turns.
+    pub thread: u64,
     /// The caller's own.
     pub tag: T,
 }
@@ -60,8 +61,8 @@ pub struct Disk<T> {
     serving: Option<Serving<T>>,
     /// Operations that are done with the one in service they were merged with, but not told yet.
     followers: VecDeque<Follower<T>>,
-    /// A time that was handed out for the scheduler's sake.
-    timer: Option<SimTime>,
+    /// The earliest time that was named and has not come.
+    call: Option<SimTime>,
     /// Where the last request that the drive was given ends.
     head: Sectors,
     ledger: Ledger,
@@ -109,7 +110,7 @@ pub struct Done<T> {
 pub struct Completion<T> {
     /// The operation that is done, if one is.
     pub done: Option<Done<T>>,
-    /// When to call again; none if another call is due anyway or nothing waits.
+    /// When to call again; `None` if an earlier call is due or nothing waits.
     pub next: Option<SimTime>,
 }
 
@@ -129,95 +130,113 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
             depth: depth as usize,
             serving: None,
             followers: VecDeque::new(),
-            timer: None,
+            call: None,
             head: Sectors(0),
             ledger: Ledger::default(),
         }
     }
 
-    /// Adds an operation. Returns when to call [`Disk::complete`] if that is not due anyway.
+    /// Adds an operation. Returns when to call [`Disk::complete`], unless an earlier call is due.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.ledger.arrive(now);
         self.scheduler.add(now, io);
         self.go_on(now)
     }
 
-    /// Takes the operation that is done at `now`, if there is one, and starts the next. To be
-    /// called once at each time that the disk has named.
+    /// Takes an operation that is done at `now`, if there is one, and starts the next. To be called
+    /// once for each time that the disk has named.
     pub fn complete(&mut self, now: SimTime) -> Completion<T> {
-        if self.timer.is_some_and(|timer| timer <= now) {
-            self.timer = None;
+        if self.call.is_some_and(|call| call <= now) {
+            self.call = None;
         }
-        if let Some(serving) = self.serving.take_if(|serving| serving.finish <= now) {
+        let done = if let Some(serving) = self.serving.take_if(|serving| serving.finish <= now) {
             assert_eq!(serving.finish, now, "a disk is called when it asked for it");
-            self.ledger.stop(now, serving.started);
-            self.scheduler.served(now, &serving.request);
-            let (started, request) = (serving.started, serving.request);
+            assert!(self.followers.is_empty(), "they are told at the time when they are done");
+            let Serving { request, started, .. } = serving;
+            self.ledger.stop(now, started);
+            self.scheduler.served(now, &request);
             let follower = |(arrived, io)| Follower { io, arrived, started };
-            self.followers.push_back(follower((request.first_arrived, request.first)));
-            self.followers.extend(request.merged.into_iter().map(follower));
-        }
-        let done = self.followers.pop_front().map(|done| {
+            self.followers.extend(request.merged.iter().copied().map(follower));
+            Some(follower((request.first_arrived, request.first)))
+        } else {
+            self.followers.pop_front()
+        };
+        let done = done.map(|done| {
             self.ledger.depart(now, done.arrived);
             Done { io: done.io, started: done.started }
         });
-        let next = if self.followers.is_empty() { self.go_on(now) } else { Some(now) };
+        let next = if self.followers.is_empty() { self.go_on(now) } else { self.name(now) };
         Completion { done, next }
     }
 
     /// Gives the drive what it can take and starts a service if none goes on. Returns when to call
-    /// again, unless that has been said.
+    /// again, unless an earlier call is due.
     fn go_on(&mut self, now: SimTime) -> Option<SimTime> {
-        let mut wait = None;
+        let mut again = None;
         while self.held.len() + usize::from(self.serving.is_some()) < self.depth {
             match self.scheduler.next(now, self.head) {
                 Choice::Serve(request) => {
                     self.head = request.end();
-                    self.held.push(Held { request, since: now });
+                    let held = Held { request, since: now };
+                    if self.depth == 1 {
+                        self.serve(now, held);
+                    } else {
+                        self.held.push(held);
+                    }
                 }
                 Choice::Wait(until) => {
-                    wait = Some(until);
+                    assert!(until > now, "a scheduler that waits lets time pass");
+                    again = Some(until);
                     break;
                 }
                 Choice::Nothing => break,
             }
         }
-        if self.serving.is_some() {
-            return None; // the scheduler is asked again when it is done
-        }
-        if let Some(chosen) = self.first_reached(now) {
+        if self.serving.is_none() && !self.held.is_empty() {
+            let chosen = self.take_up(now);
             let held = self.held.remove(chosen);
-            return Some(self.serve(now, held));
+            self.serve(now, held);
         }
-        let until = wait.filter(|until| self.timer != Some(*until))?;
-        self.timer = Some(until);
-        Some(until)
+        let finish = self.serving.as_ref().map(|serving| serving.finish);
+        let next = again.into_iter().chain(finish).min()?;
+        self.name(next)
+    }
+
+    /// Names the time of a call, unless one is due by then.
+    fn name(&mut self, at: SimTime) -> Option<SimTime> {
+        if self.call.is_some_and(|call| call <= at) {
+            return None;
+        }
+        self.call = Some(at);
+        self.call
     }
 
     /// Which of the held commands the drive takes up.
-    fn first_reached(&self, now: SimTime) -> Option<usize> {
-        let oldest = self.held.first()?;
-        match &self.arm {
-            Arm::Drive(drive) if self.held.len() > 1 && now < oldest.since + HELD_BACK => {
-                let reached = |held: &Held<T>| drive.reaches(now, held.request.op, held.request.lbn);
-                // the first of equals
-                (0..self.held.len()).min_by_key(|held| reached(&self.held[*held]))
+    fn take_up(&mut self, now: SimTime) -> usize {
+        match &mut self.arm {
+            Arm::Drive(drive) if self.held.len() > 1 && now < self.held[0].since + HELD_BACK => {
+                let commands = self.held.iter().map(|Held { request, .. }| Command {
+                    op: request.op,
+                    lbn: request.lbn,
+                    sectors: request.sectors,
+                });
+                drive.reaches_first(now, commands).unwrap_or(0)
             }
-            _ => Some(0),
+            Arm::Drive(_) | Arm::Simple(_) => 0,
         }
     }
 
-    fn serve(&mut self, now: SimTime, Held { request, since }: Held<T>) -> SimTime {
+    fn serve(&mut self, now: SimTime, Held { request, since }: Held<T>) {
         let finish = match &mut self.arm {
             Arm::Simple(mechanism) => mechanism.access(now, request.lbn, request.sectors),
             Arm::Drive(drive) => {
-                drive.serve_held(now, since, request.op, request.lbn, request.sectors).finish
+                let (op, lbn, sectors) = (request.op, request.lbn, request.sectors);
+                drive.serve_held(now, since, Command { op, lbn, sectors }).finish
             }
         };
         assert!(finish > now);
         self.ledger.start(now);
         self.serving = Some(Serving { request, started: now, finish });
-        finish
     }
 
     /// Operations waiting or in service.
@@ -240,12 +259,15 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         let serving = self.serving.iter().flat_map(|serving| {
             // those that were merged have no service of their own
             let started = std::iter::once(Some(serving.started)).chain(std::iter::repeat(None));
-            serving.request.arrivals().zip(started)
+            serving.request.operations().map(|(arrived, _)| arrived).zip(started)
         });
-        let held = self.held.iter().flat_map(|held| held.request.arrivals());
+        let held = self.held.iter().flat_map(|held| held.request.operations());
+        let held = held.map(|(arrived, _)| arrived);
         let told = self.followers.iter().map(|follower| follower.arrived);
         let waiting = self.scheduler.arrivals().chain(held).chain(told);
         self.ledger.audit(now, serving.chain(waiting.map(|arrived| (arrived, None))))
     }
 }
 
+#[cfg(test)]
+mod tests;

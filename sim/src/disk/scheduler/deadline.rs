@@ -1,31 +1,35 @@
 //! Linux's deadline: upwards by address in batches of one direction, but nobody waits too long.
 //!
-//! After Documentation/block/deadline-iosched.txt and its defaults: a read expires after 500 ms, a
-//! write after 5 s; a batch is up to 16 requests upwards from where the last one of that direction
-//! was; a new batch is of reads unless writes have been passed over twice; it begins with the oldest
-//! request of its direction if that has expired, or if there is none further up.
+//! After Documentation/block/deadline-iosched.txt, with its defaults, and `deadline_dispatch_requests`
+//! (Linux 2.6 to 4.x). A batch is up to 16 requests of one direction, upwards by address: after each
+//! the next is the one that followed it when it was taken. A new batch is of reads unless writes have
+//! been passed over twice. It goes on where the last one ended if that was of the same direction and
+//! the oldest request has not expired (a read after 500 ms, a write after 5 s); else it begins with
+//! the oldest.
 
 use std::fmt::Debug;
 
 use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
-use super::pool::{Merging, Pool};
+use super::pool::{Merging, Number, Pool};
 use super::{Choice, Scheduler};
 use crate::disk::Io;
 
-const EXPIRY: [SimSpan; 2] = [SimSpan::from_ms(500), SimSpan::from_secs(5)];
-const BATCH: u32 = 16;
-const WRITES_STARVED: u32 = 2;
+/// `read_expire`, `write_expire`.
+pub(super) const EXPIRY: [SimSpan; 2] = [SimSpan::from_ms(500), SimSpan::from_secs(5)];
+/// `fifo_batch`.
+pub(super) const BATCH: u32 = 16;
+/// `writes_starved`.
+pub(super) const WRITES_STARVED: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Deadline<T> {
     /// Reads, writes.
     waiting: [Pool<T>; 2],
-    /// Where the last request of either direction ended.
-    heads: [Sectors; 2],
-    direction: Op,
-    /// Requests served in this batch; none before the first.
-    batch: Option<u32>,
+    /// The request behind the last one by address, when that was taken.
+    next: Option<(Op, Number)>,
+    /// Requests of this batch.
+    batch: u32,
     /// How often writes have been passed over.
     starved: u32,
 }
@@ -34,19 +38,14 @@ impl<T: Copy> Deadline<T> {
     pub(super) fn new() -> Self {
         Self {
             waiting: [Pool::new(Merging::BackAndFront), Pool::new(Merging::BackAndFront)],
-            heads: [Sectors(0); 2],
-            direction: Op::Read,
-            batch: None,
+            next: None,
+            batch: 0,
             starved: 0,
         }
     }
 
-    fn above(&self, op: Op) -> Option<u64> {
-        self.waiting[op as usize].above(self.heads[op as usize]).map(|(number, _)| number)
-    }
-
     /// The direction of a new batch.
-    fn turn(&mut self) -> Option<Op> {
+    fn direction(&mut self) -> Option<Op> {
         let waits = |op: Op| !self.waiting[op as usize].is_empty();
         match (waits(Op::Read), waits(Op::Write)) {
             (false, false) => None,
@@ -62,20 +61,20 @@ impl<T: Copy> Deadline<T> {
         }
     }
 
-    fn choose(&mut self, now: SimTime) -> Option<(Op, u64)> {
-        if let Some(served) = self.batch.filter(|served| *served < BATCH)
-            && let Some(number) = self.above(self.direction)
+    fn choose(&mut self, now: SimTime) -> Option<(Op, Number)> {
+        if let Some(next) = self.next
+            && self.batch < BATCH
         {
-            self.batch = Some(served + 1);
-            return Some((self.direction, number));
+            return Some(next);
         }
-        let op = self.turn()?;
+        self.batch = 0;
+        let op = self.direction()?;
         let (oldest, arrived) = self.waiting[op as usize].oldest()?;
         let expired = arrived + EXPIRY[op as usize] <= now;
-        let number = if expired { oldest } else { self.above(op).unwrap_or(oldest) };
-        self.direction = op;
-        self.batch = Some(1);
-        Some((op, number))
+        match self.next {
+            Some((same, next)) if same == op && !expired => Some((op, next)),
+            _ => Some((op, oldest)),
+        }
     }
 }
 
@@ -85,12 +84,11 @@ impl<T: Copy + Debug + Send> Scheduler<T> for Deadline<T> {
     }
 
     fn next(&mut self, now: SimTime, _head: Sectors) -> Choice<T> {
-        let Some((op, number)) = self.choose(now) else {
-            self.batch = None;
-            return Choice::Nothing;
-        };
-        let request = self.waiting[op as usize].take(number).expect("it was chosen among them");
-        self.heads[op as usize] = request.end();
+        let Some((op, number)) = self.choose(now) else { return Choice::Nothing };
+        let waiting = &mut self.waiting[op as usize];
+        let request = waiting.take(number);
+        self.batch += 1;
+        self.next = waiting.after(number, request.lbn).map(|next| (op, next));
         Choice::Serve(request)
     }
 

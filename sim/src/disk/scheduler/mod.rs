@@ -2,8 +2,11 @@
 //!
 //! One scheduler a file, all behind [`Scheduler`]: operations are added, requests are taken. A
 //! request is one operation, or several that were merged because they follow each other on the
-//! medium. A scheduler may ask to be asked again later rather than hand out what it has: that is
-//! how CFQ waits for a thread's next operation.
+//! medium; they are done when all of it is. A scheduler may ask to be asked again later rather than
+//! hand out what it has: that is how CFQ waits for a thread's next operation.
+//!
+//! The textbook's schedulers (FCFS, elevator, SSTF) merge nothing; Linux's (noop, deadline, CFQ) do,
+//! as its block layer does.
 
 mod cfq;
 mod deadline;
@@ -50,18 +53,18 @@ impl<T: Copy> Request<T> {
         self.lbn + self.sectors
     }
 
-    /// When each of its operations arrived.
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = SimTime> + '_ {
-        std::iter::once(self.first_arrived).chain(self.merged.iter().map(|(arrived, _)| *arrived))
+    /// Its operations, each with its arrival.
+    pub(super) fn operations(&self) -> impl Iterator<Item = (SimTime, Io<T>)> + '_ {
+        std::iter::once((self.first_arrived, self.first)).chain(self.merged.iter().copied())
     }
 }
 
 /// What a scheduler says when the disk can take a request.
 #[derive(Debug)]
 pub(super) enum Choice<T> {
-    /// This one.
+    /// This one: it is the scheduler's no more.
     Serve(Request<T>),
-    /// None yet: ask again then, or when an operation arrives or completes.
+    /// None yet: ask again then (later than now), or when an operation arrives or completes.
     Wait(SimTime),
     /// None until an operation arrives or completes.
     Nothing,

@@ -1,7 +1,7 @@
 //! Linux's noop: first come, first served, with merging.
 //!
-//! The block layer merges an operation that continues any waiting request, and one that precedes
-//! the request which grew last (`elv_merge`, Linux 2.6 to 4.x).
+//! The block layer merges an operation that continues any waiting request, and one that continues or
+//! precedes the request which grew last (`elv_merge`, Linux 2.6 to 4.x).
 
 use std::fmt::Debug;
 
@@ -28,8 +28,10 @@ impl<T: Copy + Debug + Send> Scheduler<T> for Noop<T> {
     }
 
     fn next(&mut self, _now: SimTime, _head: Sectors) -> Choice<T> {
-        let oldest = self.waiting.oldest().and_then(|(number, _)| self.waiting.take(number));
-        oldest.map_or(Choice::Nothing, Choice::Serve)
+        match self.waiting.oldest() {
+            Some((number, _)) => Choice::Serve(self.waiting.take(number)),
+            None => Choice::Nothing,
+        }
     }
 
     fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_> {
