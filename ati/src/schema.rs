@@ -99,8 +99,16 @@ CREATE TABLE volume_nodes (
 CREATE TABLE workloads (
   workload INTEGER PRIMARY KEY,  -- number of the workload in the records
   name TEXT NOT NULL UNIQUE,
-  volume INTEGER NOT NULL,       -- the volume it uses -> volumes
-  client INTEGER NOT NULL        -- the host that runs it -> hosts
+  volume INTEGER NOT NULL        -- the volume it uses -> volumes
+);
+CREATE TABLE workload_clients (
+  workload INTEGER NOT NULL,     -- -> workloads
+  client INTEGER NOT NULL,       -- a host that runs an instance of it -> hosts
+  PRIMARY KEY (workload, client)
+) WITHOUT ROWID;
+CREATE TABLE processes (
+  process INTEGER PRIMARY KEY,   -- number of the process on each host; `pid` in the records
+  name TEXT NOT NULL             -- 'server', 'flusher', or the workload that it runs
 );
 CREATE TABLE facts (
   path TEXT PRIMARY KEY,         -- as in the scenario: 'node.brick0.cache.size'

@@ -16,6 +16,7 @@ mod load;
 pub mod network;
 mod node;
 mod payload;
+pub mod process;
 mod protocol;
 mod read_ahead;
 mod slab;

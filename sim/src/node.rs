@@ -12,6 +12,7 @@ use foretell_algorithms::cache::PolicyKind;
 use foretell_ati::{Body, Phase};
 use foretell_scenarios::model::{Storage, WritePolicy};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime};
+use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
@@ -20,12 +21,13 @@ use crate::cpu::Thread;
 use crate::disk::{Disk, Io};
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::process;
 use crate::read_ahead::Streams;
 use crate::slab::Slab;
 use crate::tracker::Tracker;
 
 /// The kernel's thread that flushes.
-const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
+const FLUSHER: Thread = Thread { pid: process::FLUSHER, tid: 1 };
 /// Most that the flusher writes in one operation where pages have their places.
 const CLUSTER: Bytes = Bytes::kib(128);
 /// Flushes under way on each disk, at the most, before the flusher waits.
@@ -73,8 +75,6 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    /// Disk operations that a leg still waits for.
-    awaiting: Vec<u32>,
     owners: Vec<(Run, Breadcrumb)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
@@ -93,7 +93,7 @@ struct Transfer {
     /// On whose behalf it reads; 0 where it writes.
     reader: u64,
     /// Legs that wait for it.
-    waiters: Vec<u32>,
+    waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
     ticket: Option<u32>,
 }
@@ -152,16 +152,15 @@ impl Node {
             flushes: 0,
             ticking: false,
             blocked: VecDeque::new(),
-            awaiting: Vec::new(),
             owners: Vec::new(),
             batch: Vec::new(),
             hits: HitCounts::default(),
         }
     }
 
-    /// Serves an access. Returns whether it is done; otherwise its leg comes out of
-    /// [`Node::disk_done`] later.
-    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    /// Serves an access. Returns how many things it waits for: so often its leg comes out of
+    /// [`Node::disk_done`] later. Zero: it is done.
+    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         match access.op {
             Op::Read => self.read(around, access),
             Op::Write if self.write == WritePolicy::Through => self.write_through(around, access),
@@ -171,10 +170,10 @@ impl Node {
                 if !self.blocked.is_empty() || (held > 0 && held + pages > self.limit) {
                     self.blocked.push_back(*access);
                     self.flush(around, self.room_for(pages));
-                    false
+                    1
                 } else {
                     self.write_back(around, access);
-                    true
+                    0
                 }
             }
         }
@@ -187,7 +186,7 @@ impl Node {
         Run { first: PageKey::new(access.file, first), pages: (end - first) as u32 }
     }
 
-    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
         self.buffer.read(run, &mut effects);
@@ -224,10 +223,7 @@ impl Node {
             self.fetch(around, &effects, access, false);
         }
         self.effects = effects;
-        if waits > 0 {
-            self.set_awaiting(access.leg, waits);
-        }
-        waits == 0
+        waits
     }
 
     /// Starts the disk reads of what was missed; how many. The leg waits for them if `wait`.
@@ -254,7 +250,7 @@ impl Node {
                     breadcrumb: access.breadcrumb,
                     thread: access.thread,
                     reader: access.reader,
-                    waiters: if wait { vec![access.leg] } else { Vec::new() },
+                    waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
                 let ticket = self.buffer.reading(effects, slot, pages, transfer);
@@ -281,7 +277,7 @@ impl Node {
         }
     }
 
-    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         self.put(around, access, false);
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
@@ -289,8 +285,7 @@ impl Node {
         owners.push((run, access.breadcrumb));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
-        self.set_awaiting(access.leg, started);
-        false
+        started
     }
 
     /// Enters written pages into the cache.
@@ -460,7 +455,7 @@ impl Node {
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
-    /// are done to `ready`.
+    /// waited for it to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
@@ -479,13 +474,7 @@ impl Node {
             self.unstable -= u64::from(run.pages);
             self.flushes -= 1;
         }
-        for leg in waiters {
-            let left = &mut self.awaiting[leg as usize];
-            *left -= 1;
-            if *left == 0 {
-                ready.push(leg);
-            }
-        }
+        ready.extend(waiters);
         if ticket.is_none() {
             self.unblock(around, ready);
             if self.buffer.dirty_pages() > self.background {
@@ -532,14 +521,6 @@ impl Node {
             let at = around.now + self.storage.cache.flush_interval;
             around.agenda.schedule(at, Event::FlushTick { host });
         }
-    }
-
-    fn set_awaiting(&mut self, leg: u32, operations: u32) {
-        let leg = leg as usize;
-        if leg >= self.awaiting.len() {
-            self.awaiting.resize(leg + 1, 0);
-        }
-        self.awaiting[leg] = operations;
     }
 
     /// Measuring begins.

@@ -15,16 +15,11 @@ use crate::event::{Event, HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
+use crate::process::{self, SERVER, TRACKER};
 
 /// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
 /// NFS call or an `iSCSI` header takes about as much.
 const MESSAGE_HEADER: Bytes = Bytes(128);
-/// Process of the storage server on a node.
-const SERVER: u32 = 1;
-/// Process of the activity tracking on each host.
-const TRACKER: u32 = 3;
-/// Process of the first workload on a client; the others follow.
-const FIRST_APPLICATION: u32 = 100;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -78,6 +73,8 @@ pub(crate) struct Leg {
     pub(crate) outbound: bool,
     /// Bytes of the message on its way, header included.
     message: u32,
+    /// What it waits for at the node: disk operations, room for dirty pages.
+    pub(crate) awaiting: u32,
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) workload: u32,
 }
@@ -128,7 +125,7 @@ impl Leg {
 
 // Threads are numbered so that no two that live on a host are alike.
 fn request_thread(request: u32, workload: u32) -> Thread {
-    Thread { pid: FIRST_APPLICATION + workload, tid: request * 2 + 2 }
+    Thread { pid: process::application(workload), tid: request * 2 + 2 }
 }
 
 fn leg_thread(leg: u32, pid: u32) -> Thread {
@@ -293,6 +290,7 @@ impl Cluster {
                 node: volume.nodes[place.node as usize],
                 outbound: true,
                 message: 0,
+                awaiting: 0,
                 breadcrumb,
                 workload,
             };
@@ -301,7 +299,7 @@ impl Cluster {
         }
         for &leg in &scratch.legs {
             let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
-            let thread = leg_thread(leg, FIRST_APPLICATION + workload);
+            let thread = leg_thread(leg, process::application(workload));
             self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
         }
         self.scratch = scratch;
@@ -313,7 +311,7 @@ impl Cluster {
         let (from, to) = (leg.sender(), leg.receiver());
         let pid = match leg.kind {
             LegKind::Records => TRACKER,
-            LegKind::Fragment { .. } if leg.outbound => FIRST_APPLICATION + leg.workload,
+            LegKind::Fragment { .. } if leg.outbound => process::application(leg.workload),
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
@@ -341,7 +339,7 @@ impl Cluster {
                 (SERVER, Then::Serve { leg: id })
             }
             LegKind::Fragment { .. } => {
-                (FIRST_APPLICATION + leg.workload, Then::Replied { leg: id })
+                (process::application(leg.workload), Then::Replied { leg: id })
             }
         };
         let (thread, breadcrumb) = (leg_thread(id, pid), leg.breadcrumb);
@@ -368,7 +366,9 @@ impl Cluster {
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.reply(id);
         }
     }
@@ -527,6 +527,7 @@ impl Cluster {
             node: store,
             outbound: true,
             message: 0,
+            awaiting: 0,
             breadcrumb: Breadcrumb::NONE,
             workload: u32::MAX,
         };
@@ -559,7 +560,9 @@ impl Cluster {
         self.database_size += size;
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.legs.remove(id);
         }
     }
