@@ -53,6 +53,8 @@ pub(crate) struct FileAccess {
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) thread: Thread,
     pub(crate) workload: u32,
+    /// On whose behalf: the schedulers of disks that give threads turns go by it.
+    pub(crate) reader: u64,
 }
 
 impl FileAccess {
@@ -96,6 +98,8 @@ struct Transfer {
     breadcrumb: Breadcrumb,
     workload: u32,
     thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    reader: u64,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
@@ -254,6 +258,7 @@ impl Node {
                     breadcrumb: access.breadcrumb,
                     workload: access.workload,
                     thread: access.thread,
+                    reader: access.reader,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
@@ -439,6 +444,7 @@ impl Node {
             breadcrumb: owner.breadcrumb,
             workload: owner.workload,
             thread,
+            reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
         });
@@ -450,25 +456,28 @@ impl Node {
         let transfer = &self.transfers[id];
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
-        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
-        if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
+        let io =
+            Io { lbn: transfer.lbn, sectors, op: transfer.op, thread: transfer.reader, tag: id };
+        if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
-    /// A disk has finished an operation. Appends the legs that waited for it to `ready`.
+    /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
+    /// waited for it to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
-        let id = completion.io.tag;
+        let Some(done) = completion.done else { return };
+        let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
-        let busy = || around.now - completion.started;
-        around.tracker.charge(around.host, Resource::Disk(disk), transfer.workload, busy);
+        let workload = transfer.workload;
+        around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {
