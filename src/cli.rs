@@ -1,6 +1,8 @@
 //! What can be typed.
 
+mod import;
 mod replay_cache;
+mod replay_disk;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,9 @@ use clap::{Args, Parser, Subcommand, value_parser};
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
+pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
+pub use replay_disk::ReplayDiskArguments;
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -29,6 +33,10 @@ pub enum Command {
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
     ReplayCache(ReplayCacheArguments),
+    /// Replay a real disk's trace on its model, and compare.
+    ReplayDisk(ReplayDiskArguments),
+    /// Turn descriptions of real things into files of our own.
+    Import(ImportArguments),
 }
 
 /// Arguments of `run`.

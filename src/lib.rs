@@ -4,9 +4,11 @@ pub mod cli;
 mod directory;
 mod facts;
 mod failure;
+mod import;
 mod interrupt;
 mod progress;
 mod replay_cache;
+mod replay_disk;
 mod run;
 mod tables;
 mod trace;
@@ -22,6 +24,8 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
+        Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
+        Command::Import(arguments) => import::import(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
