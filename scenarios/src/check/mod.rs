@@ -100,8 +100,8 @@ pub(crate) fn check(
 pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErrors> {
     let (mut sources, mut problems) = (Sources::default(), Problems::default());
     let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
-    let (broken, none, base) = (Broken::default(), Table::default(), Path::new(""));
-    let profiles = Profiles::new(&none, base, &broken);
+    let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
+    let profiles = Profiles::new(&empty, base, &broken);
     let mut context = Context { problems, sources, broken: &broken, base, profiles };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
