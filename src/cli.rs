@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod calibrate;
 mod import;
 mod replay_cache;
 mod replay_disk;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
+pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
@@ -33,6 +35,8 @@ pub enum Command {
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
     ReplayCache(ReplayCacheArguments),
+    /// Measure real hardware, and write a profile of it.
+    Calibrate(CalibrateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
     /// Turn descriptions of real things into files of our own.

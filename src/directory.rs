@@ -54,7 +54,7 @@ impl RunDirectory {
         }
     }
 
-    /// Writes a file under another name and gives it its own when it is whole.
+    /// Writes a file of the run, whole or not at all.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
         write_whole(&self.path().join(name), content)
     }

@@ -138,10 +138,11 @@ fn simulate(
     let mut cluster = Cluster::new(scenario.clone(), recorder)?;
     let outcome = cluster.run(|progress| watch.look(progress));
     drop(watch);
+    let demands = cluster.demands();
     let recorder = cluster.into_recorder();
     match outcome {
         Ok(mut truth) => {
-            let summary = recorder.finish(&facts, &[])?;
+            let summary = recorder.finish(&facts, &demands)?;
             truth.wall_seconds = start.elapsed().as_secs_f64();
             Ok((truth, summary))
         }

@@ -244,6 +244,6 @@ fn a_writer_waits_until_there_is_room_for_dirty_pages() {
         let is = |step: &&&Value| step["what"].as_str().unwrap().starts_with("write: ");
         ms(of(steps, "cache").iter().find(is).unwrap(), "waiting_ms")
     };
-    assert_eq!(write(&first), 0.0);
+    assert!(write(&first) < 1e-6);
     assert!(write(&late) > 1.0, "{} ms", write(&late));
 }

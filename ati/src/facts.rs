@@ -209,7 +209,7 @@ pub struct Demand {
     pub workload: WorkloadId,
     /// Of which host.
     pub host: HostId,
-    /// Of which resource of it: `cpu`, `nic`, `disk0`.
+    /// Of which resource of it: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
     pub resource: String,
     /// How long the resource was busy for it.
     pub busy: SimSpan,

@@ -166,6 +166,11 @@ impl Recorder {
         self.selection
     }
 
+    /// Whether what is posted ends in a store.
+    pub fn is_stored(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// Whether to build and post a record of `kind` for `breadcrumb`.
     #[inline]
     pub fn wants(&self, kind: RecordKind, breadcrumb: Breadcrumb) -> bool {

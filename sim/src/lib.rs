@@ -7,6 +7,7 @@ pub mod batches;
 mod buffer;
 mod cluster;
 pub mod cpu;
+mod demand;
 pub mod disk;
 mod error;
 mod event;

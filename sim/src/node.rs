@@ -16,8 +16,9 @@ use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
-use crate::buffer::{Buffer, Effects, PageKey, Run};
+use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
+use crate::demand::Resource;
 use crate::disk::{Disk, Io};
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
@@ -56,6 +57,12 @@ pub(crate) struct FileAccess {
     pub(crate) reader: u64,
 }
 
+impl FileAccess {
+    fn owner(&self) -> Owner {
+        Owner { breadcrumb: self.breadcrumb, workload: self.workload }
+    }
+}
+
 /// A storage node.
 pub(crate) struct Node {
     buffer: Buffer,
@@ -75,7 +82,7 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    owners: Vec<(Run, Breadcrumb)>,
+    owners: Vec<(Run, Owner)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
 }
@@ -89,6 +96,7 @@ struct Transfer {
     size: Bytes,
     op: Op,
     breadcrumb: Breadcrumb,
+    workload: u32,
     thread: Thread,
     /// On whose behalf it reads; 0 where it writes.
     reader: u64,
@@ -248,6 +256,7 @@ impl Node {
                     size: page * u64::from(pages),
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
+                    workload: access.workload,
                     thread: access.thread,
                     reader: access.reader,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
@@ -282,7 +291,7 @@ impl Node {
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
-        owners.push((run, access.breadcrumb));
+        owners.push((run, access.owner()));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
         started
@@ -292,7 +301,7 @@ impl Node {
     fn put(&mut self, around: &mut Surroundings, access: &FileAccess, dirty: bool) {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
-        self.buffer.write(around.now, run, access.breadcrumb, dirty, &mut effects);
+        self.buffer.write(around.now, run, access.owner(), dirty, &mut effects);
         let body = Body::BufferWrite {
             file: access.file,
             offset: access.offset.get(),
@@ -364,7 +373,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         run: Run,
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) -> u32 {
@@ -395,7 +404,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         pages: &[PageKey],
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -405,11 +414,11 @@ impl Node {
         self.start_write(around, run, extent.disk, extent.lbn, owners[0].1, leg, thread);
     }
 
-    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Breadcrumb)], thread: Thread) {
+    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Owner)], thread: Thread) {
         for &(run, owner) in owners {
             let (file, offset, size) = range(run, self.buffer.page());
             let body = Body::BufferFlush { file, offset, size };
-            around.tracker.post(around.now, around.host, thread, owner, body);
+            around.tracker.post(around.now, around.host, thread, owner.breadcrumb, body);
         }
     }
 
@@ -420,7 +429,7 @@ impl Node {
         run: Run,
         disk: u32,
         lbn: Sectors,
-        breadcrumb: Breadcrumb,
+        owner: Owner,
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -432,7 +441,8 @@ impl Node {
             lbn,
             size: self.buffer.page() * u64::from(run.pages),
             op: Op::Write,
-            breadcrumb,
+            breadcrumb: owner.breadcrumb,
+            workload: owner.workload,
             thread,
             reader: 0,
             waiters: leg.into_iter().collect(),
@@ -466,6 +476,8 @@ impl Node {
         let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
+        let workload = transfer.workload;
+        around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {

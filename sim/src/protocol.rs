@@ -11,6 +11,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Volume};
 use crate::cpu::Thread;
+use crate::demand::{NOBODY, Resource};
 use crate::event::{Event, HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
@@ -200,7 +201,7 @@ impl Cluster {
             (request.client, request.workload, request.breadcrumb)
         };
         let thread = request_thread(request, workload);
-        self.compute(client, HostTask { thread, breadcrumb, work, then });
+        self.compute(client, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// The messages of a request go out.
@@ -300,7 +301,8 @@ impl Cluster {
         for &leg in &scratch.legs {
             let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
             let thread = leg_thread(leg, process::application(workload));
-            self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
+            let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg } };
+            self.compute(client, workload, task);
         }
         self.scratch = scratch;
     }
@@ -318,6 +320,9 @@ impl Cluster {
         let body =
             Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire().get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
+        self.tracker.charge(from, Resource::Transmit, leg.workload, || {
+            self.network.rate(from).time_for(leg.wire())
+        });
         let at = self.network.send(now, from, to, leg.wire());
         self.agenda.schedule(at, Event::Forward { leg: id });
     }
@@ -342,8 +347,11 @@ impl Cluster {
                 (process::application(leg.workload), Then::Replied { leg: id })
             }
         };
-        let (thread, breadcrumb) = (leg_thread(id, pid), leg.breadcrumb);
-        self.compute(host, HostTask { thread, breadcrumb, work, then });
+        let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
+        let wire = leg.wire();
+        self.tracker
+            .charge(host, Resource::Receive, workload, || self.network.rate(host).time_for(wire));
+        self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// A node looks into its cache and disks.
@@ -413,14 +421,16 @@ impl Cluster {
         let carried = Bytes(u64::from(carried));
         leg.outbound = false;
         leg.load(if op == Op::Read { carried } else { Bytes::ZERO });
-        let (host, breadcrumb, data) = (leg.node, leg.breadcrumb, leg.message());
+        let (host, breadcrumb, workload) = (leg.node, leg.breadcrumb, leg.workload);
+        let data = leg.message();
         let cpu = &self.hosts[host.index()].profile;
         let mut work = cpu.send.of(data);
         if op == Op::Read {
             work += cpu.copy.of(carried);
         }
         let thread = leg_thread(id, SERVER);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, workload, task);
     }
 
     /// A client has taken a node's answer in.
@@ -529,7 +539,7 @@ impl Cluster {
             message: 0,
             awaiting: 0,
             breadcrumb: Breadcrumb::NONE,
-            workload: u32::MAX,
+            workload: NOBODY,
         };
         leg.load(data);
         let id = self.legs.insert(leg);
@@ -539,7 +549,8 @@ impl Cluster {
         }
         let work = self.hosts[host.index()].profile.send.of(data);
         let (thread, breadcrumb) = (leg_thread(id, TRACKER), Breadcrumb::NONE);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, NOBODY, task);
     }
 
     /// The Activity DB's node appends a batch to its file.
@@ -554,7 +565,7 @@ impl Cluster {
             size,
             breadcrumb: Breadcrumb::NONE,
             thread: leg_thread(id, TRACKER),
-            workload: u32::MAX,
+            workload: NOBODY,
             reader: u64::MAX,
         };
         self.database_size += size;
