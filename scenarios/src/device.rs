@@ -2,11 +2,18 @@
 
 use foretell_units::{Bytes, Rate, SimSpan};
 
+pub use crate::array_file::{Array, ArrayCache, Level, WriteCache};
+pub use crate::ssd_file::{Precondition, Ssd};
+
 /// A storage device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Device {
     /// A disk with moving heads.
     Mechanical(Mechanical),
+    /// A solid-state drive.
+    Ssd(Ssd),
+    /// Equal devices behind one controller.
+    Array(Box<Array>),
 }
 
 impl Device {
@@ -14,6 +21,8 @@ impl Device {
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Mechanical(disk) => disk.capacity,
+            Self::Ssd(ssd) => ssd.capacity,
+            Self::Array(array) => array.capacity(),
         }
     }
 }

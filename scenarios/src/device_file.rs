@@ -1,17 +1,35 @@
-//! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
-//! branch of its `oneOf`, and a function here.
+//! Device profiles: from raw to checked. A new kind of device is a raw struct (in `raw/device.rs` or
+//! a file of its own), a branch of the `oneOf` there, and a case of [`device`].
 
 use crate::check::Context;
 use crate::device::{Device, Mechanical, Seek};
 use crate::error::Problem;
-use crate::raw::{At, RawDevice, RawDisk, RawSeek, Time};
+use crate::raw::{At, RawDisk, RawSeek, Time};
 use crate::seek::{self, DataSheet};
+use crate::tree::Node;
+use crate::{array_file, ssd_file};
 
-/// The device of a profile.
-pub(crate) fn device(raw: &RawDevice, context: &mut Context<'_>) -> Option<Device> {
-    match raw {
-        RawDevice::Disk(disk) => mechanical(disk, context).map(Device::Mechanical),
+/// The device of a profile, whose structure was checked.
+pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
+    match kind(node)? {
+        "ssd" => {
+            let raw = context.read(node)?;
+            ssd_file::ssd(&raw, context).map(Device::Ssd)
+        }
+        "array" => {
+            let raw = context.read(node)?;
+            array_file::array(&raw, context).map(|array| Device::Array(Box::new(array)))
+        }
+        _ => {
+            let raw = context.read(node)?;
+            mechanical(&raw, context).map(Device::Mechanical)
+        }
     }
+}
+
+/// What kind of device a profile describes.
+pub(crate) fn kind(node: &Node) -> Option<&str> {
+    node.table()?.get("kind")?.text()
 }
 
 fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {

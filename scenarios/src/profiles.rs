@@ -54,7 +54,10 @@ macro_rules! files {
 
 const CPUS: &[(&str, &str)] =
     files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
-const DEVICES: &[(&str, &str)] = files!("devices": "barracuda-7200.8", "cheetah-15k");
+const DEVICES: &[(&str, &str)] = files!(
+    "devices": "barracuda-7200.8", "cheetah-15k", "ds8700-raid5", "mqsim-default", "nvme-3gbs",
+    "sata-ssd"
+);
 
 /// Finds profiles, each once.
 pub(crate) struct Profiles<'a> {

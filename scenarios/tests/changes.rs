@@ -215,7 +215,9 @@ fn names_with_dots_need_no_quotes() {
         // the profile is not in the scenario: a change puts it there
         let scenario = with(&[&format!("{path}=10000")]);
         let storage = scenario.hosts[0].role.storage().unwrap();
-        let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device;
+        let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device else {
+            panic!("a disk")
+        };
         assert_eq!(disk.rpm, 10_000, "{path}");
     }
     let scenario = with(&["cpu.pentium4-2.6.cores=2"]);
@@ -268,8 +270,11 @@ fn wrong_paths_and_values_are_told_with_what_was_meant() {
             "volume.mail.encodign=3-of-5",
             "`volume.mail` has no key `encodign`; did you mean `encoding`?",
         ),
-        ("volume.mail=3-of-5", "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
-             `mail = { size = \"512 MiB\", nodes = \"brick[0-4]\" }`"),
+        (
+            "volume.mail=3-of-5",
+            "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
+             `mail = { size = \"512 MiB\", nodes = \"brick[0-4]\" }`",
+        ),
         ("volume.mail.size.x=1", "`volume.mail.size` is a value, and has no parts"),
         (
             "volume={}",
@@ -344,7 +349,7 @@ fn wrong_paths_and_values_are_told_with_what_was_meant() {
         (
             "device.floppy.rpm=300",
             "there is no device `floppy`; there are `barracuda-7200.8`, \
-          `cheetah-15k`.",
+          `cheetah-15k`, `ds8700-raid5`, `mqsim-default`, `nvme-3gbs`, `sata-ssd`.",
         ),
         (
             "volume..size=1",

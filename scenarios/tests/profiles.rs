@@ -38,7 +38,7 @@ fn disk(scenario: &Scenario) -> &Device {
 fn shipped_disks_have_the_average_seek_of_their_data_sheet() {
     for (name, average_ms) in [("barracuda-7200.8", 8.0), ("cheetah-15k", 3.5)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
-        let Device::Mechanical(disk) = disk(&scenario);
+        let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
         let (mut total, mut pairs) = (0.0, 0.0);
         for distance in 1..disk.cylinders {
             let weight = f64::from(disk.cylinders - distance);
@@ -55,7 +55,7 @@ fn shipped_disks_hold_what_their_tracks_hold() {
     // tracks of the mean rate times a turn, on 4 and 8 surfaces
     for (name, surfaces) in [("barracuda-7200.8", 4.0), ("cheetah-15k", 8.0)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
-        let Device::Mechanical(disk) = disk(&scenario);
+        let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
         let mean =
             (disk.outer_rate.as_bytes_per_s_f64() + disk.inner_rate.as_bytes_per_s_f64()) / 2.0;
         let track = mean * 60.0 / f64::from(disk.rpm);
@@ -142,7 +142,7 @@ fn a_seek_curve_may_be_given_whole() {
     let curve = r#"seek = { knee = 372, short = "1.332 ms", short_per_sqrt = "0.2998 ms", long = "5.533 ms", long_per_cylinder = "4.285 us" }"#;
     let device = shipped.replace(line, curve);
     let scenario = check(&format!("{SMALL}\n[device.\"barracuda-7200.8\"]\n{device}"));
-    let Device::Mechanical(disk) = disk(&scenario);
+    let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
     // 1.332 + 0.2998 * sqrt(100) = 4.33 ms; 5.533 + 0.004285 * 1000 = 9.818 ms
     assert_eq!(disk.seek.time(100).as_ns(), 4_330_000);
     assert_eq!(disk.seek.time(1000).as_ns(), 9_818_000);

@@ -482,8 +482,7 @@ impl Context<'_> {
             }
             let name = raw.device.get();
             let node = self.profile(ProfileKind::Device, name, raw.device.place());
-            let raw_device = node.and_then(|node| self.read(&node));
-            let Some(device) = raw_device.and_then(|raw| device_file::device(&raw, self)) else {
+            let Some(device) = node.and_then(|node| device_file::device(&node, self)) else {
                 good = false;
                 continue;
             };

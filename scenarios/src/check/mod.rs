@@ -114,7 +114,7 @@ impl Context<'_> {
     }
 
     /// Reads a struct. What its structure check found is not said again.
-    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
         match read(node) {
             Ok(value) => Some(value),
             Err(error) => {
@@ -127,7 +127,7 @@ impl Context<'_> {
     }
 
     /// The profile called `name`, complete.
-    fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
+    pub(crate) fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
         let Self { profiles, sources, problems, .. } = self;
         profiles.get(kind, name, place, sources, problems).cloned()
     }

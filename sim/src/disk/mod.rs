@@ -60,7 +60,9 @@ pub struct Completion<T> {
 impl<T: Copy> Disk<T> {
     /// An idle disk, its arm at the outermost cylinder.
     pub fn new(spec: &model::Disk) -> Self {
-        let Device::Mechanical(mechanical) = &spec.device;
+        let Device::Mechanical(mechanical) = &spec.device else {
+            unimplemented!("a device without heads")
+        };
         Self {
             mechanism: Mechanism::new(mechanical),
             queue: Queue::new(spec.scheduler),
