@@ -19,6 +19,7 @@ mod payload;
 mod protocol;
 mod read_ahead;
 mod slab;
+pub mod ssd;
 mod tally;
 mod tracker;
 pub mod truth;
