@@ -1,8 +1,11 @@
 //! What a storage device can do, as its profile file says.
 
+use std::sync::Arc;
+
 use foretell_units::{Bytes, Rate, SimSpan};
 
 pub use crate::array_file::{Array, ArrayCache, Level, WriteCache};
+use crate::drive::Drive;
 pub use crate::ssd_file::{Precondition, Ssd};
 
 /// A storage device.
@@ -10,6 +13,8 @@ pub use crate::ssd_file::{Precondition, Ssd};
 pub enum Device {
     /// A disk with moving heads.
     Mechanical(Mechanical),
+    /// A disk with moving heads, described in detail.
+    Drive(Arc<Drive>),
     /// A solid-state drive.
     Ssd(Ssd),
     /// Equal devices behind one controller.
@@ -21,6 +26,7 @@ impl Device {
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Mechanical(disk) => disk.capacity,
+            Self::Drive(drive) => drive.capacity(),
             Self::Ssd(ssd) => ssd.capacity,
             Self::Array(array) => array.capacity(),
         }

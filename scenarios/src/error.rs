@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
 use crate::source::{Place, Sources};
@@ -15,7 +15,6 @@ pub const MOST_ERRORS: usize = 20;
 /// One thing that is wrong with a scenario, and where.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
-#[diagnostic(code(scenario))]
 pub struct ScenarioError {
     message: String,
     #[help]
@@ -62,6 +61,21 @@ impl ScenarioError {
         self.text()?.get(self.spans().next()?)
     }
 
+    /// All of it in a line: `file:line:column: message; help`.
+    pub fn line(&self) -> String {
+        let place = match (self.file(), self.line_column()) {
+            // a change is a line of its own: show it whole
+            (Some(name), _) if name.starts_with("--") => {
+                format!("in `{}`: ", self.text().unwrap_or(name))
+            }
+            (Some(name), Some((line, column))) => format!("{name}:{line}:{column}: "),
+            (Some(name), None) => format!("{name}: "),
+            (None, _) => String::new(),
+        };
+        let help = self.help.as_ref().map_or(String::new(), |help| format!("; {help}"));
+        format!("{place}{}{help}", self.message)
+    }
+
     /// Line and column, from one, of the first place.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let before = self.text()?.get(..self.spans().next()?.start)?;
@@ -71,10 +85,11 @@ impl ScenarioError {
 }
 
 /// Everything that is wrong with a scenario, in the order of its text; never empty.
-#[derive(Clone, Debug, Diagnostic)]
-#[diagnostic(code(scenario))]
+///
+/// A terminal shows it whole through [`Diagnostic`]; [`ScenarioErrors::lines`] is for logs and
+/// programs.
+#[derive(Clone, Debug)]
 pub struct ScenarioErrors {
-    #[related]
     errors: Vec<ScenarioError>,
     left_out: usize,
 }
@@ -83,6 +98,23 @@ impl ScenarioErrors {
     /// The errors, at most [`MOST_ERRORS`].
     pub fn errors(&self) -> &[ScenarioError] {
         &self.errors
+    }
+
+    /// The error, if there is but one.
+    fn single(&self) -> Option<&ScenarioError> {
+        match (self.errors.as_slice(), self.left_out) {
+            ([only], 0) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// One line an error: `file:line:column: message; help`.
+    pub fn lines(&self) -> String {
+        let mut lines: Vec<String> = self.errors.iter().map(ScenarioError::line).collect();
+        if self.left_out > 0 {
+            lines.push(format!("... and {} more", self.left_out));
+        }
+        lines.join("\n")
     }
 
     /// How many more there were.
@@ -100,31 +132,37 @@ impl From<ScenarioError> for ScenarioErrors {
 impl std::error::Error for ScenarioErrors {}
 
 impl fmt::Display for ScenarioErrors {
-    /// One line an error, `file:line:column: message; help`, for logs and for programs; people see
-    /// more through [`Diagnostic`].
+    /// The message of a single error, or how many there are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.errors.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            match (error.file(), error.line_column()) {
-                // a change is a line of its own: show it whole
-                (Some(name), _) if name.starts_with("--") => {
-                    write!(f, "in `{}`: ", error.text().unwrap_or(name))?;
-                }
-                (Some(name), Some((line, column))) => write!(f, "{name}:{line}:{column}: ")?,
-                (Some(name), None) => write!(f, "{name}: ")?,
-                (None, _) => {}
-            }
-            f.write_str(&error.message)?;
-            if let Some(help) = &error.help {
-                write!(f, "; {help}")?;
+        match (self.errors.as_slice(), self.left_out) {
+            ([only], 0) => fmt::Display::fmt(only, f),
+            (errors, 0) => write!(f, "{} errors in the scenario", errors.len()),
+            (errors, more) => {
+                let (shown, all) = (errors.len(), errors.len() + more);
+                write!(f, "{all} errors in the scenario; these are the first {shown}")
             }
         }
-        if self.left_out > 0 {
-            write!(f, "\n... and {} more", self.left_out)?;
+    }
+}
+
+impl Diagnostic for ScenarioErrors {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.single()?.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.single()?.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.single()?.labels()
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self.single() {
+            Some(_) => None,
+            None => Some(Box::new(self.errors.iter().map(|error| error as &dyn Diagnostic))),
         }
-        Ok(())
     }
 }
 
@@ -174,6 +212,12 @@ impl Problems {
         }
     }
 
+    pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.add(problem);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -219,6 +263,6 @@ impl Sources {
             });
         let labels = std::iter::once(label(span)).chain(others).collect();
         let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
-        ScenarioError { message, help, labels, source_code }
+        ScenarioError { message, help, source_code, labels }
     }
 }

@@ -55,8 +55,17 @@ macro_rules! files {
 const CPUS: &[(&str, &str)] =
     files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
 const DEVICES: &[(&str, &str)] = files!(
-    "devices": "barracuda-7200.8", "cheetah-15k", "ds8700-raid5", "mqsim-default", "nvme-3gbs",
-    "sata-ssd"
+    "devices": "barracuda-7200.8",
+    "cheetah-15k",
+    "barracuda-4lp",
+    "cheetah-9lp",
+    "ds8700-raid5",
+    "fc-15k-2008",
+    "hp-c3323a",
+    "mqsim-default",
+    "nvme-3gbs",
+    "sata-7200-2005",
+    "sata-ssd",
 );
 
 /// Finds profiles, each once.
@@ -118,11 +127,12 @@ impl<'a> Profiles<'a> {
                 let known = known(kind, section, self.base);
                 let message = format!("there is no {} profile `{name}`", kind.section());
                 let names = known.iter().map(String::as_str);
-                let help = meant(name, names).map(|help| match is_profile_name(name) {
-                    true => {
+                let help = meant(name, names).map(|help| {
+                    if is_profile_name(name) {
                         format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                    } else {
+                        help
                     }
-                    false => help,
                 });
                 problems.add(Problem::new(place, message).maybe_help(help));
                 None
@@ -168,7 +178,7 @@ pub(crate) fn read(
     let table = match parse_document(text, base) {
         Ok(table) => table,
         Err(found) => {
-            found.into_iter().for_each(|problem| problems.add(problem));
+            problems.add_all(found);
             return None;
         }
     };

@@ -24,7 +24,7 @@ pub(crate) enum Shape {
     /// A whole number.
     Whole { min: i64, max: i64 },
     /// A number, finite, whole or not.
-    Number { min: f64, max: f64, above: Option<f64> },
+    Number { min: Option<f64>, max: Option<f64>, above: Option<f64> },
     /// `true` or `false`.
     Flag,
     /// A list of equal things.
@@ -79,6 +79,34 @@ pub(crate) fn section(name: &str) -> &'static Shape {
     match &key.shape {
         Shape::Map(inner) => inner,
         other => other,
+    }
+}
+
+/// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
+pub fn schema_text() -> String {
+    let mut schema = json_schema().as_value().clone();
+    spell_out_short_forms(&mut schema);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// Says in JSON Schema's own words that a text may stand for a table.
+fn spell_out_short_forms(schema: &mut Json) {
+    match schema {
+        Json::Array(list) => list.iter_mut().for_each(spell_out_short_forms),
+        Json::Object(object) => {
+            object.values_mut().for_each(spell_out_short_forms);
+            if object.remove("x-short").is_some() {
+                let mut table = std::mem::take(object);
+                for outer in ["description", "default"] {
+                    if let Some(value) = table.remove(outer) {
+                        object.insert(outer.to_owned(), value);
+                    }
+                }
+                let either = [serde_json::json!({ "type": "string" }), Json::Object(table)];
+                object.insert("anyOf".to_owned(), either.into_iter().collect());
+            }
+        }
+        _ => {}
     }
 }
 
@@ -207,8 +235,8 @@ fn shape(schema: &Json) -> Shape {
             max: schema.get("maximum").and_then(Json::as_i64).unwrap_or(i64::MAX),
         },
         Some("number") => Shape::Number {
-            min: number("minimum").unwrap_or(f64::MIN),
-            max: number("maximum").unwrap_or(f64::MAX),
+            min: number("minimum"),
+            max: number("maximum"),
             above: number("exclusiveMinimum"),
         },
         Some("boolean") => Shape::Flag,

@@ -19,9 +19,11 @@ fn with(changes: &[&str]) -> Scenario {
     let mut document = document();
     for change in changes {
         let change: Change = change.parse().unwrap();
-        document.set(&change.path, &change.value).unwrap_or_else(|errors| panic!("{errors}"));
+        document
+            .set(&change.path, &change.value)
+            .unwrap_or_else(|errors| panic!("{}", errors.lines()));
     }
-    document.check().unwrap_or_else(|errors| panic!("{errors}"))
+    document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
 
 /// What is said of the last of the changes, by itself or by the check after it.
@@ -30,10 +32,10 @@ fn refused(changes: &[&str]) -> String {
     for change in changes {
         let change: Change = change.parse().unwrap();
         if let Err(errors) = document.set(&change.path, &change.value) {
-            return errors.to_string();
+            return errors.lines();
         }
     }
-    document.check().expect_err("the change is wrong").to_string()
+    document.check().expect_err("the change is wrong").lines()
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn elements_of_lists_have_numbers() {
         disks(&["node.brick.disk=cheetah-15k, barracuda-7200.8"])[0],
         [new.clone(), old.clone()]
     );
-    assert_eq!(disks(&["node.brick.disk[0]=cheetah-15k"])[0], [new.clone()]);
+    assert_eq!(disks(&["node.brick.disk[0]=cheetah-15k"])[0], std::slice::from_ref(&new));
     assert_eq!(
         disks(&["node.brick.disk=[{device=\"cheetah-15k\",count=2}]"])[0],
         [new.clone(), new]
@@ -200,7 +202,9 @@ fn a_resolved_scenario_takes_changes_as_the_original_does() {
         let mut again = Document::parse("run.toml", &full, "").unwrap();
         for change in changes {
             let change: Change = change.parse().unwrap();
-            again.set(&change.path, &change.value).unwrap_or_else(|errors| panic!("{errors}"));
+            again
+                .set(&change.path, &change.value)
+                .unwrap_or_else(|errors| panic!("{}", errors.lines()));
         }
         assert_eq!(again.check().unwrap(), with(changes), "{changes:?}");
     }
@@ -216,7 +220,7 @@ fn names_with_dots_need_no_quotes() {
         let scenario = with(&[&format!("{path}=10000")]);
         let storage = scenario.hosts[0].role.storage().unwrap();
         let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device else {
-            panic!("a disk")
+            panic!("a disk of the simple kind");
         };
         assert_eq!(disk.rpm, 10_000, "{path}");
     }
@@ -233,7 +237,7 @@ fn a_wrong_value_is_shown_in_the_change() {
     assert_eq!(error.text(), Some("--set volume.mail.encoding=3-of-2"));
     assert_eq!(error.underlined(), Some("3-of-2"));
     assert!(
-        errors.to_string().starts_with("in `--set volume.mail.encoding=3-of-2`: encoding `3-of-2`"),
+        errors.lines().starts_with("in `--set volume.mail.encoding=3-of-2`: encoding `3-of-2`"),
         "{errors}"
     );
     // the change is to blame, not what it does not go with
@@ -251,6 +255,22 @@ fn a_wrong_value_is_shown_in_the_change() {
 }
 
 #[test]
+fn a_change_hides_no_fault_of_the_file() {
+    let text =
+        GOOD.replace("seed = 42", "sead = 42").replace("reads = 0.5", "reads = 0.5\nthnik = 1");
+    let mut document = Document::parse("s.toml", &text, "").unwrap();
+    document.set("volume.mail.cipher", "none").unwrap();
+    document.set("workload.mail.outstanding", "2").unwrap();
+    let errors = document.check().unwrap_err();
+    let underlined: Vec<_> = errors.errors().iter().map(|e| e.underlined().unwrap()).collect();
+    assert_eq!(underlined, ["sead", "thnik"]);
+    // what belongs to another kind goes with the kind, but not what belongs to none
+    document.set("workload.mail.kind", "trace").unwrap();
+    let errors = document.check().unwrap_err().lines();
+    assert!(errors.contains("thnik") && !errors.contains("reads"), "{errors}");
+}
+
+#[test]
 fn a_refused_change_changes_nothing() {
     let mut document = document();
     let before = document.resolved().unwrap();
@@ -260,114 +280,118 @@ fn a_refused_change_changes_nothing() {
     assert_eq!(document.resolved().unwrap(), before);
 }
 
-#[test]
-fn wrong_paths_and_values_are_told_with_what_was_meant() {
-    let mut wrong = String::new();
-    for (change, message) in [
-        ("volume.mial.encoding=3-of-5", "there is no volume `mial`; did you mean `volume.mail`?"),
-        ("volumes.mail.encoding=3-of-5", "a scenario has no key `volumes`; did you mean `volume`?"),
-        (
-            "volume.mail.encodign=3-of-5",
-            "`volume.mail` has no key `encodign`; did you mean `encoding`?",
-        ),
-        (
-            "volume.mail=3-of-5",
-            "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
+/// Changes that are refused, and what is said of them.
+const REFUSED: &[(&str, &str)] = &[
+    ("volume.mial.encoding=3-of-5", "there is no volume `mial`; did you mean `volume.mail`?"),
+    ("volumes.mail.encoding=3-of-5", "a scenario has no key `volumes`; did you mean `volume`?"),
+    (
+        "volume.mail.encodign=3-of-5",
+        "`volume.mail` has no key `encodign`; did you mean `encoding`?",
+    ),
+    (
+        "volume.mail=3-of-5",
+        "`volume.mail` is the text \"3-of-5\", and must be a table; for example \
              `mail = { size = \"512 MiB\", nodes = \"brick[0-4]\" }`",
-        ),
-        ("volume.mail.size.x=1", "`volume.mail.size` is a value, and has no parts"),
-        (
-            "volume={}",
-            "`volume` is a section, and is not changed as a whole; add an entry, \
+    ),
+    ("volume.mail.size.x=1", "`volume.mail.size` is a value, and has no parts"),
+    (
+        "volume={}",
+        "`volume` is a section, and is not changed as a whole; add an entry, \
           `volume.NAME={ ... }`, take one away, `volume.NAME=none`, or change a key, \
           `volume.NAME.KEY=VALUE`",
-        ),
-        (
-            "node.brick.disk[1].device=x",
-            "`node.brick.disk` has 1 element; its only element is \
+    ),
+    (
+        "node.brick.disk[1].device=x",
+        "`node.brick.disk` has 1 element; its only element is \
           `node.brick.disk[0]`",
-        ),
-        (
-            "node.brick.disk.first.device=x",
-            "`node.brick.disk` is a list, and `first` is no number; \
+    ),
+    (
+        "node.brick.disk.first.device=x",
+        "`node.brick.disk` is a list, and `first` is no number; \
           its only element is `node.brick.disk[0]`",
-        ),
-        ("node.brick9.nic.rate=1 Gbit/s", "there is no node `brick9`; did you mean `node.brick`?"),
-        (
-            "node.brick[9].nic.rate=1 Gbit/s",
-            "there is no host `brick9`; `brick` has 8 hosts, \
+    ),
+    ("node.brick9.nic.rate=1 Gbit/s", "there is no node `brick9`; did you mean `node.brick`?"),
+    (
+        "node.brick[9].nic.rate=1 Gbit/s",
+        "there is no host `brick9`; `brick` has 8 hosts, \
           `brick0` to `brick7`",
-        ),
-        (
-            "host.brick.nic.rate=1 Gbit/s",
-            "there is no host `brick`; `brick` is a group; its hosts \
+    ),
+    (
+        "host.brick.nic.rate=1 Gbit/s",
+        "there is no host `brick`; `brick` is a group; its hosts \
           have numbers, `brick0`",
-        ),
-        ("node.app0.nic.rate=1 Gbit/s", "`app0` is a client, not a node; write `client.app0`"),
-        ("client.app0.cache.size=1 GiB", "`host.app0` has no `cache`: it is a client"),
-        (
-            "node.brick3=none",
-            "`brick3` is one host of a group, and is not changed as a whole; \
+    ),
+    ("node.app0.nic.rate=1 Gbit/s", "`app0` is a client, not a node; write `client.app0`"),
+    ("client.app0.cache.size=1 GiB", "`host.app0` has no `cache`: it is a client"),
+    (
+        "node.brick3=none",
+        "`brick3` is one host of a group, and is not changed as a whole; \
           change one of its keys, `node.brick3.KEY=VALUE`, or the `count` of its group",
-        ),
-        ("workload.new.outstanding=8", "there is no workload `new`; there are `mail`."),
-        (
-            "workload.new=8",
-            "there is no workload `new`; a new one is added whole, \
+    ),
+    ("workload.new.outstanding=8", "there is no workload `new`; there are `mail`."),
+    (
+        "workload.new=8",
+        "there is no workload `new`; a new one is added whole, \
           `workload.new={ ... }`",
-        ),
-        (
-            "workload.mail.file=x",
-            "`workload.mail.file` would have no effect: `kind` is `ssio`; \
+    ),
+    (
+        "workload.mail.file=x",
+        "`workload.mail.file` would have no effect: `kind` is `ssio`; \
           `file` belongs to the kind `trace`",
-        ),
-        (
-            "workload.mail.rate=5",
-            "`workload.mail.rate` would have no effect: `arrivals` is \
+    ),
+    (
+        "workload.mail.rate=5",
+        "`workload.mail.rate` would have no effect: `arrivals` is \
           `closed`; leave it out, or set `arrivals = \"poisson\"`",
-        ),
-        (
-            "node.brick.count=eight",
-            "`node.brick.count` is the text \"eight\", and must be a whole \
+    ),
+    (
+        "node.brick.count=eight",
+        "`node.brick.count` is the text \"eight\", and must be a whole \
           number",
-        ),
-        (
-            "workload.mail.outstanding=0",
-            "`workload.mail.outstanding` is 0, and must be from 1 to \
+    ),
+    (
+        "workload.mail.outstanding=0",
+        "`workload.mail.outstanding` is 0, and must be from 1 to \
           1048576",
-        ),
-        (
-            "volume.mail.size=8",
-            "`8` has no unit; write a size as a number and one of `B`, `KiB`, \
+    ),
+    (
+        "volume.mail.size=8",
+        "`8` has no unit; write a size as a number and one of `B`, `KiB`, \
           `MiB`, `GiB`, `TiB`, `PiB`, `kB`, `KB`, `MB`, `GB`, `TB`, `PB`, such as \"512 MiB\"",
-        ),
-        (
-            "node.brick.cpu=i486",
-            "there is no cpu profile `i486`; there are `pentium4-2.6`, \
+    ),
+    (
+        "node.brick.cpu=i486",
+        "there is no cpu profile `i486`; there are `pentium4-2.6`, \
           `pentium4-3.0`, `xeon-2023`, `xeon-p4-3.0`. Your own goes into `cpus/i486.toml`.",
-        ),
-        (
-            "device.floppy.rpm=300",
-            "there is no device `floppy`; there are `barracuda-7200.8`, \
-          `cheetah-15k`, `ds8700-raid5`, `mqsim-default`, `nvme-3gbs`, `sata-ssd`.",
-        ),
-        (
-            "volume..size=1",
-            "`volume..size` is not a path: a name is missing; a path is such as \
+    ),
+    (
+        "device.floppy.rpm=300",
+        "there is no device `floppy`; there are `barracuda-4lp`, `barracuda-7200.8`, \
+          `cheetah-15k`, `cheetah-9lp`, `ds8700-raid5`, `fc-15k-2008`, `hp-c3323a`, \
+          `mqsim-default`, `nvme-3gbs`, `sata-7200-2005`, `sata-ssd`.",
+    ),
+    (
+        "volume..size=1",
+        "`volume..size` is not a path: a name is missing; a path is such as \
           `volume.mail.encoding` or `node.brick.disk[0].device`",
-        ),
-        (
-            "node.brick.disk[x]=1",
-            "`node.brick.disk[x]` is not a path: a number in brackets is \
+    ),
+    (
+        "node.brick.disk[x]=1",
+        "`node.brick.disk[x]` is not a path: a number in brackets is \
           wanted; a path is such as `volume.mail.encoding` or `node.brick.disk[0].device`",
-        ),
-    ] {
+    ),
+];
+
+#[test]
+fn wrong_paths_and_values_are_told_with_what_was_meant() {
+    let mut wrong = Vec::new();
+    for (change, message) in REFUSED {
         let (found, expected) = (refused(&[change]), format!("in `--set {change}`: {message}"));
         if found != expected {
-            wrong += &format!("   found {found}\nexpected {expected}\n");
+            wrong.push(format!("   found {found}\nexpected {expected}"));
         }
     }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     for text in ["", "=", "=x", "volume.mail.size"] {
         assert!(text.parse::<Change>().is_err(), "{text}");
     }

@@ -1,10 +1,11 @@
 //! What is wrong is said with its place, its reason, and a way out.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use foretell_scenarios::{Document, MOST_ERRORS, ScenarioErrors};
-use miette::Diagnostic;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, ThemeStyles};
 
 const GOOD: &str = include_str!("good.toml");
 
@@ -163,9 +164,9 @@ fn shown(errors: &ScenarioErrors, directory: &Path) -> String {
     let mut text = String::new();
     for error in errors.errors() {
         let (line, column) = error.line_column().unwrap_or_default();
-        text += &format!("  {line}:{column} {}\n", error.underlined().unwrap_or("(no place)"));
-        text += &format!("    {}\n", error.message());
-        text += &format!("    help: {}\n", error.help_text().unwrap_or("none"));
+        let underlined = error.underlined().unwrap_or("(no place)");
+        let (message, help) = (error.message(), error.help_text().unwrap_or("none"));
+        let _ = writeln!(text, "  {line}:{column} {underlined}\n    {message}\n    help: {help}");
     }
     text.replace(&directory.display().to_string(), "DIRECTORY")
 }
@@ -182,24 +183,32 @@ fn instead(pairs: &[(&str, &str)]) -> String {
     })
 }
 
+/// Compares with a file, or writes it if `UPDATE` is set.
+fn golden(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == expected,
+        "not as in {file}; look at it, and if it is good, set UPDATE=1:\n{text}"
+    );
+}
+
 #[test]
 fn golden_every_fault_has_its_message() {
     let directory = tempfile::tempdir().unwrap();
     assert!(errors_of(GOOD, directory.path()).is_none());
     let mut text = String::new();
     for (from, to) in WRONG {
-        text += &format!("{from}  =>  {}\n", to.replace('\n', " | "));
+        let _ = writeln!(text, "{from}  =>  {}", to.replace('\n', " | "));
         match errors_of(&instead(&[(from, to)]), directory.path()) {
             Some(errors) => text += &shown(&errors, directory.path()),
             None => text += "  fine\n",
         }
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors.txt");
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&file, &text).unwrap();
-    }
-    let expected = fs::read_to_string(&file).unwrap_or_default();
-    assert!(text == expected, "messages changed; look at them, then UPDATE=1:\n{text}");
+    golden("tests/errors.txt", &text);
 }
 
 #[test]
@@ -228,15 +237,15 @@ fn independent_errors_are_all_reported_in_their_order() {
     let errors = errors_of(&text, Path::new("")).unwrap();
     let underlined: Vec<_> = errors.errors().iter().map(|e| e.underlined().unwrap()).collect();
     let expected = ["\"15\"", "\"barracuda\"", "\"1 Gbps\"", "\"5-of-3\"", "app7"];
-    assert_eq!(underlined, expected, "{errors}");
+    assert_eq!(underlined, expected, "{}", errors.lines());
 }
 
 #[test]
 fn no_more_errors_are_shown_than_can_be_read() {
-    let many: String = (0..100).map(|n| format!("wrong{n} = 1\n")).collect();
-    let errors = errors_of(&format!("{many}{GOOD}"), Path::new("")).unwrap();
+    let many: Vec<String> = (0..100).map(|n| format!("wrong{n} = 1\n")).collect();
+    let errors = errors_of(&format!("{}{GOOD}", many.concat()), Path::new("")).unwrap();
     assert_eq!((errors.errors().len(), errors.left_out()), (MOST_ERRORS, 80));
-    assert!(errors.to_string().ends_with("... and 80 more"));
+    assert!(errors.lines().ends_with("... and 80 more"));
 }
 
 #[test]
@@ -253,7 +262,7 @@ fn a_fault_does_not_cause_others() {
 #[test]
 fn a_file_that_is_no_scenario_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let message = |path: &Path| Document::load(path).unwrap_err().to_string();
+    let message = |path: &Path| Document::load(path).unwrap_err().lines();
     let missing = directory.path().join("missing.toml");
     assert_eq!(message(&missing), format!("there is no scenario `{}`", missing.display()));
     let shown = directory.path().display();
@@ -270,16 +279,14 @@ fn a_file_that_is_no_scenario_is_told() {
 fn a_terminal_gets_file_text_and_places() {
     let text = instead(&[("nodes = \"brick[0-4]\"", "nodes = \"brick[0-1]\"")]);
     let errors = errors_of(&text, Path::new("")).unwrap();
-    let related: Vec<_> = errors.related().unwrap().collect();
-    let error = related[0];
-    let labels: Vec<_> = error.labels().unwrap().collect();
+    let labels: Vec<_> = errors.labels().unwrap().collect();
     let texts: Vec<_> = labels.iter().map(|l| &text[l.offset()..l.offset() + l.len()]).collect();
     // both that do not go together
     assert_eq!(texts, ["\"1-of-3\"", "\"brick[0-1]\""]);
-    let source = error.source_code().unwrap().read_span(labels[0].inner(), 0, 0).unwrap();
+    let source = errors.source_code().unwrap().read_span(labels[0].inner(), 0, 0).unwrap();
     // lines and columns of the trait count from zero
     assert_eq!((source.name(), source.line(), source.column()), (Some("s.toml"), 17, 11));
-    assert!(error.help().is_some());
+    assert!(errors.help().is_some());
 }
 
 #[test]
@@ -293,8 +300,35 @@ fn a_trace_that_is_not_there_is_told_with_its_whole_path() {
     assert!(error.help_text().unwrap().contains("--set workload.mail.file=PATH"));
     fs::create_dir(&path).unwrap();
     let errors = errors_of(&text, directory.path()).unwrap();
-    assert!(errors.to_string().contains("is a directory"), "{errors}");
+    assert!(errors.lines().contains("is a directory"), "{}", errors.lines());
     fs::remove_dir(&path).unwrap();
     fs::write(&path, "1\n").unwrap();
     assert!(errors_of(&text, directory.path()).is_none());
+}
+
+/// As a terminal of 100 columns shows it, without colours.
+fn on_a_terminal(errors: &ScenarioErrors) -> String {
+    let theme = GraphicalTheme { styles: ThemeStyles::none(), ..GraphicalTheme::unicode() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+    let mut text = String::new();
+    handler.render_report(&mut text, errors).unwrap();
+    // no blanks at the ends of lines
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn golden_a_terminal_shows_the_line_and_underlines_the_value() {
+    let one = instead(&[("nodes = \"brick[0-4]\"", "nodes = \"brick[0-9]\"")]);
+    let two = instead(&[
+        ("encoding = \"1-of-3\"", "encoding = \"1-of-7\""),
+        ("reads = 0.5", "reads = 0.5\noutstandin = 4"),
+    ]);
+    let mut text = on_a_terminal(&errors_of(&one, Path::new("")).unwrap());
+    text += "\n";
+    text += &on_a_terminal(&errors_of(&two, Path::new("")).unwrap());
+    text += "\n";
+    let mut document = Document::parse("s.toml", GOOD, "").unwrap();
+    document.set("volume.mail.encoding", "3-of-2").unwrap();
+    text += &on_a_terminal(&document.check().unwrap_err());
+    golden("tests/terminal.txt", &text);
 }

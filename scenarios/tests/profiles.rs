@@ -27,7 +27,7 @@ reads = 0.5
 "#;
 
 fn check(text: &str) -> Scenario {
-    Document::parse("t.toml", text, "").unwrap().check().unwrap_or_else(|e| panic!("{e}"))
+    Document::parse("t.toml", text, "").unwrap().check().unwrap_or_else(|e| panic!("{}", e.lines()))
 }
 
 fn disk(scenario: &Scenario) -> &Device {
@@ -38,7 +38,7 @@ fn disk(scenario: &Scenario) -> &Device {
 fn shipped_disks_have_the_average_seek_of_their_data_sheet() {
     for (name, average_ms) in [("barracuda-7200.8", 8.0), ("cheetah-15k", 3.5)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
-        let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
+        let Device::Mechanical(disk) = disk(&scenario) else { panic!("{name}") };
         let (mut total, mut pairs) = (0.0, 0.0);
         for distance in 1..disk.cylinders {
             let weight = f64::from(disk.cylinders - distance);
@@ -55,9 +55,11 @@ fn shipped_disks_hold_what_their_tracks_hold() {
     // tracks of the mean rate times a turn, on 4 and 8 surfaces
     for (name, surfaces) in [("barracuda-7200.8", 4.0), ("cheetah-15k", 8.0)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
-        let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
-        let mean =
-            (disk.outer_rate.as_bytes_per_s_f64() + disk.inner_rate.as_bytes_per_s_f64()) / 2.0;
+        let Device::Mechanical(disk) = disk(&scenario) else { panic!("{name}") };
+        let mean = f64::midpoint(
+            disk.outer_rate.as_bytes_per_s_f64(),
+            disk.inner_rate.as_bytes_per_s_f64(),
+        );
         let track = mean * 60.0 / f64::from(disk.rpm);
         let held = track * surfaces * f64::from(disk.cylinders);
         assert!((held / disk.capacity.get() as f64 - 1.0).abs() < 0.01, "{name}: {held}");
@@ -103,7 +105,7 @@ fn a_file_beside_the_scenario_comes_before_the_shipped_one() {
     fs::write(directory.path().join("s.toml"), SMALL).unwrap();
     let errors = Document::load(directory.path().join("s.toml")).unwrap().check().unwrap_err();
     let error = &errors.errors()[0];
-    assert!(error.file().unwrap().ends_with("devices/barracuda-7200.8.toml"), "{errors}");
+    assert!(error.file().unwrap().ends_with("devices/barracuda-7200.8.toml"), "{}", errors.lines());
     assert_eq!(error.underlined(), Some("sauce"));
     assert_eq!(error.help_text(), Some("did you mean `source`?"));
 }
@@ -142,12 +144,12 @@ fn a_seek_curve_may_be_given_whole() {
     let curve = r#"seek = { knee = 372, short = "1.332 ms", short_per_sqrt = "0.2998 ms", long = "5.533 ms", long_per_cylinder = "4.285 us" }"#;
     let device = shipped.replace(line, curve);
     let scenario = check(&format!("{SMALL}\n[device.\"barracuda-7200.8\"]\n{device}"));
-    let Device::Mechanical(disk) = disk(&scenario) else { panic!("a disk") };
+    let Device::Mechanical(disk) = disk(&scenario) else { panic!("of the simple kind") };
     // 1.332 + 0.2998 * sqrt(100) = 4.33 ms; 5.533 + 0.004285 * 1000 = 9.818 ms
     assert_eq!(disk.seek.time(100).as_ns(), 4_330_000);
     assert_eq!(disk.seek.time(1000).as_ns(), 9_818_000);
     let both = shipped.replace(line, &curve.replace("{ knee", "{ average = \"8 ms\", knee"));
     let text = format!("{SMALL}\n[device.\"barracuda-7200.8\"]\n{both}");
     let errors = Document::parse("t.toml", &text, "").unwrap().check().unwrap_err();
-    assert!(errors.to_string().contains("by three figures or by five"), "{errors}");
+    assert!(errors.lines().contains("by three figures or by five"), "{}", errors.lines());
 }

@@ -7,11 +7,13 @@ use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
 use foretell_scenarios::{Document, ProfileKind, shipped_names};
 
 fn shipped(name: &str) -> Document {
-    Document::shipped(name).expect("it is shipped").unwrap_or_else(|errors| panic!("{errors}"))
+    Document::shipped(name)
+        .expect("it is shipped")
+        .unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
 
 fn checked(document: &Document) -> Scenario {
-    document.check().unwrap_or_else(|errors| panic!("{errors}"))
+    document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
 
 /// The document, with a trace if it needs one.

@@ -3,8 +3,10 @@
 //! Everything that can be wrong with values and their relations is found here and nowhere later.
 //! A check that lacks what it needs, because that is wrong itself, is left out silently.
 
+mod host_list;
 mod hosts;
 mod quantities;
+mod storage;
 mod volumes;
 mod workloads;
 
@@ -222,14 +224,14 @@ impl Context<'_> {
         if name == "auto" {
             return hosts.first_node();
         }
-        match self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
+        if let [only] =
+            self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
         {
-            [only] => Some(*only),
-            _ => {
-                let message = format!("the store of records is one node, and `{name}` is several");
-                self.add(Problem::new(raw.place(), message));
-                None
-            }
+            Some(*only)
+        } else {
+            let message = format!("the store of records is one node, and `{name}` is several");
+            self.add(Problem::new(raw.place(), message));
+            None
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::leaf::{At, Size, Speed, Time};
 use crate::array_file::RawArray;
+use crate::drive_file::raw::File;
 use crate::ssd_file::RawSsd;
 
 /// A device profile. `kind` says which, and each is read as the struct of its kind.
@@ -22,6 +23,7 @@ impl JsonSchema for RawDevice {
             "x-tag": "kind",
             "oneOf": [
                 RawDisk::json_schema(generator),
+                File::json_schema(generator),
                 RawSsd::json_schema(generator),
                 RawArray::json_schema(generator)
             ]
