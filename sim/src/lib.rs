@@ -7,6 +7,7 @@ pub mod batches;
 mod buffer;
 mod cluster;
 pub mod cpu;
+pub mod device;
 pub mod disk;
 mod error;
 mod event;

@@ -17,7 +17,8 @@ use crate::address::AddressSpace;
 use crate::agenda::Agenda;
 use crate::buffer::{Buffer, Effects, PageKey, Run};
 use crate::cpu::Thread;
-use crate::disk::{Disk, Io};
+use crate::device::Device;
+use crate::disk::Io;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
 use crate::read_ahead::Streams;
@@ -59,7 +60,7 @@ pub(crate) struct Node {
     streams: Streams,
     addresses: AddressSpace,
     file_pages: Vec<u64>,
-    disks: Vec<Disk<u32>>,
+    disks: Vec<Device<u32>>,
     transfers: Slab<Transfer>,
     write: WritePolicy,
     /// Pages.
@@ -138,7 +139,7 @@ impl Node {
             streams: Streams::new(pages(cache.read_ahead) as u32),
             addresses: AddressSpace::new(storage, file_sizes),
             file_pages: file_sizes.iter().map(|size| size.div_ceil(page)).collect(),
-            disks: storage.disks.iter().map(Disk::new).collect(),
+            disks: storage.disks.iter().map(Device::new).collect(),
             transfers: Slab::new(),
             write: cache.write,
             background: pages(cache.dirty_background).min(limit - 1),
@@ -446,20 +447,22 @@ impl Node {
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
         let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
-        if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
+        if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
-    /// A disk has finished an operation. Appends the legs that are done to `ready`.
+    /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
+    /// are done to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
-        let id = completion.io.tag;
+        let Some(done) = completion.done else { return };
+        let id = done.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
         let waiters = std::mem::take(&mut transfer.waiters);

@@ -81,11 +81,15 @@ pub struct Completion<T> {
 
 impl<T: Copy> Disk<T> {
     /// An idle disk, its arm at the outermost cylinder.
+    ///
+    /// # Panics
+    ///
+    /// If the device has no heads: [`crate::device::Device`] takes any.
     pub fn new(spec: &model::Disk) -> Self {
         let arm = match &spec.device {
             Device::Mechanical(mechanical) => Arm::Simple(Mechanism::new(mechanical)),
             Device::Drive(drive) => Arm::Drive(Box::new(Drive::new(drive))),
-            Device::Ssd(_) | Device::Array(_) => unimplemented!("a device without heads"),
+            Device::Ssd(_) | Device::Array(_) => panic!("a device without heads is no disk"),
         };
         Self {
             arm,

@@ -102,6 +102,7 @@ impl Blocks {
     }
 
     /// Valid units of a block.
+    #[cfg(test)]
     pub(super) fn valid_in(&self, block: u32) -> u32 {
         self.blocks[block as usize].valid
     }
