@@ -59,6 +59,12 @@ pub(super) struct Blocks {
     open: [(u32, u32); 2],
     /// Valid units of all blocks.
     valid: u32,
+    /// A bit for each unit of each block: whether what was programmed there, or was there at first,
+    /// is no longer valid. A terabyte has many of them, and at first they are all zero, which
+    /// the system hands out untouched.
+    stale: Vec<u64>,
+    /// Words of `stale` for each block.
+    words: usize,
     /// Lists of owners to be used again.
     spare: Vec<Vec<Unit>>,
     units: u32,
@@ -71,6 +77,7 @@ impl Blocks {
         let empty =
             Block { state: State::Free, valid: 0, previous: NONE, next: NONE, owners: Vec::new() };
         let units = geometry.block();
+        let words = units.div_ceil(64) as usize;
         let mut this = Self {
             blocks: vec![empty; geometry.blocks as usize],
             heads: vec![NONE; units as usize + 1],
@@ -78,6 +85,8 @@ impl Blocks {
             free: (home.used()..geometry.blocks).collect(),
             open: [(NONE, 0); 2],
             valid: 0,
+            stale: vec![0; geometry.blocks as usize * words],
+            words,
             spare: Vec::new(),
             units,
             row: geometry.row,
@@ -134,6 +143,8 @@ impl Blocks {
             let opened = &mut self.blocks[block as usize];
             assert!(opened.state == State::Free && opened.valid == 0);
             (opened.state, opened.owners) = (State::Open, owners);
+            let first = block as usize * self.words;
+            self.stale[first..first + self.words].fill(0);
         }
         let first = (row * self.row) as usize;
         let owners = &mut self.blocks[block as usize].owners;
@@ -153,16 +164,28 @@ impl Blocks {
         }
     }
 
-    /// A unit of a block has become valid.
-    pub(super) fn add_valid(&mut self, block: u32) {
+    /// So many units of a row that was programmed are valid.
+    pub(super) fn add_valid(&mut self, block: u32, units: u32) {
         let block = &mut self.blocks[block as usize];
         debug_assert!(block.state == State::Open);
-        block.valid += 1;
-        self.valid += 1;
+        block.valid += units;
+        self.valid += units;
+    }
+
+    /// Marks a unit of a block as not valid, although it was programmed.
+    pub(super) fn set_stale(&mut self, block: u32, unit: u32) {
+        self.stale[block as usize * self.words + unit as usize / 64] |= 1 << (unit % 64);
+    }
+
+    /// Whether a unit of a block is not valid, although it was programmed.
+    pub(super) fn is_stale(&self, block: u32, unit: u32) -> bool {
+        self.stale[block as usize * self.words + unit as usize / 64] >> (unit % 64) & 1 == 1
     }
 
     /// A unit of a block is no longer valid.
-    pub(super) fn drop_valid(&mut self, block: u32) {
+    pub(super) fn drop_valid(&mut self, block: u32, unit: u32) {
+        debug_assert!(!self.is_stale(block, unit));
+        self.set_stale(block, unit);
         self.valid -= 1;
         if self.blocks[block as usize].state == State::Closed {
             self.unlink(block);

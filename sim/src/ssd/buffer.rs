@@ -16,6 +16,8 @@ pub(super) enum Stage {
     Waiting,
     /// In a row on its way to flash, or kept for the collector: its content is fixed.
     Leaving,
+    /// The same, and written again meanwhile: its content is garbage.
+    Superseded,
 }
 
 /// The write buffer.
@@ -111,6 +113,13 @@ impl Buffer {
     /// The unit at a place.
     pub(super) fn unit(&self, place: u32) -> Unit {
         self.units[place as usize].0
+    }
+
+    /// A unit that leaves was written again.
+    pub(super) fn supersede(&mut self, place: u32) {
+        let stage = &mut self.units[place as usize].1;
+        debug_assert_eq!(*stage, Stage::Leaving);
+        *stage = Stage::Superseded;
     }
 
     /// Units that are ready to leave.

@@ -6,6 +6,7 @@ use foretell_units::{Bytes, SimSpan, SimTime};
 
 use super::Ssd;
 use super::blocks::{KEPT_FREE, Writer};
+use super::buffer::{Buffer, Stage};
 use super::geometry::{Address, Unit};
 use super::translation::Place;
 
@@ -61,7 +62,7 @@ pub(super) struct Die {
     /// Units that have been read for the collector, and where they are.
     found: Vec<(Unit, Place)>,
     /// Units of the row that is being programmed for the collector, and where they are.
-    moving: Vec<(Unit, Place)>,
+    moving: Vec<(Unit, Option<Place>)>,
 }
 
 /// A block being collected.
@@ -81,6 +82,11 @@ impl Die {
     fn is_idle(&self) -> bool {
         matches!(self.work, Work::Nothing)
     }
+}
+
+/// A place in the buffer, if what is there is the latest content of its unit.
+fn latest(buffer: &Buffer, place: u32) -> Option<Place> {
+    (buffer.stage(place) != Stage::Superseded).then_some(Place::Buffer(place))
 }
 
 impl<T: Copy> Ssd<T> {
@@ -175,29 +181,33 @@ impl<T: Copy> Ssd<T> {
     fn row_programmed(&mut self, now: SimTime, die: u32, address: Address) {
         let unit_bytes = self.translation.geometry().unit;
         let mut row = std::mem::take(&mut self.dies[die as usize].row);
-        for (place, address) in row.drain(..).zip(address..) {
-            let unit = self.buffer.unit(place);
-            self.translation.programmed(unit, Place::Buffer(place), address);
+        self.written.programmed += unit_bytes * row.len() as u64;
+        let buffer = &self.buffer;
+        let units = row.iter().map(|&place| (buffer.unit(place), latest(buffer, place)));
+        self.translation.row_programmed(address, units);
+        for place in row.drain(..) {
             self.buffer.left(place);
-            self.written.programmed += unit_bytes;
         }
         self.rows.push(row);
-        self.translation.row_programmed(address);
         self.unstall(now);
     }
 
     fn row_moved(&mut self, die: u32, address: Address) {
         let unit_bytes = self.translation.geometry().unit;
         let mut moving = std::mem::take(&mut self.dies[die as usize].moving);
-        for ((unit, from), address) in moving.drain(..).zip(address..) {
-            self.translation.programmed(unit, from, address);
-            if let Place::Buffer(place) = from {
-                self.buffer.forget(place);
+        self.written.moved += unit_bytes * moving.len() as u64;
+        for (_, from) in &mut moving {
+            match *from {
+                Some(Place::Flash(address)) if self.translation.is_valid(address) => {}
+                Some(Place::Buffer(place)) => {
+                    *from = latest(&self.buffer, place);
+                    self.buffer.forget(place);
+                }
+                Some(Place::Flash(_)) | None => *from = None,
             }
-            self.written.moved += unit_bytes;
         }
+        self.translation.row_programmed(address, moving.drain(..));
         self.dies[die as usize].moving = moving;
-        self.translation.row_programmed(address);
     }
 
     fn erased(&mut self, die: u32) {
@@ -247,7 +257,8 @@ impl<T: Copy> Ssd<T> {
         let state = &mut self.dies[die as usize];
         let mut collection = state.collection.expect("it was chosen to be collected");
         if state.found.len() >= row {
-            state.moving.extend(state.found.drain(..row));
+            let moved = state.found.drain(..row).map(|(unit, from)| (unit, Some(from)));
+            state.moving.extend(moved);
             let units = state.moving.iter().map(|(unit, _)| *unit);
             let address = self.translation.next_row(die, Writer::Collector, units);
             let address = address.expect("a free block is kept for the collector");
@@ -268,7 +279,7 @@ impl<T: Copy> Ssd<T> {
             self.work_on(now, die, Work::Sense(sensing), self.times.read);
         } else {
             for (unit, from) in &mut state.found {
-                if *from == self.translation.place(*unit) && matches!(from, Place::Flash(_)) {
+                if matches!(*from, Place::Flash(address) if self.translation.is_valid(address)) {
                     let place = self.buffer.keep(*unit);
                     self.translation.put_in_buffer(*unit, place);
                     *from = Place::Buffer(place);

@@ -86,6 +86,11 @@ impl Geometry {
         let block = address / self.block();
         (block / self.blocks, block % self.blocks)
     }
+
+    /// Which unit of its block an address is.
+    pub(super) fn in_block(&self, address: Address) -> u32 {
+        address % self.block()
+    }
 }
 
 #[cfg(test)]

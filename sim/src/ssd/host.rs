@@ -109,8 +109,15 @@ impl<T: Copy> Ssd<T> {
         let id = self.requests.insert(live);
         match io.op {
             Op::Read => self.read(now, id),
-            Op::Write if self.stalled.is_empty() => self.accept(now, id),
-            Op::Write => self.stalled.push_back(id),
+            Op::Write => {
+                if self.stalled.is_empty() {
+                    self.accept(now, id);
+                } else {
+                    self.stalled.push_back(id);
+                }
+                // what fills the buffer may have to leave although it is less than a row
+                self.form_rows(now);
+            }
         }
     }
 
@@ -234,7 +241,10 @@ impl<T: Copy> Ssd<T> {
                 self.buffer.release();
                 return true;
             }
-            Place::Buffer(_) => false,
+            Place::Buffer(place) => {
+                self.buffer.supersede(place);
+                false
+            }
             Place::Flash(address) => {
                 if partial {
                     let geometry = self.translation.geometry();

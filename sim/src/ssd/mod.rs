@@ -23,9 +23,10 @@
 //! drive is idle, several host queues. Numbers and structure follow MQSim (Tavakkol et al., FAST
 //! 2018), the write amplification Desnoyers (SYSTOR 2012).
 //!
-//! **Memory**: what lies where it was at first needs none; 4 bytes for each unit in chunks of 1024
-//! that were written, 4 for each unit of the blocks written, some 24 for each block of dies that were
-//! written. A terabyte with 4 KiB units needs 2 MB to begin with and 2 GB at worst.
+//! **Memory**: what lies where it was at first needs none; 4 bytes for each unit, in pages of 1024,
+//! that was written or moved; 4 for each unit of the blocks written; an eighth of a byte, in pages of
+//! 32,768, for each unit that is no longer valid where it was; 56 for each block of dies that were
+//! written. A terabyte with 4 KiB units needs 4 MB to begin with and 2 GB at worst.
 //!
 //! **Interface**: [`Ssd::submit`] and [`Ssd::complete`] return when the drive wants to be woken at
 //! the latest. It may be woken at any other time too: what happens inside depends on the times

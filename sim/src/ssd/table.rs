@@ -1,12 +1,17 @@
 //! A table of 32-bit numbers of which most are zero.
 //!
 //! A mapping table of a terabyte has 10⁸ entries. Memory is taken in chunks when something in them
-//! is first written, so it grows with what a run touches: 4 bytes for each unit of the chunks
-//! written, and 8 bytes for each chunk there could be, which the system's allocator hands out
-//! untouched.
+//! is first written. A chunk is so large that the system hands it out untouched, page by page, and
+//! that the list of chunks stays in the processor's caches; so what a run takes grows with the pages
+//! that it touches.
 
 /// Entries of a chunk.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 1 << 16;
+
+fn new_chunk() -> Box<[u32; CHUNK]> {
+    // zeroed by the system, not by us: `Box::new` would touch all of it
+    vec![0; CHUNK].into_boxed_slice().try_into().expect("it has as many entries")
+}
 
 /// A table of numbers, zero at first.
 #[derive(Debug)]
@@ -29,7 +34,7 @@ impl Table {
     /// Sets the number at `index`.
     pub(super) fn set(&mut self, index: u32, value: u32) {
         let index = index as usize;
-        let chunk = self.chunks[index / CHUNK].get_or_insert_with(|| Box::new([0; CHUNK]));
+        let chunk = self.chunks[index / CHUNK].get_or_insert_with(new_chunk);
         chunk[index % CHUNK] = value;
     }
 

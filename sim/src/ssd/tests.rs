@@ -208,6 +208,17 @@ fn the_queue_depth_limits_what_is_inside() {
     assert_eq!(found, [one, one + 5_096, 2 * one]);
 }
 
+#[test]
+fn a_write_that_finds_the_buffer_full_of_less_than_a_row_makes_it_leave() {
+    let mut spec = small();
+    // two units; a row has eight
+    spec.buffer = Bytes::kib(8);
+    let found = times(&spec, &[io(Op::Write, 0, 2), io(Op::Write, 100, 1)]);
+    // two units are there at 1 + 2 × 4.096 = 9.192 us, and in flash, padded to a row, 81.92 + 500 us
+    // later; then there is room
+    assert_eq!(found, [19_192, 9_192 + 581_920 + 5_096 + 10_000]);
+}
+
 /// A drive in which nothing but dies and channels takes time.
 fn bare(spec: &Spec) -> Spec {
     Spec {

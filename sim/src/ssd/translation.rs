@@ -78,7 +78,8 @@ impl Translation {
     pub(super) fn put_in_buffer(&mut self, unit: Unit, place: u32) {
         if let Place::Flash(address) = self.place(unit) {
             let (die, block) = self.geometry.die_and_block(address);
-            self.blocks(die).drop_valid(block);
+            let unit = self.geometry.in_block(address);
+            self.blocks(die).drop_valid(block, unit);
         }
         self.map.set(unit, place | IN_BUFFER);
     }
@@ -94,31 +95,41 @@ impl Translation {
         Some(self.geometry.address(die, block, row))
     }
 
-    /// The content that a unit had at `from` has been programmed at `address`. Returns whether it
-    /// is still the latest; if not, what was programmed is garbage.
-    pub(super) fn programmed(&mut self, unit: Unit, from: Place, address: Address) -> bool {
-        let latest = self.place(unit) == from;
-        if latest {
-            if let Place::Flash(from) = from {
-                let (die, block) = self.geometry.die_and_block(from);
-                self.blocks(die).drop_valid(block);
+    /// The row at `address` has been programmed with `row`: units, and where the content of each was
+    /// taken from if that is still the latest. What is not is garbage.
+    pub(super) fn row_programmed(
+        &mut self,
+        address: Address,
+        row: impl Iterator<Item = (Unit, Option<Place>)>,
+    ) {
+        let geometry = self.geometry;
+        let (die, block) = geometry.die_and_block(address);
+        let first = geometry.in_block(address);
+        let mut valid = 0;
+        for (place, (unit, from)) in (0..).zip(row) {
+            match from {
+                None => self.blocks(die).set_stale(block, first + place),
+                Some(from) => {
+                    debug_assert_eq!(self.place(unit), from);
+                    if let Place::Flash(from) = from {
+                        let (die, block) = geometry.die_and_block(from);
+                        self.blocks(die).drop_valid(block, geometry.in_block(from));
+                    }
+                    self.map.set(unit, address + place + 1);
+                    valid += 1;
+                }
             }
-            self.settle(unit, address);
         }
-        latest
+        let blocks = self.blocks(die);
+        blocks.add_valid(block, valid);
+        blocks.programmed(block, first / geometry.row);
     }
 
-    fn settle(&mut self, unit: Unit, address: Address) {
+    /// Whether the unit that was programmed at an address is still valid there.
+    pub(super) fn is_valid(&self, address: Address) -> bool {
         let (die, block) = self.geometry.die_and_block(address);
-        self.blocks(die).add_valid(block);
-        self.map.set(unit, address + 1);
-    }
-
-    /// A row has been programmed, its units settled.
-    pub(super) fn row_programmed(&mut self, address: Address) {
-        let row = self.geometry.row_of(address) % self.geometry.rows;
-        let (die, block) = self.geometry.die_and_block(address);
-        self.blocks(die).programmed(block, row);
+        let unit = self.geometry.in_block(address);
+        self.dies[die as usize].as_ref().is_none_or(|blocks| !blocks.is_stale(block, unit))
     }
 
     /// Appends the valid units of a row, and where they are, to `found`.
@@ -130,21 +141,21 @@ impl Translation {
         found: &mut Vec<(Unit, Place)>,
     ) {
         let geometry = &self.geometry;
-        let owners = self.dies[die as usize].as_ref().and_then(|blocks| blocks.owners(block));
+        let Some(blocks) = &self.dies[die as usize] else { return };
         let first = geometry.address(die, block, row);
-        match owners {
+        let place = row * geometry.row;
+        let valid = |index: &u32| !blocks.is_stale(block, place + index);
+        let places = (0..geometry.row).filter(valid);
+        match blocks.owners(block) {
             Some(owners) => {
-                let owners = &owners[(row * geometry.row) as usize..];
-                let units = owners.iter().copied().zip(first..first + geometry.row);
-                let valid = units
-                    .filter(|&(unit, address)| unit != NONE && self.map.get(unit) == address + 1);
-                found.extend(valid.map(|(unit, address)| (unit, Place::Flash(address))));
+                let owners = &owners[place as usize..];
+                let places = places.map(|index| (owners[index as usize], first + index));
+                let written = places.filter(|(unit, _)| *unit != NONE);
+                found.extend(written.map(|(unit, address)| (unit, Place::Flash(address))));
             }
             None if row < self.home.filled(block) => {
                 let unit = self.home.unit(geometry, die, block, row);
-                let units = (unit..).zip(first..first + geometry.row);
-                let valid = units.filter(|&(unit, _)| self.map.get(unit) == 0);
-                found.extend(valid.map(|(unit, address)| (unit, Place::Flash(address))));
+                found.extend(places.map(|index| (unit + index, Place::Flash(first + index))));
             }
             None => {}
         }
@@ -171,14 +182,16 @@ mod tests {
             naive.address[unit as usize] = None;
         }
         let address = flash.next_row(die, Writer::Host, units.iter().copied()).unwrap();
-        for (place, &unit) in units.iter().enumerate() {
+        let mut row = Vec::new();
+        for (place, &unit) in (0..).zip(units) {
             // of a unit that is there twice only the second is in the buffer
-            let from = Place::Buffer(place as u32);
-            if flash.programmed(unit, from, address + place as u32) {
-                naive.address[unit as usize] = Some(address + place as u32);
+            let from = Some(Place::Buffer(place)).filter(|from| *from == flash.place(unit));
+            if from.is_some() {
+                naive.address[unit as usize] = Some(address + place);
             }
+            row.push((unit, from));
         }
-        flash.row_programmed(address);
+        flash.row_programmed(address, row.into_iter());
         while flash.blocks(die).free() <= KEPT_FREE {
             collect(flash, naive, die);
         }
@@ -205,11 +218,11 @@ mod tests {
         for moved in found.chunks(geometry.row as usize) {
             let units = moved.iter().map(|(unit, _)| *unit);
             let address = flash.next_row(die, Writer::Collector, units).unwrap();
-            for (place, &(unit, from)) in moved.iter().enumerate() {
-                assert!(flash.programmed(unit, from, address + place as u32));
-                naive.address[unit as usize] = Some(address + place as u32);
+            for (place, &(unit, _)) in (0..).zip(moved) {
+                naive.address[unit as usize] = Some(address + place);
             }
-            flash.row_programmed(address);
+            let row = moved.iter().map(|&(unit, from)| (unit, Some(from)));
+            flash.row_programmed(address, row);
         }
         flash.blocks(die).erased(victim);
     }
