@@ -87,10 +87,10 @@ fn run(name: &str, what: &str, reads: f64, gib: u64, count: u64) {
 fn main() {
     let only = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
     if let Some(only) = only {
-        run("nvme-3gbs", &only, 0.0, u64::MAX >> 30, 2_000_000);
+        run(&only, "writes", 0.0, 64, 1_000_000);
         return;
     }
-    for name in ["nvme-3gbs", "sata-ssd"] {
+    for name in ["nvme-3gbs", "sata-ssd", "mqsim-default"] {
         run(name, "reads", 1.0, u64::MAX >> 30, 4_000_000);
         run(name, "writes", 0.0, u64::MAX >> 30, 2_000_000);
         run(name, "7 reads to 3 writes", 0.7, u64::MAX >> 30, 3_000_000);

@@ -8,9 +8,13 @@ use std::collections::VecDeque;
 use super::geometry::{Geometry, Unit};
 use super::home::Home;
 
-/// Free blocks at which collection begins, and above which it ends. The last one is for the
-/// collector, so that it can always go on.
-pub(super) const KEPT_FREE: u32 = 1;
+/// Free blocks that are for the collector, so that it can always go on.
+const KEPT_FREE: u32 = 1;
+
+/// Blocks' worth of room below which a die collects garbage. Room are free blocks, the rest of both
+/// open blocks, and what the collector has emptied of its victim; so at this much, if the host's
+/// block is full, two blocks are free and the host may open one.
+pub(super) const ENOUGH_ROOM: u32 = 3;
 
 /// No block; no unit.
 pub(super) const NONE: u32 = u32::MAX;
@@ -101,8 +105,16 @@ impl Blocks {
     }
 
     /// Blocks that are free.
-    pub(super) fn free(&self) -> u32 {
+    fn free(&self) -> u32 {
         self.free.len() as u32
+    }
+
+    /// Units in free blocks and the rest of open ones.
+    pub(super) fn room(&self) -> u32 {
+        let rest = |(block, row): (u32, u32)| {
+            if block == NONE { 0 } else { self.units - row * self.row }
+        };
+        self.free() * self.units + rest(self.open[0]) + rest(self.open[1])
     }
 
     /// Valid units of the die.

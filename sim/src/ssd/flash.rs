@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use foretell_units::{Bytes, SimSpan, SimTime};
 
 use super::Ssd;
-use super::blocks::{KEPT_FREE, Writer};
+use super::blocks::{ENOUGH_ROOM, Writer};
 use super::buffer::{Buffer, Stage};
 use super::geometry::{Address, Unit};
 use super::translation::Place;
@@ -130,7 +130,7 @@ impl<T: Copy> Ssd<T> {
         for step in 0..count {
             let die = (self.turn + step) % count;
             let state = &self.dies[die as usize];
-            if state.rows.len() < ROWS_WAITING && state.collection.is_none() {
+            if state.rows.len() < ROWS_WAITING {
                 let coming = (state.rows.len() as u32 + 2) * geometry.row;
                 if self.translation.valid(die) + coming <= self.most_valid {
                     self.turn = (die + 1) % count;
@@ -148,7 +148,7 @@ impl<T: Copy> Ssd<T> {
         if let Work::Sense(sensing) = state.work {
             state.work = Work::Send(sensing);
             let end = self.book_channel(now, die, Bytes(u64::from(sensing.bytes)));
-            self.agenda.schedule(end, die);
+            self.ends.set(die, end);
             return;
         }
         let work = std::mem::take(&mut state.work);
@@ -164,6 +164,9 @@ impl<T: Copy> Ssd<T> {
         // what has just come to an end may have given it something to do
         if self.dies[die as usize].is_idle() {
             self.take_up(now, die);
+        }
+        if self.dies[die as usize].is_idle() {
+            self.ends.set(die, SimTime::MAX);
         }
         self.form_rows(now);
     }
@@ -235,14 +238,22 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Whether a die is to collect garbage, which begins when too few blocks are free.
+    /// Whether a die is to collect garbage: when there is too little room. So collection keeps pace
+    /// with the host, row by row.
     fn collects(&mut self, die: u32) -> bool {
-        if self.dies[die as usize].collection.is_some() {
-            return true;
-        }
         // a die that has nothing to write needs no room
-        if !self.translation.is_written(die) || self.translation.blocks(die).free() > KEPT_FREE {
+        if !self.translation.is_written(die) {
             return false;
+        }
+        let geometry = *self.translation.geometry();
+        let collection = self.dies[die as usize].collection;
+        let emptied = collection.map_or(0, |collection| collection.row * geometry.row);
+        let room = self.translation.blocks(die).room() + emptied;
+        if room >= ENOUGH_ROOM * geometry.block() {
+            return false;
+        }
+        if collection.is_some() {
+            return true;
         }
         let Some(victim) = self.translation.blocks(die).choose_victim() else { return false };
         self.dies[die as usize].collection = Some(Collection { victim, row: 0 });
@@ -331,7 +342,7 @@ impl<T: Copy> Ssd<T> {
         (state.work, state.since) = (work, now);
         self.die_ledger.arrive(now);
         self.die_ledger.start(now);
-        self.agenda.schedule(now + span, die);
+        self.ends.set(die, now + span);
     }
 
     fn book_channel(&mut self, now: SimTime, die: u32, bytes: Bytes) -> SimTime {

@@ -13,9 +13,8 @@ use foretell_scenarios::device::Precondition;
 
 use super::geometry::{Address, Geometry, Unit};
 
-/// Free blocks of a die after random writes: the first that the host opens leaves as many as
-/// collection keeps.
-const FREE_AFTER_RANDOM: u32 = super::blocks::KEPT_FREE + 1;
+/// Free blocks of a die after random writes: the first row that the host writes starts collection.
+const FREE_AFTER_RANDOM: u32 = super::blocks::ENOUGH_ROOM;
 
 /// Where data lies at first.
 #[derive(Debug)]

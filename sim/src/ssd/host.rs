@@ -110,6 +110,9 @@ impl<T: Copy> Ssd<T> {
         match io.op {
             Op::Read => self.read(now, id),
             Op::Write => {
+                // looked up again when the data arrive: a mapping table of gigabytes is slow memory,
+                // and the look-up that will be needed can begin now
+                std::hint::black_box(self.translation.place((first / unit) as Unit));
                 if self.stalled.is_empty() {
                     self.accept(now, id);
                 } else {

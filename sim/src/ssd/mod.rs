@@ -8,7 +8,8 @@
 //!   overlap with the die's own transfers. Dies on a channel share it, first come, first served;
 //! - **translation**: one entry for each *unit* (a page or a part of one); data are written to the
 //!   die whose turn it is, first channels, then chips, then dies in a chip; greedy garbage
-//!   collection on each die, when no more than two blocks are free;
+//!   collection on each die, which keeps pace with what is written: a row is emptied when room is
+//!   less than three blocks;
 //! - **write buffer**: a write is done when it is in the buffer, which keeps it without power; it
 //!   leaves for flash at once, a row at a time. A write of part of a unit reads the rest first. A
 //!   write to a unit that still waits replaces it, a read of it is served from memory;
@@ -34,6 +35,7 @@
 
 mod blocks;
 mod buffer;
+mod ends;
 mod flash;
 mod geometry;
 mod home;
@@ -49,11 +51,11 @@ use std::collections::VecDeque;
 use foretell_scenarios::device::Ssd as Spec;
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
-use crate::agenda::Agenda;
 use crate::disk::Io;
 use crate::ledger::{Ledger, Usage, Violation};
 
 use buffer::Buffer;
+use ends::Ends;
 use flash::Die;
 use host::{Arrival, Requests};
 use line::Line;
@@ -99,8 +101,7 @@ pub struct Ssd<T> {
     translation: Translation,
     dies: Vec<Die>,
     channels: Vec<Line>,
-    /// Ends of what dies do.
-    agenda: Agenda<u32>,
+    ends: Ends,
     /// Where the next row goes, if there is room.
     turn: u32,
     /// No die had room for a row, and none has got it since.
@@ -172,7 +173,7 @@ impl<T: Copy> Ssd<T> {
             translation,
             dies: (0..dies).map(|_| Die::default()).collect(),
             channels: vec![Line::default(); channels],
-            agenda: Agenda::new(),
+            ends: Ends::new(dies as u32),
             turn: 0,
             full: false,
             buffer: Buffer::new(spec.buffer.get() / spec.mapping.get()),
@@ -225,26 +226,26 @@ impl<T: Copy> Ssd<T> {
         let [writes, reads] = &self.leaving;
         let certain = [writes.front(), reads.front()].into_iter().flatten().map(|(at, _)| *at);
         let arrival = self.arrivals.front().map(|arrival| arrival.at);
-        let possible = arrival.into_iter().chain(self.agenda.next_at());
+        let end = Some(self.ends.first().0).filter(|end| *end != SimTime::MAX);
+        let possible = arrival.into_iter().chain(end);
         certain.chain(possible.map(|at| at + latency)).min()
     }
 
     /// Lets everything happen that happens up to `now`.
     fn run(&mut self, now: SimTime) {
         loop {
-            let die = self.agenda.next_at().unwrap_or(SimTime::MAX);
+            let (end, die) = self.ends.first();
             let arrival = self.arrivals.front().map_or(SimTime::MAX, |arrival| arrival.at);
             let [writes, reads] = &self.leaving;
             let front = |queue: &VecDeque<(SimTime, u32)>| {
                 queue.front().map_or(SimTime::MAX, |(at, _)| *at)
             };
             let (write, read) = (front(writes), front(reads));
-            let next = die.min(arrival).min(write).min(read);
+            let next = end.min(arrival).min(write).min(read);
             if next > now || next == SimTime::MAX {
                 return;
             }
-            if die == next {
-                let die = self.agenda.next().expect("it is pending");
+            if end == next {
                 self.die_ends(next, die);
             } else if arrival == next {
                 let arrival = self.arrivals.pop_front().expect("it is there");

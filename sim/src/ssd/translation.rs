@@ -165,7 +165,7 @@ impl Translation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssd::blocks::{KEPT_FREE, State};
+    use crate::ssd::blocks::{ENOUGH_ROOM, State};
     use crate::ssd::tests::small;
     use foretell_units::{Seed, Stream};
 
@@ -192,7 +192,7 @@ mod tests {
             row.push((unit, from));
         }
         flash.row_programmed(address, row.into_iter());
-        while flash.blocks(die).free() <= KEPT_FREE {
+        while flash.blocks(die).room() < ENOUGH_ROOM * flash.geometry.block() {
             collect(flash, naive, die);
         }
     }
