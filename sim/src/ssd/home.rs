@@ -61,13 +61,32 @@ impl Home {
         let (row, place) = (unit / geometry.row, unit % geometry.row);
         let (index, die) = (row / geometry.dies, row % geometry.dies);
         let block = self.before.partition_point(|before| *before <= index) - 1;
-        geometry.address(die, block as u32, index - self.before[block]) + place
+        let row = self.spread(geometry, block as u32, index - self.before[block]);
+        geometry.address(die, block as u32, row) + place
     }
 
-    /// The first of the units that lie in a row.
-    pub(super) fn unit(&self, geometry: &Geometry, die: u32, block: u32, row: u32) -> Unit {
-        let index = self.before[block as usize] + row;
-        (index * geometry.dies + die) * geometry.row
+    /// The first of the units that lie in a row, if any do.
+    pub(super) fn unit(
+        &self,
+        geometry: &Geometry,
+        die: u32,
+        block: u32,
+        row: u32,
+    ) -> Option<Unit> {
+        let filled = self.filled(block);
+        let number = (u64::from(row) * u64::from(filled)).div_ceil(u64::from(geometry.rows)) as u32;
+        if number >= filled || self.spread(geometry, block, number) != row {
+            return None;
+        }
+        let index = self.before[block as usize] + number;
+        Some((index * geometry.dies + die) * geometry.row)
+    }
+
+    /// The row in which the host's row of that number in a block lies: they are spread evenly, so
+    /// that collection finds garbage all along.
+    fn spread(&self, geometry: &Geometry, block: u32, number: u32) -> u32 {
+        let filled = u64::from(self.filled(block));
+        (u64::from(number) * u64::from(geometry.rows) / filled) as u32
     }
 }
 
@@ -159,8 +178,10 @@ mod tests {
             let mut found = 0;
             for die in 0..dies {
                 for block in 0..home.used() {
-                    for filled in 0..home.filled(block) {
-                        let unit = home.unit(&geometry, die, block, filled);
+                    for filled in 0..rows {
+                        let Some(unit) = home.unit(&geometry, die, block, filled) else {
+                            continue;
+                        };
                         for place in 0..row {
                             let address = geometry.address(die, block, filled) + place;
                             prop_assert_eq!(home.address(&geometry, unit + place), address);

@@ -153,11 +153,11 @@ impl Translation {
                 let written = places.filter(|(unit, _)| *unit != NONE);
                 found.extend(written.map(|(unit, address)| (unit, Place::Flash(address))));
             }
-            None if row < self.home.filled(block) => {
-                let unit = self.home.unit(geometry, die, block, row);
-                found.extend(places.map(|index| (unit + index, Place::Flash(first + index))));
+            None => {
+                if let Some(unit) = self.home.unit(geometry, die, block, row) {
+                    found.extend(places.map(|index| (unit + index, Place::Flash(first + index))));
+                }
             }
-            None => {}
         }
     }
 }
