@@ -39,7 +39,8 @@ fn shipped(name: &str) -> Spec {
     spec.clone()
 }
 
-/// Keeps 64 operations going, as many before the clock runs as then: memory that is used for the first time costs the system as much as the drive itself.
+/// Keeps 64 operations going, as many before the clock runs as then: memory that is used for the
+/// first time costs the system as much as the drive itself.
 fn run(name: &str, what: &str, reads: f64, gib: u64, count: u64) {
     let spec = shipped(name);
     let mut stream = Seed(3).stream("bench");
@@ -85,15 +86,11 @@ fn run(name: &str, what: &str, reads: f64, gib: u64, count: u64) {
 }
 
 fn main() {
-    let only = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
-    if let Some(only) = only {
-        run(&only, "writes", 0.0, 64, 1_000_000);
-        return;
-    }
+    let all = u64::MAX >> 30;
     for name in ["nvme-3gbs", "sata-ssd", "mqsim-default"] {
-        run(name, "reads", 1.0, u64::MAX >> 30, 4_000_000);
-        run(name, "writes", 0.0, u64::MAX >> 30, 2_000_000);
-        run(name, "7 reads to 3 writes", 0.7, u64::MAX >> 30, 3_000_000);
+        run(name, "reads", 1.0, all, 4_000_000);
+        run(name, "writes", 0.0, all, 2_000_000);
+        run(name, "7 reads to 3 writes", 0.7, all, 3_000_000);
         run(name, "writes within 64 GiB", 0.0, 64, 2_000_000);
         run(name, "7 reads to 3 writes within 64 GiB", 0.7, 64, 3_000_000);
     }

@@ -28,7 +28,7 @@ pub struct Device<T> {
 
 #[derive(Debug)]
 enum Kind<T> {
-    Disk(Disk<T>),
+    Disk(Box<Disk<T>>),
     Ssd(Box<Ssd<T>>),
 }
 
@@ -45,7 +45,9 @@ impl<T: Copy> Device<T> {
     /// An idle device.
     pub fn new(spec: &model::Disk) -> Self {
         let kind = match &spec.device {
-            device::Device::Mechanical(_) | device::Device::Drive(_) => Kind::Disk(Disk::new(spec)),
+            device::Device::Mechanical(_) | device::Device::Drive(_) => {
+                Kind::Disk(Box::new(Disk::new(spec)))
+            }
             device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Ssd::new(ssd))),
             device::Device::Array(_) => unimplemented!("an array"),
         };

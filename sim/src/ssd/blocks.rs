@@ -53,7 +53,7 @@ struct Block {
 /// The blocks of one die.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    blocks: Vec<Block>,
+    all: Vec<Block>,
     /// By number of valid units: the first closed block with so many.
     heads: Vec<u32>,
     /// No closed block has fewer valid units.
@@ -83,7 +83,7 @@ impl Blocks {
         let units = geometry.block();
         let words = units.div_ceil(64) as usize;
         let mut this = Self {
-            blocks: vec![empty; geometry.blocks as usize],
+            all: vec![empty; geometry.blocks as usize],
             heads: vec![NONE; units as usize + 1],
             fewest: units,
             free: (home.used()..geometry.blocks).collect(),
@@ -97,7 +97,7 @@ impl Blocks {
         };
         for block in 0..home.used() {
             let valid = home.filled(block) * geometry.row;
-            this.blocks[block as usize].valid = valid;
+            this.all[block as usize].valid = valid;
             this.valid += valid;
             this.close(block);
         }
@@ -125,12 +125,12 @@ impl Blocks {
     /// Valid units of a block.
     #[cfg(test)]
     pub(super) fn valid_in(&self, block: u32) -> u32 {
-        self.blocks[block as usize].valid
+        self.all[block as usize].valid
     }
 
     /// Which units were written to a block; `None`: it holds what it held at first.
     pub(super) fn owners(&self, block: u32) -> Option<&[Unit]> {
-        let owners = &self.blocks[block as usize].owners;
+        let owners = &self.all[block as usize].owners;
         (!owners.is_empty()).then_some(owners)
     }
 
@@ -152,14 +152,14 @@ impl Blocks {
             let mut owners = self.spare.pop().unwrap_or_default();
             owners.resize(self.units as usize, NONE);
             owners.fill(NONE);
-            let opened = &mut self.blocks[block as usize];
+            let opened = &mut self.all[block as usize];
             assert!(opened.state == State::Free && opened.valid == 0);
             (opened.state, opened.owners) = (State::Open, owners);
             let first = block as usize * self.words;
             self.stale[first..first + self.words].fill(0);
         }
         let first = (row * self.row) as usize;
-        let owners = &mut self.blocks[block as usize].owners;
+        let owners = &mut self.all[block as usize].owners;
         for (place, unit) in owners[first..first + self.row as usize].iter_mut().zip(units) {
             *place = unit;
         }
@@ -171,14 +171,14 @@ impl Blocks {
     /// A row has been programmed; a block whose last row that is can be collected from now on.
     pub(super) fn programmed(&mut self, block: u32, row: u32) {
         if (row + 1) * self.row == self.units {
-            assert_eq!(self.blocks[block as usize].state, State::Open);
+            assert_eq!(self.all[block as usize].state, State::Open);
             self.close(block);
         }
     }
 
     /// So many units of a row that was programmed are valid.
     pub(super) fn add_valid(&mut self, block: u32, units: u32) {
-        let block = &mut self.blocks[block as usize];
+        let block = &mut self.all[block as usize];
         debug_assert!(block.state == State::Open);
         block.valid += units;
         self.valid += units;
@@ -199,12 +199,12 @@ impl Blocks {
         debug_assert!(!self.is_stale(block, unit));
         self.set_stale(block, unit);
         self.valid -= 1;
-        if self.blocks[block as usize].state == State::Closed {
+        if self.all[block as usize].state == State::Closed {
             self.unlink(block);
-            self.blocks[block as usize].valid -= 1;
+            self.all[block as usize].valid -= 1;
             self.link(block);
         } else {
-            self.blocks[block as usize].valid -= 1;
+            self.all[block as usize].valid -= 1;
         }
     }
 
@@ -219,13 +219,13 @@ impl Blocks {
         }
         let block = self.heads[self.fewest as usize];
         self.unlink(block);
-        self.blocks[block as usize].state = State::Victim;
+        self.all[block as usize].state = State::Victim;
         Some(block)
     }
 
     /// A victim, of which nothing is valid any more, has been erased.
     pub(super) fn erased(&mut self, block: u32) {
-        let erased = &mut self.blocks[block as usize];
+        let erased = &mut self.all[block as usize];
         assert!(erased.state == State::Victim && erased.valid == 0);
         erased.state = State::Free;
         let owners = std::mem::take(&mut erased.owners);
@@ -236,30 +236,30 @@ impl Blocks {
     }
 
     fn close(&mut self, block: u32) {
-        self.blocks[block as usize].state = State::Closed;
+        self.all[block as usize].state = State::Closed;
         self.link(block);
     }
 
     fn link(&mut self, block: u32) {
-        let valid = self.blocks[block as usize].valid;
+        let valid = self.all[block as usize].valid;
         let next = std::mem::replace(&mut self.heads[valid as usize], block);
-        let here = &mut self.blocks[block as usize];
+        let here = &mut self.all[block as usize];
         (here.previous, here.next) = (NONE, next);
         if next != NONE {
-            self.blocks[next as usize].previous = block;
+            self.all[next as usize].previous = block;
         }
         self.fewest = self.fewest.min(valid);
     }
 
     fn unlink(&mut self, block: u32) {
-        let &Block { valid, previous, next, .. } = &self.blocks[block as usize];
+        let &Block { valid, previous, next, .. } = &self.all[block as usize];
         if previous == NONE {
             self.heads[valid as usize] = next;
         } else {
-            self.blocks[previous as usize].next = next;
+            self.all[previous as usize].next = next;
         }
         if next != NONE {
-            self.blocks[next as usize].previous = previous;
+            self.all[next as usize].previous = previous;
         }
     }
 
@@ -267,13 +267,13 @@ impl Blocks {
     /// [`Blocks::choose_victim`].
     #[cfg(test)]
     pub(super) fn fewest_by_search(&self) -> Option<u32> {
-        let closed = self.blocks.iter().filter(|block| block.state == State::Closed);
+        let closed = self.all.iter().filter(|block| block.state == State::Closed);
         closed.map(|block| block.valid).min()
     }
 
     /// States and valid units of all blocks.
     #[cfg(test)]
     pub(super) fn states(&self) -> impl Iterator<Item = (State, u32)> {
-        self.blocks.iter().map(|block| (block.state, block.valid))
+        self.all.iter().map(|block| (block.state, block.valid))
     }
 }

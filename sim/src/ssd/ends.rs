@@ -31,7 +31,8 @@ impl Ends {
     /// Sets the time of a die; `SimTime::MAX` for never.
     pub(super) fn set(&mut self, die: u32, at: SimTime) {
         self.at[die as usize] = at;
-        let mut number = (self.at.len() + die as usize) / 2;
+        let leaf = self.at.len() + die as usize;
+        let mut number = leaf / 2;
         while number > 0 {
             let (a, b) = (self.winners[2 * number], self.winners[2 * number + 1]);
             let (at_a, at_b) = (self.at[a as usize], self.at[b as usize]);

@@ -174,7 +174,7 @@ impl<T: Copy> Ssd<T> {
     fn sent(&mut self, now: SimTime, sensing: Sensing) {
         match sensing.purpose {
             Purpose::Host(request) => {
-                self.to_host(now, request, Bytes(u64::from(sensing.bytes)));
+                self.send_to_host(now, request, Bytes(u64::from(sensing.bytes)));
             }
             Purpose::Fill(place) => self.buffer.filled(place),
             Purpose::Collect => {}

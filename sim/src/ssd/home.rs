@@ -66,13 +66,7 @@ impl Home {
     }
 
     /// The first of the units that lie in a row, if any do.
-    pub(super) fn unit(
-        &self,
-        geometry: &Geometry,
-        die: u32,
-        block: u32,
-        row: u32,
-    ) -> Option<Unit> {
+    pub(super) fn unit(&self, geometry: &Geometry, die: u32, block: u32, row: u32) -> Option<Unit> {
         let filled = self.filled(block);
         let number = (u64::from(row) * u64::from(filled)).div_ceil(u64::from(geometry.rows)) as u32;
         if number >= filled || self.spread(geometry, block, number) != row {
@@ -147,7 +141,7 @@ mod tests {
     #[test]
     fn the_least_solves_its_equation() {
         // (1 − v) / ln(1/v) for v = 0.5: 0.5 / 0.693147
-        assert!((least(0.5 / 0.693_147_180_56) - 0.5).abs() < 1e-9);
+        assert!((least(0.5 / std::f64::consts::LN_2) - 0.5).abs() < 1e-9);
         // 30 % more flash than data: write amplification 1 / (1 − v) is 2.36 (Xiang & Kurkoski)
         assert!((1.0 / (1.0 - least(1.0 / 1.3)) - 2.36).abs() < 0.01);
     }

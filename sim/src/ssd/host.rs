@@ -156,7 +156,7 @@ impl<T: Copy> Ssd<T> {
         }
         self.requests.get(id).left = transfers + u32::from(memory > 0);
         if memory > 0 {
-            self.to_host(now, id, Bytes(memory));
+            self.send_to_host(now, id, Bytes(memory));
         }
     }
 
@@ -167,7 +167,7 @@ impl<T: Copy> Ssd<T> {
     }
 
     /// Data of a read are in the controller and go to the host.
-    pub(super) fn to_host(&mut self, now: SimTime, id: u32, bytes: Bytes) {
+    pub(super) fn send_to_host(&mut self, now: SimTime, id: u32, bytes: Bytes) {
         let finish = self.book(now, id, if self.times.duplex { READ } else { WRITE }, bytes);
         let request = self.requests.get(id);
         request.left -= 1;
