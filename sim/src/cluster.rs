@@ -15,6 +15,7 @@ use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
+use crate::demand::Resource;
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::load::Instance;
@@ -217,6 +218,11 @@ impl Cluster {
         Ok(truth::of(self))
     }
 
+    /// What each workload demanded of each resource since the beginning, if a store is kept.
+    pub fn demands(&self) -> Vec<foretell_ati::Demand> {
+        self.tracker.demands()
+    }
+
     /// The recorder, to be finished after the run.
     pub fn into_recorder(self) -> Recorder {
         self.tracker.into_recorder()
@@ -276,9 +282,10 @@ impl Cluster {
         (node, around)
     }
 
-    /// Makes a task ready on a host's processor.
-    pub(crate) fn compute(&mut self, host: HostId, mut task: HostTask) {
+    /// Makes a task that works for `workload` ready on a host's processor.
+    pub(crate) fn compute(&mut self, host: HostId, workload: u32, mut task: HostTask) {
         task.work += self.tracker.take_debt(host);
+        self.tracker.charge(host, Resource::Cpu, workload, || task.work);
         let now = self.agenda.now();
         if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
             self.take_up(host, &slice);
@@ -297,8 +304,8 @@ impl Cluster {
             Some(slice) => self.take_up(host, slice),
             None => self.tracker.post_idle(now, host, core, end.ran),
         }
-        if let Some(task) = end.done {
-            match task.then {
+        if let Some(then) = end.done {
+            match then {
                 Then::Prepared { request } => self.send_out(request),
                 Then::Sent { leg } => self.transmit(leg),
                 Then::Serve { leg } => self.serve(leg),
@@ -323,6 +330,11 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         node.disk_done(&mut around, disk, &mut ready);
         for leg in ready.drain(..) {
+            let awaiting = &mut self.legs[leg].awaiting;
+            *awaiting -= 1;
+            if *awaiting > 0 {
+                continue;
+            }
             match self.legs[leg].kind {
                 LegKind::Fragment { .. } => self.reply(leg),
                 LegKind::Records => {

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use foretell_scenarios::{device, model};
-use foretell_units::SimTime;
+use foretell_units::{SimSpan, SimTime};
 
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
@@ -21,9 +21,9 @@ pub struct Device<T> {
     /// The earliest time that was named and has not come.
     call: Option<SimTime>,
     /// Operations that are done, but not told yet.
-    told: VecDeque<Io<T>>,
+    told: VecDeque<Done<T>>,
     /// Scratch.
-    done: Vec<Io<T>>,
+    done: Vec<Done<T>>,
 }
 
 #[derive(Debug)]
@@ -32,11 +32,21 @@ enum Kind<T> {
     Ssd(Box<Ssd<T>>),
 }
 
+/// An operation that is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<T> {
+    /// The operation.
+    pub io: Io<T>,
+    /// Service that it was given: of a disk, the time of its mechanism; of a solid-state drive, the
+    /// time of dies that its pages take, without garbage collection.
+    pub busy: SimSpan,
+}
+
 /// What a call of [`Device::complete`] brings.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<T> {
     /// The operation that is done, if one is.
-    pub done: Option<Io<T>>,
+    pub done: Option<Done<T>>,
     /// When to call again; `None` if an earlier call is due or nothing waits.
     pub next: Option<SimTime>,
 }
@@ -71,7 +81,8 @@ impl<T: Copy> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => {
                 let completion = disk.complete(now);
-                Completion { done: Some(completion.io), next: completion.next }
+                let done = Done { io: completion.io, busy: now - completion.started };
+                Completion { done: Some(done), next: completion.next }
             }
             Kind::Ssd(ssd) => {
                 if self.call.is_some_and(|call| call <= now) {

@@ -10,7 +10,7 @@
 //! segment by segment.
 
 use foretell_scenarios::model;
-use foretell_units::{Bytes, HostId, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, Rate, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
 use crate::link::Link;
@@ -90,6 +90,11 @@ impl Network {
             return Forwarding::Lost(now + self.retransmit_timeout);
         }
         Forwarding::Delivered(port.receive.send(now, wire).finish + port.latency)
+    }
+
+    /// The line rate of a host's cable.
+    pub fn rate(&self, host: HostId) -> Rate {
+        self.ports[host.index()].transmit.rate()
     }
 
     /// Messages lost so far.

@@ -12,21 +12,24 @@ use foretell_algorithms::cache::PolicyKind;
 use foretell_ati::{Body, Phase};
 use foretell_scenarios::model::{Storage, WritePolicy};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime};
+use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
-use crate::buffer::{Buffer, Effects, PageKey, Run};
+use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
+use crate::demand::Resource;
 use crate::device::Device;
 use crate::disk::Io;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::process;
 use crate::read_ahead::Streams;
 use crate::slab::Slab;
 use crate::tracker::Tracker;
 
 /// The kernel's thread that flushes.
-const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
+const FLUSHER: Thread = Thread { pid: process::FLUSHER, tid: 1 };
 /// Most that the flusher writes in one operation where pages have their places.
 const CLUSTER: Bytes = Bytes::kib(128);
 /// Flushes under way on each disk, at the most, before the flusher waits.
@@ -53,6 +56,12 @@ pub(crate) struct FileAccess {
     pub(crate) workload: u32,
 }
 
+impl FileAccess {
+    fn owner(&self) -> Owner {
+        Owner { breadcrumb: self.breadcrumb, workload: self.workload }
+    }
+}
+
 /// A storage node.
 pub(crate) struct Node {
     buffer: Buffer,
@@ -72,9 +81,7 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    /// Disk operations that a leg still waits for.
-    awaiting: Vec<u32>,
-    owners: Vec<(Run, Breadcrumb)>,
+    owners: Vec<(Run, Owner)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
 }
@@ -88,9 +95,10 @@ struct Transfer {
     size: Bytes,
     op: Op,
     breadcrumb: Breadcrumb,
+    workload: u32,
     thread: Thread,
     /// Legs that wait for it.
-    waiters: Vec<u32>,
+    waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
     ticket: Option<u32>,
 }
@@ -149,16 +157,15 @@ impl Node {
             flushes: 0,
             ticking: false,
             blocked: VecDeque::new(),
-            awaiting: Vec::new(),
             owners: Vec::new(),
             batch: Vec::new(),
             hits: HitCounts::default(),
         }
     }
 
-    /// Serves an access. Returns whether it is done; otherwise its leg comes out of
-    /// [`Node::disk_done`] later.
-    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    /// Serves an access. Returns how many things it waits for: so often its leg comes out of
+    /// [`Node::disk_done`] later. Zero: it is done.
+    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         match access.op {
             Op::Read => self.read(around, access),
             Op::Write if self.write == WritePolicy::Through => self.write_through(around, access),
@@ -168,10 +175,10 @@ impl Node {
                 if !self.blocked.is_empty() || (held > 0 && held + pages > self.limit) {
                     self.blocked.push_back(*access);
                     self.flush(around, self.room_for(pages));
-                    false
+                    1
                 } else {
                     self.write_back(around, access);
-                    true
+                    0
                 }
             }
         }
@@ -184,7 +191,7 @@ impl Node {
         Run { first: PageKey::new(access.file, first), pages: (end - first) as u32 }
     }
 
-    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
         self.buffer.read(run, &mut effects);
@@ -221,10 +228,7 @@ impl Node {
             self.fetch(around, &effects, access, false);
         }
         self.effects = effects;
-        if waits > 0 {
-            self.set_awaiting(access.leg, waits);
-        }
-        waits == 0
+        waits
     }
 
     /// Starts the disk reads of what was missed; how many. The leg waits for them if `wait`.
@@ -249,8 +253,9 @@ impl Node {
                     size: page * u64::from(pages),
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
+                    workload: access.workload,
                     thread: access.thread,
-                    waiters: if wait { vec![access.leg] } else { Vec::new() },
+                    waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
                 let ticket = self.buffer.reading(effects, slot, pages, transfer);
@@ -277,23 +282,22 @@ impl Node {
         }
     }
 
-    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         self.put(around, access, false);
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
-        owners.push((run, access.breadcrumb));
+        owners.push((run, access.owner()));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
-        self.set_awaiting(access.leg, started);
-        false
+        started
     }
 
     /// Enters written pages into the cache.
     fn put(&mut self, around: &mut Surroundings, access: &FileAccess, dirty: bool) {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
-        self.buffer.write(around.now, run, access.breadcrumb, dirty, &mut effects);
+        self.buffer.write(around.now, run, access.owner(), dirty, &mut effects);
         let body = Body::BufferWrite {
             file: access.file,
             offset: access.offset.get(),
@@ -365,7 +369,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         run: Run,
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) -> u32 {
@@ -396,7 +400,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         pages: &[PageKey],
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -406,11 +410,11 @@ impl Node {
         self.start_write(around, run, extent.disk, extent.lbn, owners[0].1, leg, thread);
     }
 
-    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Breadcrumb)], thread: Thread) {
+    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Owner)], thread: Thread) {
         for &(run, owner) in owners {
             let (file, offset, size) = range(run, self.buffer.page());
             let body = Body::BufferFlush { file, offset, size };
-            around.tracker.post(around.now, around.host, thread, owner, body);
+            around.tracker.post(around.now, around.host, thread, owner.breadcrumb, body);
         }
     }
 
@@ -421,7 +425,7 @@ impl Node {
         run: Run,
         disk: u32,
         lbn: Sectors,
-        breadcrumb: Breadcrumb,
+        owner: Owner,
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -433,7 +437,8 @@ impl Node {
             lbn,
             size: self.buffer.page() * u64::from(run.pages),
             op: Op::Write,
-            breadcrumb,
+            breadcrumb: owner.breadcrumb,
+            workload: owner.workload,
             thread,
             waiters: leg.into_iter().collect(),
             ticket: None,
@@ -454,7 +459,7 @@ impl Node {
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
-    /// are done to `ready`.
+    /// waited for what is done to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
@@ -462,9 +467,11 @@ impl Node {
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
         let Some(done) = completion.done else { return };
-        let id = done.tag;
+        let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
+        let busy = || done.busy;
+        around.tracker.charge(around.host, Resource::Disk(disk), transfer.workload, busy);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {
@@ -473,13 +480,7 @@ impl Node {
             self.unstable -= u64::from(run.pages);
             self.flushes -= 1;
         }
-        for leg in waiters {
-            let left = &mut self.awaiting[leg as usize];
-            *left -= 1;
-            if *left == 0 {
-                ready.push(leg);
-            }
-        }
+        ready.extend(waiters);
         if ticket.is_none() {
             self.unblock(around, ready);
             if self.buffer.dirty_pages() > self.background {
@@ -526,14 +527,6 @@ impl Node {
             let at = around.now + self.storage.cache.flush_interval;
             around.agenda.schedule(at, Event::FlushTick { host });
         }
-    }
-
-    fn set_awaiting(&mut self, leg: u32, operations: u32) {
-        let leg = leg as usize;
-        if leg >= self.awaiting.len() {
-            self.awaiting.resize(leg + 1, 0);
-        }
-        self.awaiting[leg] = operations;
     }
 
     /// Measuring begins.

@@ -11,20 +11,16 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Volume};
 use crate::cpu::Thread;
+use crate::demand::{NOBODY, Resource};
 use crate::event::{Event, HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
+use crate::process::{self, SERVER, TRACKER};
 
 /// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
 /// NFS call or an `iSCSI` header takes about as much.
 const MESSAGE_HEADER: Bytes = Bytes(128);
-/// Process of the storage server on a node.
-const SERVER: u32 = 1;
-/// Process of the activity tracking on each host.
-const TRACKER: u32 = 3;
-/// Process of the first workload on a client; the others follow.
-const FIRST_APPLICATION: u32 = 100;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -78,6 +74,8 @@ pub(crate) struct Leg {
     pub(crate) outbound: bool,
     /// Bytes of the message on its way, header included.
     message: u32,
+    /// What it waits for at the node: disk operations, room for dirty pages.
+    pub(crate) awaiting: u32,
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) workload: u32,
 }
@@ -128,7 +126,7 @@ impl Leg {
 
 // Threads are numbered so that no two that live on a host are alike.
 fn request_thread(request: u32, workload: u32) -> Thread {
-    Thread { pid: FIRST_APPLICATION + workload, tid: request * 2 + 2 }
+    Thread { pid: process::application(workload), tid: request * 2 + 2 }
 }
 
 fn leg_thread(leg: u32, pid: u32) -> Thread {
@@ -203,7 +201,7 @@ impl Cluster {
             (request.client, request.workload, request.breadcrumb)
         };
         let thread = request_thread(request, workload);
-        self.compute(client, HostTask { thread, breadcrumb, work, then });
+        self.compute(client, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// The messages of a request go out.
@@ -293,6 +291,7 @@ impl Cluster {
                 node: volume.nodes[place.node as usize],
                 outbound: true,
                 message: 0,
+                awaiting: 0,
                 breadcrumb,
                 workload,
             };
@@ -301,8 +300,9 @@ impl Cluster {
         }
         for &leg in &scratch.legs {
             let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
-            let thread = leg_thread(leg, FIRST_APPLICATION + workload);
-            self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
+            let thread = leg_thread(leg, process::application(workload));
+            let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg } };
+            self.compute(client, workload, task);
         }
         self.scratch = scratch;
     }
@@ -313,13 +313,16 @@ impl Cluster {
         let (from, to) = (leg.sender(), leg.receiver());
         let pid = match leg.kind {
             LegKind::Records => TRACKER,
-            LegKind::Fragment { .. } if leg.outbound => FIRST_APPLICATION + leg.workload,
+            LegKind::Fragment { .. } if leg.outbound => process::application(leg.workload),
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
         let body =
             Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire().get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
+        self.tracker.charge(from, Resource::Transmit, leg.workload, || {
+            self.network.rate(from).time_for(leg.wire())
+        });
         let at = self.network.send(now, from, to, leg.wire());
         self.agenda.schedule(at, Event::Forward { leg: id });
     }
@@ -341,11 +344,14 @@ impl Cluster {
                 (SERVER, Then::Serve { leg: id })
             }
             LegKind::Fragment { .. } => {
-                (FIRST_APPLICATION + leg.workload, Then::Replied { leg: id })
+                (process::application(leg.workload), Then::Replied { leg: id })
             }
         };
-        let (thread, breadcrumb) = (leg_thread(id, pid), leg.breadcrumb);
-        self.compute(host, HostTask { thread, breadcrumb, work, then });
+        let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
+        let wire = leg.wire();
+        self.tracker
+            .charge(host, Resource::Receive, workload, || self.network.rate(host).time_for(wire));
+        self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// A node looks into its cache and disks.
@@ -366,7 +372,9 @@ impl Cluster {
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.reply(id);
         }
     }
@@ -411,14 +419,16 @@ impl Cluster {
         let carried = Bytes(u64::from(carried));
         leg.outbound = false;
         leg.load(if op == Op::Read { carried } else { Bytes::ZERO });
-        let (host, breadcrumb, data) = (leg.node, leg.breadcrumb, leg.message());
+        let (host, breadcrumb, workload) = (leg.node, leg.breadcrumb, leg.workload);
+        let data = leg.message();
         let cpu = &self.hosts[host.index()].profile;
         let mut work = cpu.send.of(data);
         if op == Op::Read {
             work += cpu.copy.of(carried);
         }
         let thread = leg_thread(id, SERVER);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, workload, task);
     }
 
     /// A client has taken a node's answer in.
@@ -525,8 +535,9 @@ impl Cluster {
             node: store,
             outbound: true,
             message: 0,
+            awaiting: 0,
             breadcrumb: Breadcrumb::NONE,
-            workload: u32::MAX,
+            workload: NOBODY,
         };
         leg.load(data);
         let id = self.legs.insert(leg);
@@ -536,7 +547,8 @@ impl Cluster {
         }
         let work = self.hosts[host.index()].profile.send.of(data);
         let (thread, breadcrumb) = (leg_thread(id, TRACKER), Breadcrumb::NONE);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, NOBODY, task);
     }
 
     /// The Activity DB's node appends a batch to its file.
@@ -551,12 +563,14 @@ impl Cluster {
             size,
             breadcrumb: Breadcrumb::NONE,
             thread: leg_thread(id, TRACKER),
-            workload: u32::MAX,
+            workload: NOBODY,
         };
         self.database_size += size;
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.legs.remove(id);
         }
     }

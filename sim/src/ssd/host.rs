@@ -1,12 +1,13 @@
 //! The host's side: commands, the interface, and what is in the buffer.
 
-use foretell_units::{Bytes, Op, SimTime};
+use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
-use super::Ssd;
 use super::buffer::Stage;
 use super::flash::{Purpose, Sensing};
 use super::geometry::Unit;
 use super::translation::Place;
+use super::{Ssd, Times};
+use crate::device::Done;
 use crate::disk::Io;
 
 /// Index of the interface to the drive, and of writes.
@@ -26,6 +27,9 @@ struct Request<T> {
     left: u32,
     /// Write: units whose transfer is not booked.
     unbooked: u32,
+    /// Read: rows sensed, and the bytes of them.
+    sensed: u32,
+    from_flash: Bytes,
     /// Whether it has had the interface.
     begun: bool,
     /// Whether it is there: places are used again.
@@ -103,6 +107,8 @@ impl<T: Copy> Ssd<T> {
             end,
             left: units,
             unbooked: units,
+            sensed: 0,
+            from_flash: Bytes::ZERO,
             begun: false,
             live: true,
         };
@@ -161,6 +167,9 @@ impl<T: Copy> Ssd<T> {
     }
 
     fn sense(&mut self, now: SimTime, id: u32, row: u32, bytes: u64) {
+        let request = self.requests.get(id);
+        request.sensed += 1;
+        request.from_flash += Bytes(bytes);
         let die = self.translation.geometry().die_of_row(row);
         let sensing = Sensing { purpose: Purpose::Host(id), bytes: bytes as u32 };
         self.add_read(now, die, sensing);
@@ -266,12 +275,31 @@ impl<T: Copy> Ssd<T> {
         false
     }
 
+    /// The time of dies that the pages of a command take: of a read, those that were sensed; of a
+    /// write, its units' part of rows.
+    fn die_time(&self, request: &Request<T>) -> SimSpan {
+        let Times { read, program, channel_rate, .. } = self.times;
+        match request.io.op {
+            Op::Read => {
+                read * u64::from(request.sensed) + channel_rate.time_for(request.from_flash)
+            }
+            Op::Write => {
+                let geometry = self.translation.geometry();
+                let unit = geometry.unit.get();
+                let units = request.end.div_ceil(unit) - request.first / unit;
+                program * units / u64::from(geometry.row)
+                    + channel_rate.time_for(geometry.unit * units)
+            }
+        }
+    }
+
     /// The host sees a command done, and the next may come in.
     pub(super) fn leaves(&mut self, now: SimTime, direction: usize) {
         let (_, id) = self.leaving[direction].pop_front().expect("it is there");
         let request = self.requests.remove(id);
         self.ledger.depart(now, request.arrived);
-        self.done.push(request.io);
+        let busy = self.die_time(&request);
+        self.done.push(Done { io: request.io, busy });
         self.inside -= 1;
         if let Some((arrived, io)) = self.outside.pop_front() {
             self.begin(now, arrived, io);

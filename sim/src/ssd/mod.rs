@@ -51,6 +51,7 @@ use std::collections::VecDeque;
 use foretell_scenarios::device::Ssd as Spec;
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
+use crate::device::Done;
 use crate::disk::Io;
 use crate::ledger::{Ledger, Usage, Violation};
 
@@ -126,7 +127,7 @@ pub struct Ssd<T> {
     /// Commands that will be done: writes and reads, each in order.
     leaving: [VecDeque<(SimTime, u32)>; 2],
     /// Commands that are done and have not been handed out.
-    done: Vec<Io<T>>,
+    done: Vec<Done<T>>,
     written: Written,
     ledger: Ledger,
     /// Each thing that a die does is a job of this one.
@@ -210,7 +211,7 @@ impl<T: Copy> Ssd<T> {
 
     /// Appends the operations that are done at `now` to `done`, in order. Returns when the drive
     /// wants to be woken next; `None`: when something is submitted.
-    pub fn complete(&mut self, now: SimTime, done: &mut Vec<Io<T>>) -> Option<SimTime> {
+    pub fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
         self.run(now);
         done.append(&mut self.done);
         self.wake(now)

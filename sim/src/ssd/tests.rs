@@ -51,7 +51,7 @@ fn times(spec: &Spec, ios: &[Io<u32>]) -> Vec<u64> {
     let mut done = Vec::new();
     while let Some(at) = next {
         next = ssd.complete(at, &mut done);
-        for io in done.drain(..) {
+        for io in done.drain(..).map(|done| done.io) {
             found[io.tag as usize] = at.as_ns();
         }
     }
@@ -419,7 +419,7 @@ fn reads_and_writes_share_a_busy_die() {
     }
     while let Some(now) = next.filter(|now| *now < SimTime::from_ns(200_000_000)) {
         next = ssd.complete(now, &mut done);
-        for io in done.drain(..) {
+        for io in done.drain(..).map(|done| done.io) {
             counts[io.op as usize] += 1;
             let wake = ssd.submit(now, if io.op == Op::Read { reads() } else { writes() });
             next = [next, wake].into_iter().flatten().min();
@@ -461,7 +461,7 @@ fn played(spec: &Spec, given: &[Given], extra: Option<u64>) -> (Vec<(u32, u64)>,
             }
             *wake = ssd.complete(at, &mut done);
             *clock = at.as_ns();
-            found.extend(done.drain(..).map(|io| (io.tag, at.as_ns())));
+            found.extend(done.drain(..).map(|done| (done.io.tag, at.as_ns())));
             ssd.audit(at).unwrap();
         }
     };
