@@ -47,7 +47,7 @@ fn run(name: &str, what: &str, reads: f64, gib: u64, count: u64) {
     let range = spec.capacity.get().min(gib << 30) / 4096;
     let mut draw = || {
         let op = if stream.chance(reads) { Op::Read } else { Op::Write };
-        Io { lbn: Sectors(stream.below(range) * 8), sectors: Sectors(8), op, tag: () }
+        Io { lbn: Sectors(stream.below(range) * 8), sectors: Sectors(8), op, thread: 0, tag: () }
     };
     let mut ssd = Ssd::new(&spec);
     let mut next = None;

@@ -54,6 +54,8 @@ pub(crate) struct FileAccess {
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) thread: Thread,
     pub(crate) workload: u32,
+    /// On whose behalf: the schedulers of disks that give threads turns go by it.
+    pub(crate) reader: u64,
 }
 
 impl FileAccess {
@@ -97,6 +99,8 @@ struct Transfer {
     breadcrumb: Breadcrumb,
     workload: u32,
     thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    reader: u64,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
@@ -255,6 +259,7 @@ impl Node {
                     breadcrumb: access.breadcrumb,
                     workload: access.workload,
                     thread: access.thread,
+                    reader: access.reader,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
@@ -440,6 +445,7 @@ impl Node {
             breadcrumb: owner.breadcrumb,
             workload: owner.workload,
             thread,
+            reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
         });
@@ -451,7 +457,8 @@ impl Node {
         let transfer = &self.transfers[id];
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
-        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
+        let io =
+            Io { lbn: transfer.lbn, sectors, op: transfer.op, thread: transfer.reader, tag: id };
         if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });

@@ -369,6 +369,8 @@ impl Cluster {
             breadcrumb: leg.breadcrumb,
             thread: leg_thread(id, SERVER),
             workload: leg.workload,
+            // a client's workload has a connection, and the server a process for each of these
+            reader: u64::from(leg.client.0) << 32 | u64::from(leg.workload),
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
@@ -564,6 +566,7 @@ impl Cluster {
             breadcrumb: Breadcrumb::NONE,
             thread: leg_thread(id, TRACKER),
             workload: NOBODY,
+            reader: u64::MAX,
         };
         self.database_size += size;
         let host = leg.node;

@@ -31,6 +31,11 @@ impl<T> Slab<T> {
         &mut self.places[index as usize]
     }
 
+    /// All values at their places, those of places that were given up included.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.places.iter()
+    }
+
     /// How many values are kept.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()

@@ -183,7 +183,7 @@ fn md1_at_drive(seed: Seed, op: Op, units: u64, after_ms: f64) -> Vec<(Estimate,
         }
         if now == arrival {
             let lbn = Sectors(places.below(units) * 8);
-            wake = ssd.submit(now, Io { lbn, sectors: Sectors(8), op, tag: now });
+            wake = ssd.submit(now, Io { lbn, sectors: Sectors(8), op, thread: 0, tag: now });
             arrival = now + gaps.exponential(gap);
         } else {
             wake = ssd.complete(now, &mut done);

@@ -35,7 +35,13 @@ fn rate(spec: &Spec, load: Load, warm: u64) -> f64 {
         let place = if load.random { stream.below(places) } else { next_place };
         next_place += 1;
         let sectors = load.size.get() / 512;
-        Io { lbn: Sectors(place * sectors), sectors: Sectors(sectors), op: load.op, tag: () }
+        Io {
+            lbn: Sectors(place * sectors),
+            sectors: Sectors(sectors),
+            op: load.op,
+            thread: 0,
+            tag: (),
+        }
     };
     let mut ssd = Ssd::new(spec);
     let mut next = None;

@@ -43,7 +43,7 @@ mod host;
 pub(crate) mod line;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod translation;
 
 use std::collections::VecDeque;
@@ -219,7 +219,7 @@ impl<T: Copy> Ssd<T> {
 
     /// When something may be done next. Whatever a die or the interface is at now is followed by
     /// the latency before the host sees it.
-    fn wake(&self, now: SimTime) -> Option<SimTime> {
+    pub(crate) fn wake(&self, now: SimTime) -> Option<SimTime> {
         if !self.done.is_empty() {
             return Some(now);
         }

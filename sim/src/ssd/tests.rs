@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// 2 channels × 1 chip × 2 dies × 2 planes; 16 KiB pages of 4 units; 64 blocks of 8 pages.
-pub(super) fn small() -> Spec {
+pub(crate) fn small() -> Spec {
     let blocks = 64;
     let flash = 4 * 2 * blocks * 8 * 16_384;
     Spec {
@@ -37,7 +37,7 @@ pub(super) fn small() -> Spec {
 }
 
 fn io(op: Op, unit: u64, units: u64) -> Io<u32> {
-    Io { lbn: Sectors(unit * 8), sectors: Sectors(units * 8), op, tag: 0 }
+    Io { lbn: Sectors(unit * 8), sectors: Sectors(units * 8), op, thread: 0, tag: 0 }
 }
 
 /// Submits all at zero; when each is done, by tag.
@@ -170,7 +170,7 @@ fn a_write_of_part_of_a_unit_reads_the_rest_first() {
     let mut ssd = Ssd::new(&spec);
     let at = SimTime::from_ns;
     let mut done = Vec::new();
-    let part = Io { lbn: Sectors(8), sectors: Sectors(1), op: Op::Write, tag: 0 };
+    let part = Io { lbn: Sectors(8), sectors: Sectors(1), op: Op::Write, thread: 0, tag: 0 };
     // 512 B: 1 us + 0.512, and the latency
     assert_eq!(ssd.submit(at(0), part), Some(at(11_512)));
     ssd.complete(at(11_512), &mut done);
@@ -236,7 +236,7 @@ fn random(spec: &Spec, op: Op, bytes: Bytes) -> impl FnMut() -> Io<u32> + use<> 
     let (places, sectors) = (spec.capacity.get() / bytes.get(), bytes.get() / 512);
     move || {
         let lbn = Sectors(stream.below(places) * sectors);
-        Io { lbn, sectors: Sectors(sectors), op, tag: 0 }
+        Io { lbn, sectors: Sectors(sectors), op, thread: 0, tag: 0 }
     }
 }
 
@@ -247,7 +247,7 @@ fn sequential(spec: &Spec, op: Op, bytes: Bytes) -> impl FnMut() -> Io<u32> + us
     move || {
         let lbn = Sectors(place % places * sectors);
         place += 1;
-        Io { lbn, sectors: Sectors(sectors), op, tag: 0 }
+        Io { lbn, sectors: Sectors(sectors), op, thread: 0, tag: 0 }
     }
 }
 
@@ -472,7 +472,7 @@ fn played(spec: &Spec, given: &[Given], extra: Option<u64>) -> (Vec<(u32, u64)>,
         clock = arrival;
         let op = if given.write { Op::Write } else { Op::Read };
         let (lbn, sectors) = (Sectors(given.first), Sectors(given.sectors));
-        let io = Io { lbn, sectors, op, tag: tag as u32 };
+        let io = Io { lbn, sectors, op, thread: 0, tag: tag as u32 };
         wake = ssd.submit(SimTime::from_ns(arrival), io);
     }
     until(&mut ssd, u64::MAX, &mut clock, &mut wake);

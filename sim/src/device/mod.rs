@@ -5,14 +5,18 @@
 //! of [`Device::complete`] then. Usually an operation is done; but a device with an inner life may
 //! only have got on with it, and what came meanwhile may have made the call needless.
 
+mod front;
+
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
 use foretell_scenarios::{device, model};
 use foretell_units::{SimSpan, SimTime};
 
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
-use crate::ssd::Ssd;
+
+use front::Front;
 
 /// A storage device; `T` is what the caller needs to know when an operation is done.
 #[derive(Debug)]
@@ -29,7 +33,7 @@ pub struct Device<T> {
 #[derive(Debug)]
 enum Kind<T> {
     Disk(Box<Disk<T>>),
-    Ssd(Box<Ssd<T>>),
+    Ssd(Box<Front<T>>),
 }
 
 /// An operation that is done.
@@ -51,14 +55,14 @@ pub struct Completion<T> {
     pub next: Option<SimTime>,
 }
 
-impl<T: Copy> Device<T> {
+impl<T: Copy + Debug + Send + 'static> Device<T> {
     /// An idle device.
     pub fn new(spec: &model::Disk) -> Self {
         let kind = match &spec.device {
             device::Device::Mechanical(_) | device::Device::Drive(_) => {
                 Kind::Disk(Box::new(Disk::new(spec)))
             }
-            device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Ssd::new(ssd))),
+            device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Front::new(ssd, spec.scheduler))),
             device::Device::Array(_) => unimplemented!("an array"),
         };
         Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
@@ -81,8 +85,9 @@ impl<T: Copy> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => {
                 let completion = disk.complete(now);
-                let done = Done { io: completion.io, busy: now - completion.started };
-                Completion { done: Some(done), next: completion.next }
+                let done =
+                    completion.done.map(|done| Done { io: done.io, busy: now - done.started });
+                Completion { done, next: completion.next }
             }
             Kind::Ssd(ssd) => {
                 if self.call.is_some_and(|call| call <= now) {
