@@ -477,8 +477,8 @@ impl Node {
         let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
-        let busy = || done.busy;
-        around.tracker.charge(around.host, Resource::Disk(disk), transfer.workload, busy);
+        let workload = transfer.workload;
+        around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {

@@ -72,7 +72,7 @@ impl<T: Copy + Debug + Send + 'static> Front<T> {
                 let sectors = request.sectors.get();
                 done.extend(request.operations().map(|(arrived, io)| {
                     self.ledger.depart(now, arrived);
-                    Done { io, busy: command.busy * io.sectors.get() / sectors.max(1) }
+                    Done { io, service: command.service * io.sectors.get() / sectors.max(1) }
                 }));
             }
             self.go_on(now);
@@ -188,6 +188,6 @@ mod tests {
         front.complete(at(first + 104_008), &mut done);
         assert_eq!(done.len(), 4);
         // 50 us and 30.72 of the die, a third each
-        assert_eq!(done[3].busy.as_ns(), 26_906);
+        assert_eq!(done[3].service.as_ns(), 26_906);
     }
 }

@@ -41,9 +41,10 @@ enum Kind<T> {
 pub struct Done<T> {
     /// The operation.
     pub io: Io<T>,
-    /// Service that it was given: of a disk, the time of its mechanism; of a solid-state drive, the
+    /// Service that it was given: of a disk, the time of its mechanism (of operations that were
+    /// merged, the first has it all); of a solid-state drive, the
     /// time of dies that its pages take, without garbage collection.
-    pub busy: SimSpan,
+    pub service: SimSpan,
 }
 
 /// What a call of [`Device::complete`] brings.
@@ -85,8 +86,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => {
                 let completion = disk.complete(now);
-                let done =
-                    completion.done.map(|done| Done { io: done.io, busy: now - done.started });
+                let done = completion.done.map(|done| Done { io: done.io, service: done.service });
                 Completion { done, next: completion.next }
             }
             Kind::Ssd(ssd) => {

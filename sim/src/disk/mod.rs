@@ -103,6 +103,8 @@ pub struct Done<T> {
     pub io: Io<T>,
     /// When the mechanism took it up, or the one with which it was merged.
     pub started: SimTime,
+    /// How long the mechanism was busy with it; nothing if it was merged with another.
+    pub service: SimSpan,
 }
 
 /// What a call of [`Disk::complete`] brings.
@@ -154,11 +156,13 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         if self.call.is_some_and(|call| call <= now) {
             self.call = None;
         }
+        let mut service = SimSpan::ZERO;
         let done = if let Some(serving) = self.serving.take_if(|serving| serving.finish <= now) {
             assert_eq!(serving.finish, now, "a disk is called when it asked for it");
             assert!(self.followers.is_empty(), "they are told at the time when they are done");
             let Serving { request, started, .. } = serving;
             self.ledger.stop(now, started);
+            service = now - started;
             self.scheduler.served(now, &request);
             let follower = |(arrived, io)| Follower { io, arrived, started };
             self.followers.extend(request.merged.iter().copied().map(follower));
@@ -168,7 +172,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         };
         let done = done.map(|done| {
             self.ledger.depart(now, done.arrived);
-            Done { io: done.io, started: done.started }
+            Done { io: done.io, started: done.started, service }
         });
         let next = if self.followers.is_empty() { self.go_on(now) } else { self.name(now) };
         Completion { done, next }

@@ -85,7 +85,7 @@ fn run(
             calls.pop();
             let Completion { done, next } = disk.complete(now);
             calls.extend(next.map(Reverse));
-            let Some(Done { io, started }) = done else { continue };
+            let Some(Done { io, started, .. }) = done else { continue };
             let arrived = asked[io.tag].0;
             assert!(arrived <= started && started < now);
             served.push(Served { io, arrived, finished: now });

@@ -298,8 +298,8 @@ impl<T: Copy> Ssd<T> {
         let (_, id) = self.leaving[direction].pop_front().expect("it is there");
         let request = self.requests.remove(id);
         self.ledger.depart(now, request.arrived);
-        let busy = self.die_time(&request);
-        self.done.push(Done { io: request.io, busy });
+        let service = self.die_time(&request);
+        self.done.push(Done { io: request.io, service });
         self.inside -= 1;
         if let Some((arrived, io)) = self.outside.pop_front() {
             self.begin(now, arrived, io);
