@@ -19,7 +19,8 @@ use crate::agenda::Agenda;
 use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
 use crate::demand::Resource;
-use crate::disk::{Disk, Io};
+use crate::device::Device;
+use crate::disk::Io;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
 use crate::process;
@@ -70,7 +71,7 @@ pub(crate) struct Node {
     streams: Streams,
     addresses: AddressSpace,
     file_pages: Vec<u64>,
-    disks: Vec<Disk<u32>>,
+    disks: Vec<Device<u32>>,
     transfers: Slab<Transfer>,
     write: WritePolicy,
     /// Pages.
@@ -150,7 +151,7 @@ impl Node {
             streams: Streams::new(pages(cache.read_ahead) as u32),
             addresses: AddressSpace::new(storage, file_sizes),
             file_pages: file_sizes.iter().map(|size| size.div_ceil(page)).collect(),
-            disks: storage.disks.iter().map(Disk::new).collect(),
+            disks: storage.disks.iter().map(Device::new).collect(),
             transfers: Slab::new(),
             write: cache.write,
             background: pages(cache.dirty_background).min(limit - 1),
@@ -465,7 +466,7 @@ impl Node {
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
-    /// waited for it to `ready`.
+    /// waited for what is done to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {

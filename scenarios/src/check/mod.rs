@@ -150,7 +150,7 @@ impl Context<'_> {
     }
 
     /// The profile called `name`, complete.
-    fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
+    pub(crate) fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
         let Self { profiles, sources, problems, .. } = self;
         profiles.get(kind, name, place, sources, problems).cloned()
     }
