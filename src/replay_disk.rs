@@ -33,6 +33,13 @@ fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {
     let found = match device {
         Device::Mechanical(disk) => replay_validate(&mut Mechanism::new(disk), input),
         Device::Drive(drive) => replay_validate(&mut Drive::new(drive), input),
+        Device::Ssd(_) | Device::Array(_) => {
+            return Err(Failure::Usage(
+                "`replay-disk` compares disks with moving heads, of kind `disk` or `drive`; this \
+                 device is another"
+                    .to_owned(),
+            ));
+        }
     };
     found.map_err(|error| match error {
         TraceError::Read { error, .. } => unreadable(error),

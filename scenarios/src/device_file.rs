@@ -1,6 +1,7 @@
 //! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
 //! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
-//! in [`crate::drive_file`].
+//! in [`crate::drive_file`], a solid-state drive in [`crate::ssd_file`], an array in
+//! [`crate::array_file`].
 
 use std::sync::Arc;
 
@@ -12,13 +13,22 @@ use crate::error::Problem;
 use crate::raw::{At, RawDisk, RawSeek, Time};
 use crate::seek::{self, DataSheet};
 use crate::tree::Node;
+use crate::{array_file, ssd_file};
 
-/// The device of a profile.
+/// The device of a profile, whose structure was checked.
 pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
-    match node.table()?.get("kind")?.text()? {
+    match kind(node)? {
         "drive" => drive(node, context).map(Device::Drive),
+        "ssd" => ssd_file::ssd(&context.read(node)?, context).map(Device::Ssd),
+        "array" => array_file::array(&context.read(node)?, context)
+            .map(|array| Device::Array(Box::new(array))),
         _ => mechanical(&context.read(node)?, context).map(Device::Mechanical),
     }
+}
+
+/// What kind of device a profile describes.
+pub(crate) fn kind(node: &Node) -> Option<&str> {
+    node.table()?.get("kind")?.text()
 }
 
 fn drive(node: &Node, context: &mut Context<'_>) -> Option<Arc<Drive>> {

@@ -4,6 +4,7 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+mod array_file;
 mod change;
 mod check;
 mod cpu_file;
@@ -27,6 +28,7 @@ mod seek;
 mod shape;
 mod shipped;
 mod source;
+mod ssd_file;
 mod structure;
 mod tree;
 

@@ -59,9 +59,13 @@ const DEVICES: &[(&str, &str)] = files!(
     "cheetah-15k",
     "barracuda-4lp",
     "cheetah-9lp",
+    "ds8700-raid5",
     "fc-15k-2008",
     "hp-c3323a",
+    "mqsim-default",
+    "nvme-3gbs",
     "sata-7200-2005",
+    "sata-ssd",
 );
 
 /// Finds profiles, each once.

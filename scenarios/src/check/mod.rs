@@ -155,7 +155,7 @@ impl Context<'_> {
     }
 
     /// The profile called `name`, complete.
-    fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
+    pub(crate) fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
         let Self { profiles, sources, problems, .. } = self;
         profiles.get(kind, name, place, sources, problems).cloned()
     }
@@ -313,8 +313,10 @@ impl Context<'_> {
     ) -> Option<foretell_units::SimSpan> {
         let raw = self.part::<At<String>>(tree, "warmup")?;
         if raw.get() == "auto" {
-            let traces = !workloads.is_empty() && workloads.iter().all(|found| found.is_trace);
-            let seconds = if traces { 0 } else { 5 };
+            let all = |is: fn(&workloads::Found) -> bool| workloads.iter().all(is);
+            let ends = tree.get("duration").is_none() && all(|found| found.ends);
+            let at_once = all(|found| found.is_trace) || ends;
+            let seconds = if at_once && !workloads.is_empty() { 0 } else { 5 };
             return Some(foretell_units::SimSpan::from_secs(seconds));
         }
         self.time_of(raw.get(), raw.place())
