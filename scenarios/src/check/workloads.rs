@@ -110,10 +110,7 @@ impl Context<'_> {
     ) -> Option<Workload> {
         let volume = self.volume_of(&raw.volume, volumes);
         let clients = self.clients(name, &raw.client, hosts);
-        let block = match &raw.block {
-            Some(block) => Some(self.sectors(block, "a block of a trace")),
-            None => None,
-        };
+        let block = raw.block.as_ref().map(|block| self.sectors(block, "a block of a trace"));
         let path = self.trace_file(name, &raw.file);
         let arrivals = match raw.arrivals.get() {
             RawTraceArrivals::Trace => {
