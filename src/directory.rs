@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use foretell_ati::DirectoryLock;
 
@@ -60,11 +60,18 @@ impl RunDirectory {
     }
 }
 
-/// Writes a file under another name and gives it its own when it is whole.
+/// Writes a file under another name and gives it its own when it is whole: whatever happens, there
+/// is either what was there before or all of `content`. What is no ordinary file (a pipe, a
+/// terminal) is written to as it is.
 pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    let failed = Failure::file("write", path);
+    if let Ok(there) = fs::metadata(path)
+        && !there.is_file()
+    {
+        return fs::write(path, content).map_err(failed);
+    }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    let partial = PathBuf::from(partial);
     let written = File::create(&partial).and_then(|mut file| {
         file.write_all(content.as_bytes())?;
         file.sync_all()
@@ -72,5 +79,5 @@ pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
     written
         .and_then(|()| fs::rename(&partial, path))
         .inspect_err(|_| drop(fs::remove_file(&partial)))
-        .map_err(Failure::file("write", path))
+        .map_err(failed)
 }

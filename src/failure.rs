@@ -69,7 +69,11 @@ impl Failure {
             | Self::Usage(_)
             | Self::NotARun(_)
             | Self::Trace(_)
-            | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            | Self::Run(
+                SimError::Source { .. }
+                | SimError::Impossible { .. }
+                | SimError::NothingMeasured { .. },
+            ) => true,
             Self::Interrupted { .. }
             | Self::Run(_)
             | Self::Store(_)

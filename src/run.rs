@@ -127,7 +127,7 @@ fn simulate(
     selection: Selection,
     directory: Option<&RunDirectory>,
 ) -> Result<(Truth, Summary), Failure> {
-    let facts = facts::of(scenario);
+    let mut facts = facts::of(scenario);
     let recorder = match directory {
         Some(directory) => Recorder::create_in(directory.lock(), selection)?,
         None => Recorder::forgetful(selection),
@@ -142,6 +142,7 @@ fn simulate(
     let recorder = cluster.into_recorder();
     match outcome {
         Ok(mut truth) => {
+            facts::ended(&mut facts, &truth);
             let summary = recorder.finish(&facts, &demands)?;
             truth.wall_seconds = start.elapsed().as_secs_f64();
             Ok((truth, summary))

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("algorithms", &["units"]),
     ("scenarios", &["units", "algorithms"]),
-    ("workloads", &["units", "algorithms", "scenarios"]),
+    ("workloads", &["units"]),
     ("ati", &["units"]),
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
 ];

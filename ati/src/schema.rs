@@ -148,7 +148,10 @@ fn named_view(kind: RecordKind) -> String {
         .columns()
         .map(|column| match column {
             "host" | "sender" | "receiver" | "client" => host(column),
-            "file" => "(SELECT name FROM volumes WHERE volume = r.file) AS file".to_owned(),
+            "file" => {
+                "ifnull((SELECT name FROM volumes WHERE volume = r.file), 'activity-db') AS file"
+                    .to_owned()
+            }
             "workload" => {
                 "(SELECT name FROM workloads WHERE workload = r.workload) AS workload".to_owned()
             }

@@ -10,6 +10,7 @@ mod check;
 mod cpu_file;
 pub mod device;
 mod device_file;
+mod device_named;
 pub mod diskspecs;
 mod document;
 pub mod drive;

@@ -326,8 +326,8 @@ pub enum WorkloadKind {
         format: Option<String>,
         /// Addresses beyond the volume wrap around.
         wrap: bool,
-        /// For lists of bare block numbers: the size of a block.
-        block: Bytes,
+        /// What a block number counts, if not what is usual in the format.
+        block: Option<Bytes>,
     },
 }
 

@@ -110,7 +110,7 @@ impl Instance {
                         },
                     )?),
                 };
-                let options = ReadOptions { format, block: Some(*block), ..ReadOptions::default() };
+                let options = ReadOptions { format, block: *block, ..ReadOptions::default() };
                 let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
                 let replay = Replay::open(path, &options, volume, beyond)
                     .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;

@@ -110,7 +110,7 @@ struct Transfer {
 /// Pages that reads asked for, and those that were there.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct HitCounts {
-    /// By workload: (pages, pages found). Last: others.
+    /// By workload: (pages, pages found).
     by_workload: Vec<(u64, u64)>,
 }
 
@@ -223,9 +223,9 @@ impl Node {
         waits += self.fetch(around, &effects, access, true);
         if let Some(ahead) = self.streams.read(run, self.file_pages[access.file as usize]) {
             self.buffer.read_ahead(ahead, &mut effects);
-            if !effects.misses.is_empty() {
-                let (file, offset, _) = range(ahead, page);
-                let (numpages, pagesize) = (ahead.pages, page.get() as u32);
+            for miss in &effects.misses {
+                let (file, offset, _) = range(*miss, page);
+                let (numpages, pagesize) = (miss.pages, page.get() as u32);
                 post(around, Body::BufferReadAhead { file, offset, numpages, pagesize });
             }
             self.make_room(around, &effects, access);

@@ -17,9 +17,11 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use hosts::{Hosts, groups_of};
 
-use crate::error::{Problem, Problems, ScenarioErrors};
+use crate::device::Device;
+use crate::device_file;
+use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{Payload, Scenario, Switch, Tracking, TrackingCost};
-use crate::profiles::{ProfileKind, Profiles};
+use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{At, RawPayload, RawSwitch, RawTracking, Time};
 use crate::read::read;
 use crate::shape;
@@ -86,8 +88,28 @@ pub(crate) fn check(
     }
     match scenario {
         Some(scenario) => Ok(Checked { scenario, tree }),
-        None => Err(crate::error::ScenarioError::nowhere(
+        None => Err(ScenarioError::nowhere(
             "the scenario cannot be read, for a reason that was not found",
+            Some("this is a fault of the program; please report it".to_owned()),
+        )
+        .into()),
+    }
+}
+
+/// Checks a device outside of any scenario, by the text of its file.
+pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErrors> {
+    let (mut sources, mut problems) = (Sources::default(), Problems::default());
+    let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
+    let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
+    let profiles = Profiles::new(&empty, base, &broken);
+    let mut context = Context { problems, sources, broken: &broken, base, profiles };
+    let device = node.and_then(|node| device_file::device(&node, &mut context));
+    let Context { problems, sources, .. } = context;
+    match (device, problems.into_errors(&sources)) {
+        (Some(device), None) => Ok(device),
+        (_, Some(errors)) => Err(errors),
+        (None, None) => Err(ScenarioError::nowhere(
+            format!("the device `{file}` cannot be read, for a reason that was not found"),
             Some("this is a fault of the program; please report it".to_owned()),
         )
         .into()),
@@ -275,8 +297,10 @@ impl Context<'_> {
     ) -> Option<foretell_units::SimSpan> {
         let raw = self.part::<At<String>>(tree, "warmup")?;
         if raw.get() == "auto" {
-            let traces = !workloads.is_empty() && workloads.iter().all(|found| found.is_trace);
-            let seconds = if traces { 0 } else { 5 };
+            let all = |is: fn(&workloads::Found) -> bool| workloads.iter().all(is);
+            let ends = tree.get("duration").is_none() && all(|found| found.ends);
+            let at_once = all(|found| found.is_trace) || ends;
+            let seconds = if at_once && !workloads.is_empty() { 0 } else { 5 };
             return Some(foretell_units::SimSpan::from_secs(seconds));
         }
         self.time_of(raw.get(), raw.place())

@@ -110,7 +110,10 @@ impl Context<'_> {
     ) -> Option<Workload> {
         let volume = self.volume_of(&raw.volume, volumes);
         let clients = self.clients(name, &raw.client, hosts);
-        let block = self.sectors(&raw.block, "a block of a trace");
+        let block = match &raw.block {
+            Some(block) => Some(self.sectors(block, "a block of a trace")),
+            None => None,
+        };
         let path = self.trace_file(name, &raw.file);
         let arrivals = match raw.arrivals.get() {
             RawTraceArrivals::Trace => {
@@ -129,7 +132,10 @@ impl Context<'_> {
                 path: path?,
                 format: (format != "auto").then(|| format.to_owned()),
                 wrap: *raw.wrap.get(),
-                block: block?,
+                block: match block {
+                    Some(block) => Some(block?),
+                    None => None,
+                },
             },
             arrivals: arrivals?,
             requests: requests(raw.requests.as_ref()),

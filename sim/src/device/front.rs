@@ -122,7 +122,7 @@ impl<T: Copy + Debug + Send + 'static> Front<T> {
     }
 
     pub(super) fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        let inside = self.requests.values().flatten().flat_map(Request::operations);
+        let inside = self.requests.places().flatten().flat_map(Request::operations);
         let inside = inside.map(|(arrived, _)| arrived);
         let jobs = inside.chain(self.scheduler.arrivals()).map(|arrived| (arrived, None));
         self.ledger.audit(now, jobs)?;
