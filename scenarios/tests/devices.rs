@@ -187,6 +187,10 @@ fn impossible_arrays_are_told_why() {
         "a stripe unit of 1000 B is not a whole number of sectors [\"1000 B\"]"
     );
     assert_eq!(
+        wrong("64 KiB", "6 KiB"),
+        "a stripe unit of 6 KiB is not a whole number of pages of 4 KiB [\"6 KiB\"]"
+    );
+    assert_eq!(
         wrong("64 KiB", "1 TiB"),
         "a stripe unit of 1 TiB is more than `cheetah-15k` holds [\"1 TiB\"]"
     );

@@ -516,7 +516,7 @@ impl<T: Copy + Debug> Array<T> {
     /// Whether the operational laws hold for hosts' operations and at each member.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         self.run(now);
-        let live = self.requests.values().filter(|request| request.live);
+        let live = self.requests.places().filter(|request| request.live);
         self.ledger.audit(now, live.map(|request| (request.arrived, None)))?;
         self.members.audit(now)
     }
