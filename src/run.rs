@@ -30,9 +30,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         scenario.seed = Seed(seed);
     }
     let selection = selection(&scenario.tracking)?;
-    let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
+    // traces are opened before anything of an earlier run is removed
     let start = ProcessTime::now();
-    let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
+    let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
+    let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
+    let directory = arguments.output.as_deref().map(prepare).transpose()?;
+    let (truth, summary) = simulate(cluster, &scenario, selection, directory.as_ref())?;
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
         keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
@@ -123,6 +126,7 @@ fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
 }
 
 fn simulate(
+    mut cluster: Cluster,
     scenario: &Scenario,
     selection: Selection,
     directory: Option<&RunDirectory>,
@@ -135,7 +139,7 @@ fn simulate(
     let watch = Watch::new();
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let start = Instant::now();
-    let mut cluster = Cluster::new(scenario.clone(), recorder)?;
+    cluster.record_to(recorder);
     let outcome = cluster.run(|progress| watch.look(progress));
     drop(watch);
     let demands = cluster.demands();

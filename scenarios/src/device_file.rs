@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use foretell_units::SECTOR_BYTES;
+
 use crate::check::Context;
 use crate::device::{Device, Mechanical, Seek};
 use crate::drive::Drive;
@@ -57,9 +59,17 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
         );
         context.add(Problem::new(raw.inner_rate.place(), message));
     }
+    let rpm = u32::try_from(*raw.rpm.get()).ok()?;
+    // at less than a sector a turn it would never be done
+    if let Some(inner) = inner
+        && inner.as_bytes_per_s_f64() * 60.0 / f64::from(rpm) < SECTOR_BYTES as f64
+    {
+        let message = format!("at {inner} less than a sector passes in a turn of {rpm} rpm");
+        context.add(Problem::new(raw.inner_rate.place(), message));
+    }
     Some(Mechanical {
         capacity: capacity?,
-        rpm: u32::try_from(*raw.rpm.get()).ok()?,
+        rpm,
         cylinders,
         seek: seek?,
         outer_rate: outer?,

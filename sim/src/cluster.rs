@@ -174,6 +174,12 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// From now on records go to `recorder`. For a cluster that was built without one, so that what
+    /// its scenario names was found before anything is written.
+    pub fn record_to(&mut self, recorder: Recorder) {
+        self.tracker = Tracker::new(&self.scenario, recorder);
+    }
+
     /// Runs to the end and returns the truth.
     ///
     /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.

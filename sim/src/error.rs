@@ -60,6 +60,19 @@ pub enum SimError {
         /// The warm-up.
         warmup: SimSpan,
     },
+    /// Requests pile up beyond what there is memory for.
+    #[error(
+        "{outstanding} requests are outstanding after {at}, and more come than complete: the \
+         cluster cannot keep up with workload `{workload}`; lower its rate"
+    )]
+    Overload {
+        /// How many.
+        outstanding: usize,
+        /// Simulated time.
+        at: SimSpan,
+        /// Whose request was one too many.
+        workload: String,
+    },
     /// A workload's requests could not be read.
     #[error("workload `{workload}`: {error}")]
     Source {

@@ -329,11 +329,15 @@ impl Checker<'_> {
         };
         let message = format!("`{}` is {found}, and must be {wanted}", self.path);
         let as_number = match (shape, &node.value) {
-            (Shape::Whole { .. } | Shape::Number { .. }, Value::Text(text)) => text
-                .trim()
-                .parse::<f64>()
-                .ok()
-                .map(|_| format!("write {} without quotes", text.trim())),
+            (Shape::Whole { .. } | Shape::Number { .. }, Value::Text(text)) => {
+                text.trim().parse::<f64>().ok().map(|number| {
+                    if number.abs() >= i64::MAX as f64 {
+                        format!("whole numbers end at {}", i64::MAX)
+                    } else {
+                        format!("write {} without quotes", text.trim())
+                    }
+                })
+            }
             (Shape::Flag, Value::Text(text)) if matches!(text.as_str(), "true" | "false") => {
                 Some(format!("write {text} without quotes"))
             }
