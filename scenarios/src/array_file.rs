@@ -23,7 +23,8 @@ pub struct Array {
     pub device_name: String,
     /// What each member can do; never an array.
     pub device: Device,
-    /// How much lies on one member before the next one follows; whole sectors.
+    /// How much lies on one member before the next one follows; whole sectors, and whole pages of the
+    /// cache, if there is one.
     pub stripe_unit: Bytes,
     /// The controller's memory; `None`: data goes straight from and to the members.
     pub cache: Option<ArrayCache>,
@@ -204,6 +205,15 @@ pub(crate) fn array(raw: &RawArray, context: &mut Context<'_>) -> Option<Array> 
             array.stripe_unit, array.device_name
         );
         context.add(Problem::new(raw.stripe_unit.place(), message));
+        return None;
+    }
+    let page = array.cache.as_ref().map(|cache| cache.page);
+    if let Some(page) = page.filter(|page| !array.stripe_unit.get().is_multiple_of(page.get())) {
+        let unit = array.stripe_unit;
+        let message = format!("a stripe unit of {unit} is not a whole number of pages of {page}");
+        let near = Bytes(unit.get().next_multiple_of(page.get()));
+        let problem = Problem::new(raw.stripe_unit.place(), message).also(raw.page.place());
+        context.add(problem.help(format!("the next is \"{near}\"")));
         return None;
     }
     Some(array)

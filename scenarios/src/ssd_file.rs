@@ -71,6 +71,12 @@ pub enum Precondition {
 /// collected data, up to three free, and three for imbalance between dies.
 const SPARE_BLOCKS: u64 = 8;
 
+/// Most dies of a drive.
+const MOST_DIES: u32 = 1 << 16;
+
+/// Most blocks of a drive, those of a die's planes counted as one: each takes some memory.
+const MOST_BLOCKS: u64 = 1 << 24;
+
 /// Entries of a mapping table: 31 bits number them.
 const MOST_ENTRIES: u64 = (1 << 31) - 1;
 
@@ -290,7 +296,24 @@ fn fits(ssd: &Ssd, raw: &RawSsd, context: &mut Context<'_>) -> bool {
         context.add(Problem::new(raw.over_provisioning.place(), message).help(help));
         return false;
     }
+    if ssd.all_dies() > MOST_DIES {
+        let message = format!("a drive of {} dies has more than {MOST_DIES}", ssd.all_dies());
+        let places = [raw.channels.place(), raw.chips.place(), raw.dies.place()];
+        let problem = Problem::new(places[0], message).also(places[1]).also(places[2]);
+        context.add(problem.help("make `channels`, `chips` or `dies` smaller"));
+        return false;
+    }
     let (blocks, dies) = (ssd.blocks_per_plane(), u64::from(ssd.all_dies()));
+    if blocks > MOST_BLOCKS / dies {
+        let message = format!(
+            "a drive of {} would have {blocks} blocks in each plane of {dies} dies, and they are more \
+             than {MOST_BLOCKS}",
+            raw.capacity.get().text.trim()
+        );
+        let problem = Problem::new(raw.pages_per_block.place(), message);
+        context.add(problem.help("make `pages_per_block` larger or `capacity` smaller"));
+        return false;
+    }
     let used = ssd.entries().div_ceil(dies * ssd.entries_per_block());
     if blocks < used + SPARE_BLOCKS {
         let message = format!(

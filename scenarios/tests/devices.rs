@@ -161,6 +161,16 @@ fn impossible_drives_are_told_why() {
         "a mapping table of a drive of 100 TB would have more than 2^31 entries of \
          4 KiB [\"100 TB\"]"
     );
+    assert_eq!(
+        wrong("page = ", "channels = 256\nchips = 256\npage = "),
+        "a drive of 131072 dies has more than 65536 [256]"
+    );
+    // 64 dies * 2 planes of blocks of 32 KiB: 4 TB / 0.93 / 4 MiB
+    assert_eq!(
+        wrong("\"100 GB\"", "\"4 TB\"\npages_per_block = 2"),
+        "a drive of 4 TB would have 1025457 blocks in each plane of 64 dies, and they are more than \
+         16777216 [2]"
+    );
     assert_eq!(wrong("\"ssd\"", "\"sdd\""), "`device.x.kind` cannot be `sdd` [\"sdd\"]");
 }
 
@@ -185,6 +195,10 @@ fn impossible_arrays_are_told_why() {
     assert_eq!(
         wrong("64 KiB", "1000 B"),
         "a stripe unit of 1000 B is not a whole number of sectors [\"1000 B\"]"
+    );
+    assert_eq!(
+        wrong("64 KiB", "6 KiB"),
+        "a stripe unit of 6 KiB is not a whole number of pages of 4 KiB [\"6 KiB\"]"
     );
     assert_eq!(
         wrong("64 KiB", "1 TiB"),

@@ -3,6 +3,7 @@
 
 mod address;
 pub mod agenda;
+pub mod array;
 pub mod batches;
 mod buffer;
 mod cluster;

@@ -153,7 +153,8 @@ pub(crate) struct RawNodeDisk {
     /// Name of the device's profile.
     #[schemars(extend("examples" = ["barracuda-7200.8"]))]
     pub(crate) device: At<String>,
-    /// The order in which waiting operations are served.
+    /// The order in which waiting operations are served: of a solid-state drive, those that it does
+    /// not take (`queue_depth`); of an array, those that wait at each of its members.
     #[schemars(extend("default" = "elevator"))]
     pub(crate) scheduler: At<RawScheduler>,
     /// How many of these.

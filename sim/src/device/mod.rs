@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use foretell_scenarios::{device, model};
 use foretell_units::{SimSpan, SimTime};
 
+use crate::array::Array;
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
 
@@ -34,6 +35,7 @@ pub struct Device<T> {
 enum Kind<T> {
     Disk(Box<Disk<T>>),
     Ssd(Box<Front<T>>),
+    Array(Box<Array<T>>),
 }
 
 /// An operation that is done.
@@ -43,7 +45,8 @@ pub struct Done<T> {
     pub io: Io<T>,
     /// Service that it was given: of a disk, the time of its mechanism (of operations that were
     /// merged, the first has it all); of a solid-state drive, the
-    /// time of dies that its pages take, without garbage collection.
+    /// time of dies that its pages take, without garbage collection; of an array, the time of its
+    /// interface and of the members' operations for which it waited.
     pub service: SimSpan,
 }
 
@@ -64,7 +67,9 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
                 Kind::Disk(Box::new(Disk::new(spec)))
             }
             device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Front::new(ssd, spec.scheduler))),
-            device::Device::Array(_) => unimplemented!("an array"),
+            device::Device::Array(array) => {
+                Kind::Array(Box::new(Array::new(array, spec.scheduler)))
+            }
         };
         Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
     }
@@ -75,6 +80,10 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             Kind::Disk(disk) => disk.submit(now, io),
             Kind::Ssd(ssd) => {
                 let wake = ssd.submit(now, io);
+                self.name(wake)
+            }
+            Kind::Array(array) => {
+                let wake = array.submit(now, io);
                 self.name(wake)
             }
         }
@@ -90,16 +99,25 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
                 Completion { done, next: completion.next }
             }
             Kind::Ssd(ssd) => {
-                if self.call.is_some_and(|call| call <= now) {
-                    self.call = None;
-                }
                 let wake = ssd.complete(now, &mut self.done);
-                self.told.extend(self.done.drain(..));
-                let done = self.told.pop_front();
-                let next = if self.told.is_empty() { wake } else { Some(now) };
-                Completion { done, next: self.name(next) }
+                self.tell(now, wake)
+            }
+            Kind::Array(array) => {
+                let wake = array.complete(now, &mut self.done);
+                self.tell(now, wake)
             }
         }
+    }
+
+    /// Tells of an operation that is done; of the others at further calls at the same time.
+    fn tell(&mut self, now: SimTime, wake: Option<SimTime>) -> Completion<T> {
+        if self.call.is_some_and(|call| call <= now) {
+            self.call = None;
+        }
+        self.told.extend(self.done.drain(..));
+        let done = self.told.pop_front();
+        let next = if self.told.is_empty() { wake } else { Some(now) };
+        Completion { done, next: self.name(next) }
     }
 
     /// Names the time of a call, unless one is due by then.
@@ -117,6 +135,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &self.kind {
             Kind::Disk(disk) => disk.present(),
             Kind::Ssd(ssd) => ssd.present(),
+            Kind::Array(array) => array.present(),
         }
     }
 
@@ -125,6 +144,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.mark(now),
             Kind::Ssd(ssd) => ssd.mark(now),
+            Kind::Array(array) => array.mark(now),
         }
     }
 
@@ -133,6 +153,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.usage(now),
             Kind::Ssd(ssd) => ssd.usage(now),
+            Kind::Array(array) => array.usage(now),
         }
     }
 
@@ -141,6 +162,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.audit(now),
             Kind::Ssd(ssd) => ssd.audit(now),
+            Kind::Array(array) => array.audit(now),
         }
     }
 }
