@@ -31,11 +31,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let selection = selection(&scenario.tracking)?;
     // traces are opened before anything of an earlier run is removed
-    let start = ProcessTime::now();
+    #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
+    let (start, started) = (ProcessTime::now(), Instant::now());
     let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
-    let (truth, summary) = simulate(cluster, &scenario, selection, directory.as_ref())?;
+    let (mut truth, summary) = simulate(cluster, &scenario, selection, directory.as_ref())?;
+    truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
         keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
@@ -137,18 +139,15 @@ fn simulate(
         None => Recorder::forgetful(selection),
     };
     let watch = Watch::new();
-    #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
-    let start = Instant::now();
     cluster.record_to(recorder);
     let outcome = cluster.run(|progress| watch.look(progress));
     drop(watch);
     let demands = cluster.demands();
     let recorder = cluster.into_recorder();
     match outcome {
-        Ok(mut truth) => {
+        Ok(truth) => {
             facts::ended(&mut facts, &truth);
             let summary = recorder.finish(&facts, &demands)?;
-            truth.wall_seconds = start.elapsed().as_secs_f64();
             Ok((truth, summary))
         }
         // the store knows better than the simulation why it failed

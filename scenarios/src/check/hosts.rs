@@ -1,5 +1,7 @@
 //! Hosts: groups expanded, single hosts laid over their groups.
 
+use std::collections::BTreeMap;
+
 use foretell_units::{Bytes, HostId};
 
 use super::{Context, MOST_HOSTS, section};
@@ -88,9 +90,8 @@ impl Hosts {
                 section_entry(bare, section, &group.name).map_or(&entry.node, |entry| &entry.node);
             for index in 0..group.count {
                 let name = format!("{}{index}", group.name);
-                let own = overrides.iter().find(|(number, _)| *number == group.first + index);
-                let (mut model, place) = match own {
-                    Some((_, entry)) => {
+                let (mut model, place) = match overrides.get(&(group.first + index)) {
+                    Some(entry) => {
                         let merged = merged(bare_group, &entry.node, section, entry.key_place);
                         let wrong = wrong || context.broken.entry("host", &name);
                         let model = if wrong { None } else { host(group, &merged, context) };
@@ -150,8 +151,12 @@ impl Hosts {
     }
 
     /// The entries of `[host.NAME]` with the numbers of their hosts.
-    fn overrides<'t>(&self, bare: &'t Table, context: &mut Context<'_>) -> Vec<(usize, &'t Entry)> {
-        let mut found = Vec::new();
+    fn overrides<'t>(
+        &self,
+        bare: &'t Table,
+        context: &mut Context<'_>,
+    ) -> BTreeMap<usize, &'t Entry> {
+        let mut found = BTreeMap::new();
         for entry in section(bare, "host") {
             let Some(number) = host_pattern::host(&entry.key, &self.groups) else {
                 if !self.incomplete {
@@ -164,7 +169,7 @@ impl Hosts {
             if group.is_some_and(|group| !group.is_node) {
                 refuse_storage_of_client(entry, context);
             }
-            found.push((number, entry));
+            found.insert(number, entry);
         }
         found
     }

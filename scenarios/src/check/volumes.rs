@@ -1,6 +1,6 @@
 //! Volumes, and whether the disks hold them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_algorithms::codec::{self, Encoding, EncodingError};
 use foretell_algorithms::distribution::Distribution;
@@ -180,12 +180,13 @@ impl Context<'_> {
             .collect();
         // one message for each set of volumes that is too much for some node
         let mut told = BTreeSet::new();
-        let nodes: BTreeSet<HostId> =
-            volumes.iter().flat_map(|(volume, ..)| volume.nodes.iter().copied()).collect();
-        for node in nodes {
-            let here: Vec<usize> = (0..volumes.len())
-                .filter(|&index| volumes[index].0.nodes.contains(&node))
-                .collect();
+        let mut on_node: BTreeMap<HostId, Vec<usize>> = BTreeMap::new();
+        for (index, (volume, ..)) in volumes.iter().enumerate() {
+            for &node in &volume.nodes {
+                on_node.entry(node).or_default().push(index);
+            }
+        }
+        for (node, here) in on_node {
             let storage = hosts.get(node).and_then(|host| host.role.storage());
             let Some(storage) = storage else { continue };
             let page = storage.cache.page;
