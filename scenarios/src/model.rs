@@ -134,7 +134,7 @@ pub struct Cache {
 pub enum WritePolicy {
     /// As soon as it is in the cache (or in NVRAM, where fitted).
     Back,
-    /// When it is on disk.
+    /// When the disk has it (which may report it from its own buffer, see `early_write`).
     Through,
 }
 

@@ -10,6 +10,7 @@ mod storage;
 mod volumes;
 mod workloads;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_units::Seed;
@@ -74,6 +75,7 @@ pub(crate) fn check(
         broken: &broken,
         base,
         profiles: Profiles::new(&groups, base, &broken),
+        devices: BTreeMap::new(),
     };
     let scenario = context.scenario(&tree, &groups);
     let Context { problems, sources, profiles, .. } = context;
@@ -102,7 +104,8 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
     let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
     let profiles = Profiles::new(&empty, base, &broken);
-    let mut context = Context { problems, sources, broken: &broken, base, profiles };
+    let devices = BTreeMap::new();
+    let mut context = Context { problems, sources, broken: &broken, base, profiles, devices };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
@@ -123,6 +126,8 @@ pub(crate) struct Context<'a> {
     broken: &'a Broken,
     base: &'a Path,
     profiles: Profiles<'a>,
+    /// Devices by name: hosts of one profile share what it says.
+    devices: BTreeMap<String, Option<Device>>,
 }
 
 impl Context<'_> {
@@ -153,6 +158,17 @@ impl Context<'_> {
     pub(crate) fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
         let Self { profiles, sources, problems, .. } = self;
         profiles.get(kind, name, place, sources, problems).cloned()
+    }
+
+    /// The device of that profile.
+    fn device(&mut self, name: &str, place: Place) -> Option<Device> {
+        if let Some(device) = self.devices.get(name) {
+            return device.clone();
+        }
+        let node = self.profile(ProfileKind::Device, name, place);
+        let device = node.and_then(|node| device_file::device(&node, self));
+        self.devices.insert(name.to_owned(), device.clone());
+        device
     }
 
     fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {

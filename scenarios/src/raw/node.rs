@@ -130,7 +130,7 @@ pub(crate) struct RawCache {
 pub(crate) enum RawWrite {
     /// As soon as it is in the cache (or in NVRAM, where fitted).
     Back,
-    /// When it is on disk.
+    /// When the disk has it (which may report it from its own buffer, see `early_write`).
     Through,
 }
 
