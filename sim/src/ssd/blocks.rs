@@ -194,6 +194,14 @@ impl Blocks {
         self.stale[block as usize * self.words + unit as usize / 64] >> (unit % 64) & 1 == 1
     }
 
+    /// So many units of a victim, which are marked as stale, were moved.
+    pub(super) fn moved(&mut self, victim: u32, units: u32) {
+        let block = &mut self.all[victim as usize];
+        debug_assert!(block.state == State::Victim);
+        block.valid -= units;
+        self.valid -= units;
+    }
+
     /// A unit of a block is no longer valid.
     pub(super) fn drop_valid(&mut self, block: u32, unit: u32) {
         debug_assert!(!self.is_stale(block, unit));

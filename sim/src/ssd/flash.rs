@@ -187,7 +187,7 @@ impl<T: Copy> Ssd<T> {
         self.written.programmed += unit_bytes * row.len() as u64;
         let buffer = &self.buffer;
         let units = row.iter().map(|&place| (buffer.unit(place), latest(buffer, place)));
-        self.translation.row_programmed(address, units);
+        self.translation.row_programmed(address, 0, units);
         for place in row.drain(..) {
             self.buffer.left(place);
         }
@@ -198,10 +198,11 @@ impl<T: Copy> Ssd<T> {
     fn row_moved(&mut self, die: u32, address: Address) {
         let unit_bytes = self.translation.geometry().unit;
         let mut moving = std::mem::take(&mut self.dies[die as usize].moving);
+        let victim = self.dies[die as usize].collection.map_or(0, |collection| collection.victim);
         self.written.moved += unit_bytes * moving.len() as u64;
         for (_, from) in &mut moving {
             match *from {
-                Some(Place::Flash(address)) if self.translation.is_valid(address) => {}
+                Some(Place::Flash(address)) if self.translation.is_valid(die, victim, address) => {}
                 Some(Place::Buffer(place)) => {
                     *from = latest(&self.buffer, place);
                     self.buffer.forget(place);
@@ -209,7 +210,7 @@ impl<T: Copy> Ssd<T> {
                 Some(Place::Flash(_)) | None => *from = None,
             }
         }
-        self.translation.row_programmed(address, moving.drain(..));
+        self.translation.row_programmed(address, victim, moving.drain(..));
         self.dies[die as usize].moving = moving;
     }
 
@@ -290,7 +291,8 @@ impl<T: Copy> Ssd<T> {
             self.work_on(now, die, Work::Sense(sensing), self.times.read);
         } else {
             for (unit, from) in &mut state.found {
-                if matches!(*from, Place::Flash(address) if self.translation.is_valid(address)) {
+                if matches!(*from, Place::Flash(address) if self.translation.is_valid(die, collection.victim, address))
+                {
                     let place = self.buffer.keep(*unit);
                     self.translation.put_in_buffer(*unit, place);
                     *from = Place::Buffer(place);

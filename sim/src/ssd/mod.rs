@@ -27,7 +27,8 @@
 //! **Memory**: what lies where it was at first needs none; 4 bytes for each unit, in pages of 1024,
 //! that was written or moved; 4 for each unit of the blocks written; an eighth of a byte, in pages of
 //! 32,768, for each unit that is no longer valid where it was; 56 for each block of dies that were
-//! written. A terabyte with 4 KiB units needs 4 MB to begin with and 2 GB at worst.
+//! written. A terabyte with 4 KiB units needs 4 MB once every die has been written to, and 2 GB at
+//! worst.
 //!
 //! **Interface**: [`Ssd::submit`] and [`Ssd::complete`] return when the drive wants to be woken at
 //! the latest. It may be woken at any other time too: what happens inside depends on the times

@@ -96,39 +96,45 @@ impl Translation {
     }
 
     /// The row at `address` has been programmed with `row`: units, and where the content of each was
-    /// taken from if that is still the latest. What is not is garbage.
+    /// taken from if that is still the latest. What is not is garbage. What comes from flash comes
+    /// from the block `victim` of the same die.
     pub(super) fn row_programmed(
         &mut self,
         address: Address,
+        victim: u32,
         row: impl Iterator<Item = (Unit, Option<Place>)>,
     ) {
         let geometry = self.geometry;
         let (die, block) = geometry.die_and_block(address);
         let first = geometry.in_block(address);
-        let mut valid = 0;
+        let base = geometry.address(die, victim, 0);
+        let (mut valid, mut moved) = (0, 0);
         for (place, (unit, from)) in (0..).zip(row) {
+            debug_assert!(from.is_none_or(|from| self.place(unit) == from));
+            if from.is_some() {
+                self.map.set(unit, address + place + 1);
+                valid += 1;
+            }
             match from {
                 None => self.blocks(die).set_stale(block, first + place),
-                Some(from) => {
-                    debug_assert_eq!(self.place(unit), from);
-                    if let Place::Flash(from) = from {
-                        let (die, block) = geometry.die_and_block(from);
-                        self.blocks(die).drop_valid(block, geometry.in_block(from));
-                    }
-                    self.map.set(unit, address + place + 1);
-                    valid += 1;
+                Some(Place::Flash(from)) => {
+                    self.blocks(die).set_stale(victim, from - base);
+                    moved += 1;
                 }
+                Some(Place::Buffer(_)) => {}
             }
         }
         let blocks = self.blocks(die);
+        if moved > 0 {
+            blocks.moved(victim, moved);
+        }
         blocks.add_valid(block, valid);
         blocks.programmed(block, first / geometry.row);
     }
 
-    /// Whether the unit that was programmed at an address is still valid there.
-    pub(super) fn is_valid(&self, address: Address) -> bool {
-        let (die, block) = self.geometry.die_and_block(address);
-        let unit = self.geometry.in_block(address);
+    /// Whether the unit that was programmed at an address of a block is still valid there.
+    pub(super) fn is_valid(&self, die: u32, block: u32, address: Address) -> bool {
+        let unit = address - self.geometry.address(die, block, 0);
         self.dies[die as usize].as_ref().is_none_or(|blocks| !blocks.is_stale(block, unit))
     }
 
@@ -191,7 +197,7 @@ mod tests {
             }
             row.push((unit, from));
         }
-        flash.row_programmed(address, row.into_iter());
+        flash.row_programmed(address, 0, row.into_iter());
         while flash.blocks(die).room() < ENOUGH_ROOM * flash.geometry.block() {
             collect(flash, naive, die);
         }
@@ -222,7 +228,7 @@ mod tests {
                 naive.address[unit as usize] = Some(address + place);
             }
             let row = moved.iter().map(|&(unit, from)| (unit, Some(from)));
-            flash.row_programmed(address, row);
+            flash.row_programmed(address, victim, row);
         }
         flash.blocks(die).erased(victim);
     }
