@@ -75,6 +75,9 @@ impl RunDirectory {
 /// is either what was there before or all of `content`. What is no ordinary file (a pipe, a
 /// terminal) is written to as it is.
 pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
+        fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
+    }
     let failed = Failure::file("write", path);
     if let Ok(there) = fs::metadata(path)
         && !there.is_file()

@@ -182,7 +182,13 @@ fn bottleneck(truth: &Truth) -> String {
         disk => disk,
     };
     let share = percent(Some(bottleneck.utilization));
-    format!("Bottleneck: {resource} of {}, {share} busy", bottleneck.host)
+    let all = truth.hosts.values().flat_map(BTreeMap::values);
+    let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
+    let others = match as_busy {
+        0 | 1 => String::new(),
+        count => format!(" (and {} others nearly as busy)", count - 1),
+    };
+    format!("Bottleneck: {resource} of {}, {share} busy{others}", bottleneck.host)
 }
 
 pub(crate) fn table(header: &[&str]) -> Table {

@@ -220,7 +220,7 @@ fn a_sampled_request_has_the_processor_time_that_it_has_among_all() {
 
 #[test]
 fn the_documented_hit_rate_is_the_true_one() {
-    let (db, truth) = recorded(&Place::with(SMALL), "out", &["--set", "warmup=0 s"]);
+    let (db, truth) = recorded(&Place::with(SMALL), "out", &[]);
     let docs = std::fs::read_to_string(root().join("docs/records.md")).unwrap();
     let example = docs.split("Read hit rate of each node").nth(1).unwrap();
     let sql = example.split("```").nth(1).unwrap().trim_start_matches("sql");

@@ -10,3 +10,5 @@ mod mix;
 mod names;
 pub mod placement;
 pub mod reuse;
+
+pub use mix::mix;

@@ -1,13 +1,15 @@
 //! Where on a node's disks a file's bytes lie.
 //!
-//! Files lie one after the other in the node's address space, which goes over the disks in turn,
-//! one stripe each. In the in-place layout that is all. In the log-structured layout a flushed page
+//! Files lie one after the other in the node's address space, which goes over the disks in rows of
+//! one stripe each. Each row begins with another disk, at random but always the same: otherwise the
+//! fragments that are read first, every n-th stripe of a file, would all lie on the same disks. In the in-place layout that is all. In the log-structured layout a flushed page
 //! moves to the head of a log: segments, each in one piece on one disk, on the disks in turn, behind
 //! the files (or over their end, where nothing is left behind them). When the disks are full it
 //! starts again at its beginning. The Activity DB grows without end: beyond the last byte addresses
 //! start again at the first. Not modelled: file system metadata, fragmentation, cleaning of the log.
 
 use foldhash::fast::FixedState;
+use foretell_algorithms::mix;
 use foretell_scenarios::model::{Layout, Storage};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors};
 use hashbrown::HashMap;
@@ -141,12 +143,13 @@ impl AddressSpace {
 
     fn extent(&self, address: u64, most: Bytes) -> Extent {
         let address = address % self.capacity;
-        let (row, within) = (address / self.stripe, address % self.stripe);
-        let on_disk = row / self.disks * self.stripe + within;
+        let (number, within) = (address / self.stripe, address % self.stripe);
+        let row = number / self.disks;
+        let on_disk = row * self.stripe + within;
         // with one disk, stripe follows stripe
         let in_one_piece = if self.disks == 1 { u64::MAX } else { self.stripe - within };
         Extent {
-            disk: (row % self.disks) as u32,
+            disk: (number.wrapping_add(mix(row)) % self.disks) as u32,
             lbn: Sectors(on_disk / SECTOR_BYTES),
             bytes: Bytes(most.get().min(in_one_piece)),
         }
@@ -216,13 +219,32 @@ mod tests {
             let Extent { disk, lbn, bytes } = space.locate(PageKey::new(file, page), Bytes(most));
             (disk, lbn.get() * SECTOR_BYTES, bytes.get())
         };
-        // 16 pages of 4 KiB a stripe
-        assert_eq!(at(0, 0, 8192), (0, 0, 8192));
-        assert_eq!(at(0, 15, 8192), (0, 15 * 4096, 4096), "a stripe ends");
-        assert_eq!(at(0, 16, 8192), (1, 0, 8192));
-        assert_eq!(at(0, 32, 4096), (0, 65_536, 4096));
-        // the second file begins after 1 MiB: row 16, the ninth stripe of the first disk
-        assert_eq!(at(1, 0, 4096), (0, 8 * 65_536, 4096));
+        // 16 pages of 4 KiB a stripe; a row has a stripe on each disk
+        let (first, _, _) = at(0, 0, 4096);
+        assert_eq!(at(0, 0, 8192), (first, 0, 8192));
+        assert_eq!(at(0, 15, 8192), (first, 15 * 4096, 4096), "a stripe ends");
+        assert_eq!(at(0, 16, 8192), (1 - first, 0, 8192));
+        assert_eq!(at(0, 32, 4096).1, 65_536);
+        // the second file begins after 1 MiB: row 8
+        assert_eq!(at(1, 0, 4096).1, 8 * 65_536);
+    }
+
+    #[test]
+    fn every_nth_stripe_is_spread_over_all_disks() {
+        for disks in 2..7_usize {
+            let space = AddressSpace::new(&storage(disks, "4 KiB", ""), &[Bytes::mib(64)]);
+            for n in 1..9_u64 {
+                let mut on = vec![0_u32; disks];
+                for number in 0..2_000 {
+                    let extent = space.locate(PageKey::new(0, number * n % 16_384), Bytes(4096));
+                    on[extent.disk as usize] += 1;
+                }
+                // 2000 of `disks` equal parts: five standard deviations
+                let mean = 2_000.0 / disks as f64;
+                let off = |count: &u32| (f64::from(*count) - mean).abs() < 5.0 * mean.sqrt();
+                assert!(on.iter().all(off), "{disks} disks, every {n}th: {on:?}");
+            }
+        }
     }
 
     proptest! {

@@ -4,8 +4,8 @@
 //! at the moment of its miss, so hits and misses are those of the policy on the plain sequence of
 //! references; whoever hits a page that is still on its way waits for it. A dirty page that the
 //! policy evicts is written out at once and leaves the cache without delaying anybody (it stays in
-//! the write's own buffer). Parts of pages are not distinguished: a write of part of a page does
-//! not read the rest first (as Linux, which keeps 512-byte buffers within a page, need not).
+//! the write's own buffer). Parts of pages are not distinguished: of a page that is written in part the
+//! node reads the rest first, as Linux does.
 
 use foretell_algorithms::cache::{Access, AnyPolicy, Policy};
 use foretell_units::{Breadcrumb, Bytes, SimTime};
@@ -204,6 +204,17 @@ impl Buffer {
             self.states[*slot as usize].read = ticket;
         }
         ticket
+    }
+
+    /// Whether a page is in the cache.
+    pub(crate) fn contains(&self, page: PageKey) -> bool {
+        self.policy.contains(page.0).is_some()
+    }
+
+    /// Read `read` fills a page up that was written in part; nobody else waits for it. Returns the
+    /// ticket to be given to [`Buffer::arrived`].
+    pub(crate) fn filling(&mut self, read: u32) -> u32 {
+        self.reading(&Effects::default(), 0, 0, read)
     }
 
     /// The read with that ticket has brought its pages.

@@ -1,7 +1,8 @@
 //! A storage node: buffer cache, NVRAM, flusher, and disks.
 //!
 //! A read waits for the disk reads of its missing pages; a write dirties pages and is done, unless
-//! too much is dirty already or the cache writes through. The flusher starts when more than the
+//! too much is dirty already or the cache writes through; a page that it covers in part and that is not
+//! in the cache is read first, but in a log. The flusher starts when more than the
 //! background limit is dirty or a page has been dirty for too long, and takes the oldest pages with
 //! their neighbours. With NVRAM the same pages survive a power cut, and the dirty limit is its
 //! size. Not modelled: metadata, journals, failures.
@@ -18,7 +19,7 @@ use crate::address::AddressSpace;
 use crate::agenda::Agenda;
 use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
-use crate::demand::Resource;
+use crate::demand::{NOBODY, Resource};
 use crate::device::Device;
 use crate::disk::Io;
 use crate::event::Event;
@@ -34,6 +35,10 @@ const FLUSHER: Thread = Thread { pid: process::FLUSHER, tid: 1 };
 const CLUSTER: Bytes = Bytes::kib(128);
 /// Flushes under way on each disk, at the most, before the flusher waits.
 const FLUSHES_PER_DISK: u32 = 16;
+
+/// What a write that is held back counts to wait for: room, and perhaps the reads of its first and
+/// last page. What it turns out not to need comes out with the room.
+const BLOCKED: u32 = 3;
 
 /// What a node needs of the world around it.
 pub(crate) struct Surroundings<'a> {
@@ -179,10 +184,9 @@ impl Node {
                 if !self.blocked.is_empty() || (held > 0 && held + pages > self.limit) {
                     self.blocked.push_back(*access);
                     self.flush(around, self.room_for(pages));
-                    1
+                    BLOCKED
                 } else {
-                    self.write_back(around, access);
-                    0
+                    self.write_back(around, access)
                 }
             }
         }
@@ -274,8 +278,11 @@ impl Node {
         started
     }
 
-    fn write_back(&mut self, around: &mut Surroundings, access: &FileAccess) {
+    /// Returns how many reads the write waits for.
+    fn write_back(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
+        let parts = self.missing_parts(access);
         self.put(around, access, true);
+        let reads = self.fill(around, access, parts);
         if self.buffer.dirty_pages() > self.background {
             self.flush(around, self.background);
         }
@@ -285,17 +292,69 @@ impl Node {
             let at = around.now + self.storage.cache.flush_interval;
             around.agenda.schedule(at, Event::FlushTick { host });
         }
+        reads
+    }
+
+    /// The pages, at most the first and the last, that a write covers in part and that are not in
+    /// the cache. A log takes bytes as they come, and the Activity DB is only appended to.
+    fn missing_parts(&self, access: &FileAccess) -> [Option<PageKey>; 2] {
+        if self.addresses.segment().is_some() || access.workload == NOBODY {
+            return [None; 2];
+        }
+        let page = self.buffer.page().get();
+        let run = self.run(access);
+        let (first, last) = (run.first, run.first.plus(u64::from(run.pages) - 1));
+        let end = access.offset + access.size;
+        let cut_first = !access.offset.get().is_multiple_of(page);
+        let cut_last = !end.get().is_multiple_of(page);
+        let missing = |key: PageKey| (!self.buffer.contains(key)).then_some(key);
+        let head = if cut_first { missing(first) } else { None };
+        let tail = if cut_last && !(cut_first && first == last) { missing(last) } else { None };
+        [head, tail]
+    }
+
+    /// Reads what is left of pages that were written in part; how many reads the leg waits for.
+    fn fill(
+        &mut self,
+        around: &mut Surroundings,
+        access: &FileAccess,
+        parts: [Option<PageKey>; 2],
+    ) -> u32 {
+        let mut started = 0;
+        for first in parts.into_iter().flatten() {
+            let size = self.buffer.page();
+            let extent = self.addresses.locate(first, size);
+            let transfer = self.transfers.insert(Transfer {
+                run: Run { first, pages: 1 },
+                disk: extent.disk,
+                lbn: extent.lbn,
+                size,
+                op: Op::Read,
+                breadcrumb: access.breadcrumb,
+                workload: access.workload,
+                thread: access.thread,
+                reader: access.reader,
+                waiters: std::iter::once(access.leg).collect(),
+                ticket: None,
+            });
+            self.transfers[transfer].ticket = Some(self.buffer.filling(transfer));
+            self.start(around, transfer);
+            started += 1;
+        }
+        started
     }
 
     fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
+        let parts = self.missing_parts(access);
         self.put(around, access, false);
+        let reads = self.fill(around, access, parts);
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
         owners.push((run, access.owner()));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
-        started
+        reads + started
     }
 
     /// Enters written pages into the cache.
@@ -506,8 +565,8 @@ impl Node {
                 break;
             }
             self.blocked.pop_front();
-            self.write_back(around, &access);
-            ready.push(access.leg);
+            let reads = self.write_back(around, &access);
+            ready.extend((reads..BLOCKED).map(|_| access.leg));
         }
     }
 

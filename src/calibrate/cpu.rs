@@ -43,9 +43,6 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     let measured = Measured::on_this_host(arguments, name)?;
     let text = profile::text(&measured.profile, &measured.machine, &measured.notes);
     if let Some(path) = &arguments.output {
-        if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
-            std::fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
-        }
         write_whole(path, &text)?;
     }
     let printed =
