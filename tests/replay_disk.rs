@@ -275,8 +275,9 @@ fn an_output_that_cannot_be_written_is_a_failure_and_leaves_what_was_there() {
         assert!(done.stderr.contains(&format!("cannot write `{out}`")), "{}", done.stderr);
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
     };
-    failed(text(&place.path("nowhere/out.toml")));
     failed(text(&place.path("")));
+    // a directory is made where there is none
+    succeed(["import", "diskspecs", text(&specs), "-o", text(&place.path("nowhere/out.toml"))]);
     // what is half-written has another name, and that is taken
     std::fs::write(place.path("out.toml"), "old").unwrap();
     std::fs::create_dir(place.path("out.toml.partial")).unwrap();

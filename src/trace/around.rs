@@ -77,24 +77,40 @@ fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
     let mut away: BTreeMap<_, Vec<u64>> = BTreeMap::new();
     // by host and processor: who runs
     let mut running: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
+    // threads that run on a processor that is not known: host, process, thread
+    let mut somewhere: Vec<(u32, u32, u32)> = Vec::new();
     for switch in switches {
         let Header { ts_ns, host: HostId(host), pid, tid, .. } = switch.header;
         let left = match switch.body {
             // the record is the old thread's
             Body::KernelProcessSwitch { cpu, oldprocess, .. } if oldprocess == pid => {
                 running.remove(&(host, cpu));
+                somewhere.retain(|at| *at != (host, pid, tid));
                 Some((pid, tid))
             }
             Body::UserThreadSwitch { oldthread, .. } if oldthread == tid => {
                 running.retain(|&(on, _), thread| on != host || *thread != (pid, tid));
+                somewhere.retain(|at| *at != (host, pid, tid));
                 Some((pid, tid))
             }
-            Body::KernelProcessSwitch { cpu, .. } => running.insert((host, cpu), (pid, tid)),
+            Body::KernelProcessSwitch { cpu, oldprocess, .. } => {
+                let before = running.insert((host, cpu), (pid, tid));
+                before.filter(|(process, _)| *process == oldprocess).or_else(|| {
+                    let of_process =
+                        somewhere.iter().position(|at| at.0 == host && at.1 == oldprocess);
+                    of_process.map(|at| somewhere.remove(at)).map(|(_, pid, tid)| (pid, tid))
+                })
+            }
             Body::UserThreadSwitch { oldthread, newthread } => {
                 let old = (pid, oldthread);
                 let of_host = running.range_mut((host, 0)..=(host, u32::MAX));
+                let new = (pid, newthread);
                 if let Some((_, thread)) = of_host.into_iter().find(|(_, thread)| **thread == old) {
-                    *thread = (pid, newthread);
+                    *thread = new;
+                } else {
+                    // in a sample the switch that brought the old thread may be missing
+                    somewhere.retain(|at| *at != (host, pid, oldthread));
+                    somewhere.push((host, pid, newthread));
                 }
                 Some(old)
             }
