@@ -17,7 +17,7 @@ use crate::cpu::{Cpu, Slice};
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::load::Instance;
-use crate::network::{Forwarding, Network};
+use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
 use crate::protocol::{Leg, LegKind, Part, Request};
@@ -142,7 +142,11 @@ impl Cluster {
         let mut cluster = Self {
             agenda: Agenda::new(),
             tracker: Tracker::new(&scenario, recorder),
-            network: Network::new(&scenario.hosts, &scenario.switch),
+            network: Network::new(
+                scenario.hosts.iter().map(|host| host.nic),
+                &scenario.switch,
+                scenario.seed.stream("network"),
+            ),
             hosts,
             volumes,
             active: instances.len(),
@@ -249,9 +253,18 @@ impl Cluster {
         match event {
             Event::Issue { instance } => self.issue(instance),
             Event::SliceEnds { host, core } => self.slice_ends(HostId(host), core),
-            Event::Forward { leg } => self.forward(leg),
+            Event::Forward { train } => {
+                self.network.forward(
+                    self.agenda.now(),
+                    train,
+                    &mut network_events(&mut self.agenda),
+                );
+            }
+            Event::Wake { connection } => {
+                let now = self.agenda.now();
+                self.network.wake(now, connection, &mut network_events(&mut self.agenda));
+            }
             Event::Deliver { leg } => self.deliver(leg),
-            Event::SendAgain { leg } => self.transmit(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), disk),
             Event::FlushTick { host } => {
                 let (node, mut around) = self.node(HostId(host));
@@ -305,15 +318,6 @@ impl Cluster {
         }
     }
 
-    /// The first segment of a message is at the switch.
-    fn forward(&mut self, leg: u32) {
-        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire);
-        match self.network.forward(self.agenda.now(), to, wire) {
-            Forwarding::Delivered(at) => self.agenda.schedule(at, Event::Deliver { leg }),
-            Forwarding::Lost(again) => self.agenda.schedule(again, Event::SendAgain { leg }),
-        }
-    }
-
     fn disk_done(&mut self, host: HostId, disk: u32) {
         let mut ready = std::mem::take(&mut self.ready);
         let (node, mut around) = self.node(host);
@@ -359,6 +363,9 @@ impl Cluster {
                 .audit(now, HostId::from(index))
                 .map_err(|violation| broken("nic".into(), violation))?;
         }
+        self.network
+            .audit_messages()
+            .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();
         let completed: u64 = self.tallies.iter().map(|tally| tally.completed).sum();
         let in_flight = self.requests.len() as u64;
@@ -371,6 +378,18 @@ impl Cluster {
     /// The run's measured time so far.
     pub(crate) fn measured(&self) -> SimSpan {
         self.agenda.now().saturating_since(self.mark_at)
+    }
+}
+
+/// Puts what the network wants to be told on the agenda.
+pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
+    |at, step| {
+        let event = match step {
+            Step::Forward { train } => Event::Forward { train },
+            Step::Wake { connection } => Event::Wake { connection },
+            Step::Deliver { number } => Event::Deliver { leg: number },
+        };
+        agenda.schedule(at, event);
     }
 }
 

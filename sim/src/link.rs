@@ -49,9 +49,14 @@ impl Link {
     ///
     /// FIFO: an earlier booking is never delayed by a later one. `now` must not go backwards.
     pub fn send(&mut self, now: SimTime, bytes: Bytes) -> Busy {
+        self.book(now, self.rate.time_for(bytes))
+    }
+
+    /// As [`Link::send`], for what takes so long on the link.
+    pub fn book(&mut self, now: SimTime, service: SimSpan) -> Busy {
         self.settle(now);
         let start = self.free_at.max(now);
-        let finish = start + self.rate.time_for(bytes);
+        let finish = start + service;
         self.free_at = finish;
         self.ledger.arrive(now);
         if start == now {

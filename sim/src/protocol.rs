@@ -9,9 +9,9 @@ use foretell_ati::{Body, Phase as RecordPhase};
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
-use crate::cluster::{Cluster, Volume};
+use crate::cluster::{Cluster, Volume, network_events};
 use crate::cpu::Thread;
-use crate::event::{Event, HostTask, Then};
+use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
@@ -313,8 +313,9 @@ impl Cluster {
         let body =
             Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire.get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
-        let at = self.network.send(now, from, to, leg.wire);
-        self.agenda.schedule(at, Event::Forward { leg: id });
+        let wire = leg.wire;
+        let schedule = &mut network_events(&mut self.agenda);
+        self.network.send(now, (from, to), wire, id, schedule);
     }
 
     /// A leg's message has arrived.

@@ -177,7 +177,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         hosts,
         caches,
         bottleneck,
-        messages_lost: cluster.network.lost(),
+        messages_lost: cluster.network.counts().segments_dropped,
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests.len() as u64,

@@ -16,10 +16,10 @@ use serde::de::DeserializeOwned;
 pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::error::{Problem, Problems, ScenarioErrors};
-use crate::model::{Payload, Scenario, Switch, Tracking, TrackingCost};
+use crate::model::{NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
 use crate::names::meant;
 use crate::profiles::{ProfileKind, Profiles};
-use crate::raw::{At, RawPayload, RawSwitch, RawTracking, Time};
+use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Time};
 use crate::read::read;
 use crate::shape;
 use crate::source::{Place, Sources};
@@ -170,9 +170,25 @@ impl Context<'_> {
     }
 
     fn switch(&mut self, raw: &RawSwitch) -> Option<Switch> {
-        let port_buffer = self.size_above_zero(&raw.port_buffer, "a port's buffer");
-        let retransmit_timeout = self.time_above_zero(&raw.retransmit_timeout, "a timeout");
-        Some(Switch { port_buffer: port_buffer?, retransmit_timeout: retransmit_timeout? })
+        if matches!(raw.model.get(), RawNetworkModel::Queue) {
+            return Some(Switch::QUEUE);
+        }
+        let port_buffer = self.size_above_zero(raw.port_buffer.as_ref()?, "a port's buffer");
+        let shared_buffer = match &raw.shared_buffer {
+            Some(size) => self.size_above_zero(size, "a shared buffer").map(Some),
+            None => Some(None),
+        };
+        let timeout = self.time_above_zero(raw.retransmit_timeout.as_ref()?, "a timeout");
+        let window = self.size_above_zero(raw.receive_window.as_ref()?, "a window");
+        Some(Switch {
+            model: NetworkModel::Tcp,
+            port_buffer: port_buffer?,
+            shared_buffer: shared_buffer?,
+            retransmit_timeout: timeout?,
+            receive_window: window?,
+            initial_window: u32::try_from(*raw.initial_window.as_ref()?.get()).ok()?,
+            loss_probes: *raw.loss_probes.as_ref()?.get(),
+        })
     }
 
     fn tracking(&mut self, tree: &Table, hosts: &Hosts) -> Option<Tracking> {

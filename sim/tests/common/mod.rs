@@ -68,6 +68,19 @@ pub fn nic() -> Nic {
     Nic { rate: Rate::bits_per_s(1_000_000_000), latency: SimSpan::from_us(50) }
 }
 
+/// TCP as scenarios have it by default, but for a larger buffer.
+pub fn switch() -> Switch {
+    Switch {
+        model: NetworkModel::Tcp,
+        port_buffer: Bytes::mib(16),
+        shared_buffer: None,
+        retransmit_timeout: SimSpan::from_ms(200),
+        receive_window: Bytes::kib(64),
+        initial_window: 10,
+        loss_probes: true,
+    }
+}
+
 /// `nodes` nodes, then `clients` clients, one volume of 1 GiB over all nodes, no workload yet.
 pub fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
     let node = |index| Host {
@@ -95,7 +108,7 @@ pub fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         warmup: SimSpan::from_secs(1),
         duration: Some(SimSpan::from_secs(5)),
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
-        switch: Switch { port_buffer: Bytes::mib(16), retransmit_timeout: SimSpan::from_ms(200) },
+        switch: switch(),
         volumes: vec![Volume {
             name: "mail".to_owned(),
             size: Bytes::gib(1),
