@@ -1,8 +1,15 @@
 //! What can be typed.
 
+mod replay_cache;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
+
+/// The largest whole number that TOML has, and so `seed` in a scenario.
+const MOST_SEED: u64 = i64::MAX.cast_unsigned();
+
+pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -20,6 +27,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
+    /// Replay a block trace against caches, and print hit ratios.
+    ReplayCache(ReplayCacheArguments),
 }
 
 /// Arguments of `run`.
@@ -32,7 +41,7 @@ pub struct RunArguments {
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Seed of the random draws, instead of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]

@@ -10,6 +10,8 @@ use crate::failure::Failure;
 pub(crate) const SCENARIO_FILE: &str = "run.toml";
 /// What clients saw.
 pub(crate) const TRUTH_FILE: &str = "truth.json";
+/// What a run that is kept consists of.
+const FILES: [&str; 3] = [TRUTH_FILE, SCENARIO_FILE, foretell_ati::STORE_FILE];
 
 /// A directory that a run is kept in.
 pub(crate) struct RunDirectory {
@@ -20,7 +22,7 @@ impl RunDirectory {
     /// Makes the directory, and clears it of what an earlier run left there.
     pub(crate) fn prepare(path: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(path).map_err(Failure::file("make the directory", path))?;
-        for name in [TRUTH_FILE, SCENARIO_FILE, foretell_ati::STORE_FILE] {
+        for name in FILES {
             let old = path.join(name);
             match fs::remove_file(&old) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -35,6 +37,14 @@ impl RunDirectory {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Removes what a run that failed has left, as far as possible: nothing may look whole.
+    pub(crate) fn discard(&self) {
+        for name in FILES {
+            // the error that led here says more than a second one
+            let _ = fs::remove_file(self.path.join(name));
+        }
     }
 
     /// Writes a file under another name and gives it its own when it is whole.

@@ -4,7 +4,7 @@
 
 use foretell_ati::{Facts, Host, HostKind, Volume, Workload};
 use foretell_scenarios::model::{Arrivals, Cost, Layout, Role, Scenario, Storage, Think};
-use foretell_units::{HostId, VolumeId, WorkloadId};
+use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
 /// The facts of a scenario.
 pub(crate) fn of(scenario: &Scenario) -> Facts {
@@ -16,8 +16,9 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
         };
         facts.hosts.push(Host { host: HostId::from(index), name: host.name.clone(), kind });
         let root = format!("{}.{}", kind.name(), host.name);
-        facts.set(format!("{root}.nic.rate"), host.nic.rate.as_bits_per_s() as i64, "bit/s");
-        facts.set(format!("{root}.nic.latency"), host.nic.latency.as_ns() as i64, "ns");
+        let rate = integer(host.nic.rate.as_bits_per_s());
+        facts.set(format!("{root}.nic.rate"), rate, "bit/s");
+        span(&mut facts, format!("{root}.nic.latency"), host.nic.latency);
         cpu(&mut facts, &root, host);
         if let Role::Node(storage) = &host.role {
             self::storage(&mut facts, &root, storage);
@@ -33,8 +34,8 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
             nodes: volume.nodes.clone(),
         });
         let root = format!("volume.{}", volume.name);
-        facts.set(format!("{root}.block"), volume.block.get() as i64, "bytes");
-        facts.set(format!("{root}.group"), volume.group.get() as i64, "bytes");
+        size(&mut facts, format!("{root}.block"), volume.block);
+        size(&mut facts, format!("{root}.group"), volume.group);
         facts.set(format!("{root}.placement"), volume.placement.name(), "");
         facts.set(format!("{root}.write_quorum"), i64::from(volume.write_quorum), "");
         facts.set(format!("{root}.read_from"), volume.read_from.name(), "");
@@ -52,9 +53,22 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
         facts.set(format!("{root}.clients"), clients.join(","), "");
         arrivals(&mut facts, &root, workload.arrivals);
     }
-    facts.set("switch.port_buffer", scenario.switch.port_buffer.get() as i64, "bytes");
-    facts.set("warmup", scenario.warmup.as_ns() as i64, "ns");
+    size(&mut facts, "switch.port_buffer", scenario.switch.port_buffer);
+    span(&mut facts, "warmup", scenario.warmup);
     facts
+}
+
+fn size(facts: &mut Facts, path: impl Into<String>, size: Bytes) {
+    facts.set(path, integer(size.get()), "bytes");
+}
+
+fn span(facts: &mut Facts, path: impl Into<String>, span: SimSpan) {
+    facts.set(path, integer(span.as_ns()), "ns");
+}
+
+/// SQLite's integers are signed; nothing that an operator knows is larger.
+fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
@@ -62,7 +76,7 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
     facts.set(format!("{root}.cpu.profile"), cpu.name.as_str(), "");
     facts.set(format!("{root}.cpu.cores"), i64::from(cpu.cores), "");
     let mut cost = |name: &str, cost: Cost| {
-        facts.set(format!("{root}.cpu.{name}.fixed"), cost.fixed.as_ns() as i64, "ns");
+        span(facts, format!("{root}.cpu.{name}.fixed"), cost.fixed);
         if let Some(rate) = cost.rate {
             let bytes_per_s = rate.as_bytes_per_s_f64();
             facts.set(format!("{root}.cpu.{name}.rate"), bytes_per_s, "bytes/s");
@@ -75,25 +89,25 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
     cost("encrypt", cpu.encrypt);
     cost("decrypt", cpu.decrypt);
     cost("code", cpu.code);
-    facts.set(format!("{root}.cpu.context_switch"), cpu.context_switch.as_ns() as i64, "ns");
-    facts.set(format!("{root}.cpu.post"), cpu.post.as_ns() as i64, "ns");
+    span(facts, format!("{root}.cpu.context_switch"), cpu.context_switch);
+    span(facts, format!("{root}.cpu.post"), cpu.post);
 }
 
 fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
     let cache = &storage.cache;
     facts.set(format!("{root}.cache.policy"), cache.policy.as_str(), "");
-    for (name, size) in [
+    for (name, bytes) in [
         ("size", cache.size),
         ("page", cache.page),
         ("dirty_background", cache.dirty_background),
         ("dirty_limit", cache.dirty_limit),
         ("read_ahead", cache.read_ahead),
     ] {
-        facts.set(format!("{root}.cache.{name}"), size.get() as i64, "bytes");
+        size(facts, format!("{root}.cache.{name}"), bytes);
     }
     facts.set(format!("{root}.cache.write"), cache.write.name(), "");
     if let Some(nvram) = storage.nvram {
-        facts.set(format!("{root}.nvram"), nvram.get() as i64, "bytes");
+        size(facts, format!("{root}.nvram"), nvram);
     }
     let layout = match storage.layout {
         Layout::InPlace => "in-place",
@@ -104,8 +118,7 @@ fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
         let disk_root = format!("{root}.disk{index}");
         facts.set(format!("{disk_root}.device"), disk.device_name.as_str(), "");
         facts.set(format!("{disk_root}.scheduler"), disk.scheduler.name(), "");
-        let capacity = disk.device.capacity().get() as i64;
-        facts.set(format!("{disk_root}.capacity"), capacity, "bytes");
+        size(facts, format!("{disk_root}.capacity"), disk.device.capacity());
     }
 }
 
@@ -121,6 +134,6 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
     }
     if let Arrivals::Closed { think, .. } = arrivals {
         let (Think::Fixed(think) | Think::Exponential(think)) = think;
-        facts.set(format!("{root}.think"), think.as_ns() as i64, "ns");
+        span(facts, format!("{root}.think"), think);
     }
 }

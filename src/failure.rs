@@ -1,11 +1,16 @@
 //! How a command fails, and what it says then.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use foretell_ati::StoreError;
-use foretell_scenarios::ScenarioErrors;
+use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
+use foretell_workloads::trace::TraceError;
+use miette::{
+    Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
+};
 use thiserror::Error;
 
 /// Why a command failed.
@@ -17,12 +22,24 @@ pub enum Failure {
     /// What was asked for is wrong in another way.
     #[error("{0}")]
     Usage(String),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The user asked for an end.
+    #[error("interrupted after {done}")]
+    Interrupted {
+        /// What was done until then.
+        done: String,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
-    /// The record store cannot be written or read.
+    /// The record store cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What was given as a run cannot be read as one.
+    #[error(transparent)]
+    NotARun(StoreError),
     /// A file or directory cannot be written.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
@@ -48,9 +65,16 @@ impl Failure {
     /// Whether the user's input is at fault, rather than the run.
     fn is_input(&self) -> bool {
         match self {
-            Self::Scenario(_) | Self::Usage(_) => true,
-            Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
-            Self::Run(_) | Self::Store(_) | Self::File { .. } | Self::Output(_) => false,
+            Self::Scenario(_)
+            | Self::Usage(_)
+            | Self::NotARun(_)
+            | Self::Trace(_)
+            | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            Self::Interrupted { .. }
+            | Self::Run(_)
+            | Self::Store(_)
+            | Self::File { .. }
+            | Self::Output(_) => false,
         }
     }
 
@@ -62,9 +86,79 @@ impl Failure {
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::Scenario(errors) => eprintln!("{:?}", miette::Report::new(errors)),
+            Self::Scenario(errors) => show(&errors),
             failure => eprintln!("foretell: {failure}"),
         }
         status
+    }
+}
+
+/// Says what is wrong with a scenario: each error once, with its line.
+fn show(errors: &ScenarioErrors) {
+    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
+    for (index, error) in errors.errors().iter().enumerate() {
+        if index > 0 {
+            eprintln!();
+        }
+        eprint!("{:?}", Shown { error, handler: &handler });
+    }
+    if errors.left_out() > 0 {
+        eprintln!("  ... and {} more", errors.left_out());
+    }
+}
+
+/// Characters of a line that is still shown; of a longer one nobody would find the underlined part
+/// (and the handler panics beyond 65535).
+const LONGEST_LINE: usize = 500;
+
+/// An error of a scenario as people see it: the message, the line with the value underlined, help.
+#[derive(Error)]
+struct Shown<'a> {
+    error: &'a ScenarioError,
+    handler: &'a MietteHandler,
+}
+
+impl Shown<'_> {
+    /// Whether lines around the underlined values can be shown.
+    fn has_lines(&self) -> bool {
+        let Some(text) = self.error.text() else { return false };
+        self.error.spans().all(|span| {
+            let before = text.get(..span.start).unwrap_or("").lines().next_back().unwrap_or("");
+            let rest = text.get(span.start..).unwrap_or("").lines().next().unwrap_or("");
+            before.len() + rest.len() <= LONGEST_LINE
+        })
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.error.file(), self.error.line_column()) {
+            (Some(file), Some((line, column))) if !self.has_lines() => {
+                write!(f, "{file}:{line}:{column}: {}", self.error)
+            }
+            _ => self.error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handler.debug(self, f)
+    }
+}
+
+/// As the error itself, but for the code, which says nothing to people.
+impl Diagnostic for Shown<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.error.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.error.source_code().filter(|_| self.has_lines())
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.error.labels().filter(|_| self.has_lines())
     }
 }

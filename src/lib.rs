@@ -6,6 +6,7 @@ mod facts;
 mod failure;
 mod interrupt;
 mod progress;
+mod replay_cache;
 mod run;
 mod tables;
 mod trace;
@@ -20,6 +21,7 @@ pub fn execute(cli: Cli) -> ExitCode {
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
+        Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

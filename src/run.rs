@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use foretell_ati::{KindSet, RecordKind, Recorder, Requests, Selection, Summary};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -29,16 +30,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let selection = selection(&scenario.tracking)?;
     let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
+    let start = ProcessTime::now();
     let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
+    let cpu = start.elapsed();
     if let Some(directory) = &directory {
-        directory.write(SCENARIO_FILE, &document.resolved()?)?;
-        // the truth comes last: where it is, everything is
-        directory.write(TRUTH_FILE, &json(&truth))?;
+        keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         json(&truth)
     } else {
-        let mut text = tables::of_run(&scenario, &truth);
+        let mut text = tables::of_run(&scenario, &truth, cpu);
         if let Some(directory) = &directory {
             text += &tables::what_was_kept(directory.path(), &summary);
         }
@@ -46,6 +47,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     };
     let mut output = std::io::stdout().lock();
     output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Writes what stands beside the records.
+fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
+    directory.write(SCENARIO_FILE, &document.resolved()?)?;
+    // the truth comes last: where it is, everything is
+    directory.write(TRUTH_FILE, &json(truth))
 }
 
 /// The scenario with the changes asked for.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -14,16 +15,21 @@ use foretell_sim::truth::{ResourceTruth, Truth};
 const MOST_HOSTS: usize = 24;
 
 /// What clients saw and resources did.
-pub(crate) fn of_run(scenario: &Scenario, truth: &Truth) -> String {
+///
+/// `cpu`: processor time that the run took on the computer that simulated it.
+pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:.3} s simulated after {} of warm-up: {} requests, {} events in {:.2} s\n",
+        "{:.3} s simulated after {} of warm-up: {} requests, {} events in {:.2} s ({:.2} CPU-s, \
+         {:.1} M events per CPU-second)\n",
         truth.simulated_seconds,
         scenario.warmup,
         truth.requests_completed,
         truth.events,
-        truth.wall_seconds
+        truth.wall_seconds,
+        cpu.as_secs_f64(),
+        truth.events as f64 / cpu.as_secs_f64().max(1e-9) / 1e6
     );
     let _ = writeln!(text, "What clients saw (± 95 % confidence)\n{}\n", workloads(truth));
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));

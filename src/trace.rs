@@ -6,11 +6,11 @@
 //! message's arrival is not recorded; what its transfer needs at the least is known from the link
 //! rates, the rest of the time until its receiver runs is waiting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use foretell_ati::{Body, Facts, Phase, Record, RecordKind, RunDb, open_run};
-use foretell_units::{Breadcrumb, Bytes, Rate};
+use foretell_ati::{Body, Facts, Header, Phase, Record, RecordKind, Requests, RunDb, open_run};
+use foretell_units::{Breadcrumb, Bytes, HostId, Rate};
 use serde_json::json;
 
 use crate::cli::TraceArguments;
@@ -30,22 +30,43 @@ struct Step {
 
 /// Runs the command.
 pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
-    let db = open_run(&arguments.directory)?;
-    let records = db.trace(Breadcrumb(arguments.breadcrumb))?;
+    if arguments.breadcrumb == Breadcrumb::NONE.0 {
+        return Err(Failure::Usage(
+            "breadcrumb 0 marks what hosts do for no request; those of requests count from 1"
+                .to_owned(),
+        ));
+    }
+    let db = open_run(&arguments.directory).map_err(Failure::NotARun)?;
+    let records = db.trace(Breadcrumb(arguments.breadcrumb)).map_err(Failure::NotARun)?;
     let Some(first) = records.first() else {
-        return Err(Failure::Usage(format!(
-            "no record of `{}` has breadcrumb {}; breadcrumbs of requests are in the column \
-             `breadcrumb` of the table `request`",
-            db.path().display(),
-            arguments.breadcrumb
-        )));
+        return Err(Failure::Usage(nothing_of(&db, arguments.breadcrumb)?));
     };
-    let facts = db.facts()?;
+    let facts = db.facts().map_err(Failure::NotARun)?;
     let steps = Path { db: &db, facts: &facts, start: first.header.ts_ns }.steps(&records)?;
     let text =
         if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Why there may be no record of a request.
+fn nothing_of(db: &RunDb, breadcrumb: u64) -> Result<String, Failure> {
+    let store = db.path().display();
+    let selection = db.selection().map_err(Failure::NotARun)?;
+    Ok(match selection.requests() {
+        Requests::None => format!(
+            "`{store}` has no records at all: the run kept none (`record = \"none\"`, or \
+             `--no-records`)"
+        ),
+        Requests::OneIn(_) => format!(
+            "no record of `{store}` has breadcrumb {breadcrumb}; the run kept `{selection}`, whose \
+             breadcrumbs are in the column `breadcrumb` of the table `request`"
+        ),
+        Requests::All => format!(
+            "no record of `{store}` has breadcrumb {breadcrumb}; breadcrumbs of requests are in \
+             the column `breadcrumb` of the table `request`"
+        ),
+    })
 }
 
 struct Path<'a> {
@@ -165,28 +186,29 @@ impl Path<'_> {
     /// Collects what else happened while the request was under way.
     fn around(&self, records: &[Record]) -> Result<Around, Failure> {
         let mut around = Around::default();
+        let hosts: BTreeSet<HostId> = records.iter().map(|record| record.header.host).collect();
         let end = records.last().map_or(self.start, |record| record.header.ts_ns);
         // a slice may last beyond the last record, an operation may have been waited for before
         let (from, to) = (self.start.saturating_sub(1_000_000_000), end + 100_000_000);
+        let mut switches = Vec::new();
         for kind in [RecordKind::UserThreadSwitch, RecordKind::KernelProcessSwitch] {
-            self.db.scan_between(kind, self.start, to, |record| {
-                let header = record.header;
-                let left = match record.body {
-                    Body::UserThreadSwitch { oldthread, .. } => (header.pid, oldthread),
-                    // of a processor that falls idle, the record is the old thread's
-                    Body::KernelProcessSwitch { oldprocess, .. } => (oldprocess, header.tid),
-                    _ => return,
-                };
-                let key = (header.host.0, left.0, left.1);
-                around.switched_away.entry(key).or_default().push(header.ts_ns);
-            })?;
+            let involved = |record: &&Record| hosts.contains(&record.header.host);
+            self.db
+                .scan_between(kind, from, to, |record| {
+                    switches.extend(Some(record).filter(involved).copied());
+                })
+                .map_err(Failure::NotARun)?;
         }
-        self.db.scan_between(RecordKind::DiskOp, from, to, |record| {
-            if let Body::DiskOp { disk, phase: Phase::Complete, .. } = record.body {
-                let key = (record.header.host.0, disk);
-                around.completions.entry(key).or_default().push(record.header.ts_ns);
-            }
-        })?;
+        switches.sort_by_key(|switch| (switch.header.host, switch.header.ts_ns));
+        around.switched_away = switched_away(&switches);
+        self.db
+            .scan_between(RecordKind::DiskOp, from, to, |record| {
+                if let Body::DiskOp { disk, phase: Phase::Complete, .. } = record.body {
+                    let key = (record.header.host.0, disk);
+                    around.completions.entry(key).or_default().push(record.header.ts_ns);
+                }
+            })
+            .map_err(Failure::NotARun)?;
         Ok(around)
     }
 
@@ -207,6 +229,41 @@ impl Path<'_> {
         let rate = Rate::bits_per_s(u64::try_from(rate).ok().filter(|&bits| bits > 0)?);
         Some(rate.time_for(bytes).as_ns() + u64::try_from(latency).ok()?)
     }
+}
+
+/// When a switch took the processor from a thread, by (host, process, thread), from all switches
+/// of these hosts, in the order of time.
+///
+/// A switch of processes names the processor and the thread that gets it, a switch within a process
+/// both threads; so who leaves a processor is known from who got it last.
+fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
+    let mut away: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    // by host and processor: who runs
+    let mut running: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
+    for switch in switches {
+        let Header { ts_ns, host: HostId(host), pid, tid, .. } = switch.header;
+        let left = match switch.body {
+            Body::KernelProcessSwitch { cpu, newprocess: 0, oldprocess } => {
+                // the record is the old thread's
+                running.remove(&(host, cpu));
+                Some((oldprocess, tid))
+            }
+            Body::KernelProcessSwitch { cpu, .. } => running.insert((host, cpu), (pid, tid)),
+            Body::UserThreadSwitch { oldthread, newthread } => {
+                let old = (pid, oldthread);
+                let of_host = running.range_mut((host, 0)..=(host, u32::MAX));
+                if let Some((_, thread)) = of_host.into_iter().find(|(_, thread)| **thread == old) {
+                    *thread = (pid, newthread);
+                }
+                Some(old)
+            }
+            _ => None,
+        };
+        if let Some((pid, tid)) = left {
+            away.entry((host, pid, tid)).or_default().push(ts_ns);
+        }
+    }
+    away
 }
 
 fn as_table(steps: &[Step]) -> String {

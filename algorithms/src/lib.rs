@@ -6,5 +6,7 @@
 pub mod cache;
 pub mod codec;
 pub mod distribution;
+mod mix;
 mod names;
 pub mod placement;
+pub mod reuse;

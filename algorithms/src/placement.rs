@@ -16,6 +16,7 @@ use std::str::FromStr;
 use foretell_units::VolumeId;
 use thiserror::Error;
 
+use crate::mix::mix;
 use crate::names;
 
 /// How groups of blocks are spread over a volume's nodes.
@@ -213,14 +214,6 @@ impl Layout {
         }
         best.2
     }
-}
-
-/// The finaliser of splitmix64: a bijection that spreads every bit.
-fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! What a storage device can do, as its profile file says.
 
+use std::sync::Arc;
+
 use foretell_units::{Bytes, Rate, SimSpan};
+
+use crate::drive::Drive;
 
 /// A storage device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Device {
     /// A disk with moving heads.
     Mechanical(Mechanical),
+    /// A disk with moving heads, described in detail.
+    Drive(Arc<Drive>),
 }
 
 impl Device {
@@ -14,6 +20,7 @@ impl Device {
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Mechanical(disk) => disk.capacity,
+            Self::Drive(drive) => drive.capacity(),
         }
     }
 }

@@ -1,16 +1,34 @@
 //! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
-//! branch of its `oneOf`, and a function here.
+//! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
+//! in [`crate::drive_file`].
+
+use std::sync::Arc;
 
 use crate::check::Context;
 use crate::device::{Device, Mechanical, Seek};
+use crate::drive::Drive;
+use crate::drive_file::raw::File;
 use crate::error::Problem;
-use crate::raw::{At, RawDevice, RawDisk, RawSeek, Time};
+use crate::raw::{At, RawDisk, RawSeek, Time};
 use crate::seek::{self, DataSheet};
+use crate::tree::Node;
 
 /// The device of a profile.
-pub(crate) fn device(raw: &RawDevice, context: &mut Context<'_>) -> Option<Device> {
-    match raw {
-        RawDevice::Disk(disk) => mechanical(disk, context).map(Device::Mechanical),
+pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
+    match node.table()?.get("kind")?.text()? {
+        "drive" => drive(node, context).map(Device::Drive),
+        _ => mechanical(&context.read(node)?, context).map(Device::Mechanical),
+    }
+}
+
+fn drive(node: &Node, context: &mut Context<'_>) -> Option<Arc<Drive>> {
+    let raw: File = context.read(node)?;
+    match raw.checked() {
+        Ok(drive) => Some(Arc::new(drive)),
+        Err(error) => {
+            context.add(Problem::new(node.place, error.to_string()));
+            None
+        }
     }
 }
 
@@ -20,14 +38,14 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
     let (outer, inner) = (context.rate(&raw.outer_rate), context.rate(&raw.inner_rate));
     let cylinders = u32::try_from(*raw.cylinders.get()).ok()?;
     let seek = seek_curve(&raw.seek, cylinders, context);
-    if let (Some(outer), Some(inner)) = (outer, inner) {
-        if inner > outer {
-            let message = format!(
-                "the inner rate, {inner}, is more than the outer rate, {outer}: a disk turns at one \
+    if let (Some(outer), Some(inner)) = (outer, inner)
+        && inner > outer
+    {
+        let message = format!(
+            "the inner rate, {inner}, is more than the outer rate, {outer}: a disk turns at one \
                  speed, and its outer tracks are longer"
-            );
-            context.add(Problem::new(raw.inner_rate.place(), message));
-        }
+        );
+        context.add(Problem::new(raw.inner_rate.place(), message));
     }
     Some(Mechanical {
         capacity: capacity?,
@@ -43,20 +61,20 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
 fn seek_curve(raw: &At<RawSeek>, cylinders: u32, context: &mut Context<'_>) -> Option<Seek> {
     let place = raw.place();
     let raw = raw.get();
-    let mut ms = |time: &Option<Time>| Some(context.time(time.as_ref()?)?.as_ms_f64());
+    let mut span = |time: &Option<Time>| context.time(time.as_ref()?);
     let sheet = [&raw.track_to_track, &raw.average, &raw.full_stroke];
     let curve = [&raw.short, &raw.short_per_sqrt, &raw.long, &raw.long_per_cylinder];
     let given = |times: &[&Option<Time>]| times.iter().filter(|time| time.is_some()).count();
     let curve_given = given(&curve) + usize::from(raw.knee.is_some());
     match (given(&sheet), curve_given) {
         (3, 0) => {
-            let [first, average, full] = sheet.map(&mut ms);
+            let [track_to_track, average, full_stroke] = sheet.map(&mut span);
             let sheet = DataSheet {
-                track_to_track_ms: first?,
-                average_ms: average?,
-                full_stroke_ms: full?,
+                track_to_track: track_to_track?,
+                average: average?,
+                full_stroke: full_stroke?,
             };
-            if sheet.track_to_track_ms <= 0.0 || sheet.full_stroke_ms <= sheet.track_to_track_ms {
+            if sheet.track_to_track.is_zero() || sheet.full_stroke <= sheet.track_to_track {
                 let message = "a seek takes time, and one over the full stroke more than one to \
                                the next track";
                 context.add(Problem::new(place, message));
@@ -65,9 +83,9 @@ fn seek_curve(raw: &At<RawSeek>, cylinders: u32, context: &mut Context<'_>) -> O
             let derived = seek::curve(sheet, cylinders);
             if let Err(possible) = derived {
                 let message = format!(
-                    "an average seek of {} ms does not go with {} ms to the next track and {} ms \
-                     over the full stroke",
-                    sheet.average_ms, sheet.track_to_track_ms, sheet.full_stroke_ms
+                    "an average seek of {} does not go with {} to the next track and {} over the \
+                     full stroke",
+                    sheet.average, sheet.track_to_track, sheet.full_stroke
                 );
                 let place = raw.average.as_ref().map_or(place, At::place);
                 context.add(Problem::new(place, message).help(format!(
@@ -78,7 +96,8 @@ fn seek_curve(raw: &At<RawSeek>, cylinders: u32, context: &mut Context<'_>) -> O
             derived.ok()
         }
         (0, 5) => {
-            let [short, short_per_sqrt, long, long_per_cylinder] = curve.map(&mut ms);
+            let [short, short_per_sqrt, long, long_per_cylinder] =
+                curve.map(|time| Some(span(time)?.as_ms_f64()));
             Some(Seek {
                 knee: u32::try_from(*raw.knee.as_ref()?.get()).ok()?,
                 short_ms: short?,

@@ -37,7 +37,7 @@ impl Document {
         })?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            let line = error.as_bytes()[..at].split(|&byte| byte == b'\n').count();
             ScenarioError::nowhere(
                 format!("`{shown}` is not a scenario: line {line} is not UTF-8 text"),
                 Some("a trace is replayed by a workload of `kind = \"trace\"`".to_owned()),
@@ -57,7 +57,7 @@ impl Document {
         match parse_document(text, address) {
             Ok(tree) => Ok(Self { tree, sources, base: base.as_ref().to_owned() }),
             Err(found) => {
-                found.into_iter().for_each(|problem| problems.add(problem));
+                problems.add_all(found);
                 Err(problems.into_errors(&sources).expect("there are syntax errors"))
             }
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
 use crate::source::{Place, Sources};
@@ -15,7 +15,6 @@ pub const MOST_ERRORS: usize = 20;
 /// One thing that is wrong with a scenario, and where.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
-#[diagnostic(code(scenario))]
 pub struct ScenarioError {
     message: String,
     #[help]
@@ -62,6 +61,21 @@ impl ScenarioError {
         self.text()?.get(self.spans().next()?)
     }
 
+    /// All of it in a line: `file:line:column: message; help`.
+    pub fn line(&self) -> String {
+        let place = match (self.file(), self.line_column()) {
+            // a change is a line of its own: show it whole
+            (Some(name), _) if name.starts_with("--") => {
+                format!("in `{}`: ", self.text().unwrap_or(name))
+            }
+            (Some(name), Some((line, column))) => format!("{name}:{line}:{column}: "),
+            (Some(name), None) => format!("{name}: "),
+            (None, _) => String::new(),
+        };
+        let help = self.help.as_ref().map_or(String::new(), |help| format!("; {help}"));
+        format!("{place}{}{help}", self.message)
+    }
+
     /// Line and column, from one, of the first place.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let before = self.text()?.get(..self.spans().next()?.start)?;
@@ -71,10 +85,11 @@ impl ScenarioError {
 }
 
 /// Everything that is wrong with a scenario, in the order of its text; never empty.
-#[derive(Clone, Debug, Diagnostic)]
-#[diagnostic(code(scenario))]
+///
+/// A terminal shows it whole through [`Diagnostic`]; [`ScenarioErrors::lines`] is for logs and
+/// programs.
+#[derive(Clone, Debug)]
 pub struct ScenarioErrors {
-    #[related]
     errors: Vec<ScenarioError>,
     left_out: usize,
 }
@@ -83,6 +98,23 @@ impl ScenarioErrors {
     /// The errors, at most [`MOST_ERRORS`].
     pub fn errors(&self) -> &[ScenarioError] {
         &self.errors
+    }
+
+    /// The error, if there is but one.
+    fn single(&self) -> Option<&ScenarioError> {
+        match (self.errors.as_slice(), self.left_out) {
+            ([only], 0) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// One line an error: `file:line:column: message; help`.
+    pub fn lines(&self) -> String {
+        let mut lines: Vec<String> = self.errors.iter().map(ScenarioError::line).collect();
+        if self.left_out > 0 {
+            lines.push(format!("... and {} more", self.left_out));
+        }
+        lines.join("\n")
     }
 
     /// How many more there were.
@@ -100,31 +132,37 @@ impl From<ScenarioError> for ScenarioErrors {
 impl std::error::Error for ScenarioErrors {}
 
 impl fmt::Display for ScenarioErrors {
-    /// One line an error, `file:line:column: message; help`, for logs and for programs; people see
-    /// more through [`Diagnostic`].
+    /// The message of a single error, or how many there are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.errors.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            match (error.file(), error.line_column()) {
-                // a change is a line of its own: show it whole
-                (Some(name), _) if name.starts_with("--") => {
-                    write!(f, "in `{}`: ", error.text().unwrap_or(name))?;
-                }
-                (Some(name), Some((line, column))) => write!(f, "{name}:{line}:{column}: ")?,
-                (Some(name), None) => write!(f, "{name}: ")?,
-                (None, _) => {}
-            }
-            f.write_str(&error.message)?;
-            if let Some(help) = &error.help {
-                write!(f, "; {help}")?;
+        match (self.errors.as_slice(), self.left_out) {
+            ([only], 0) => fmt::Display::fmt(only, f),
+            (errors, 0) => write!(f, "{} errors in the scenario", errors.len()),
+            (errors, more) => {
+                let (shown, all) = (errors.len(), errors.len() + more);
+                write!(f, "{all} errors in the scenario; these are the first {shown}")
             }
         }
-        if self.left_out > 0 {
-            write!(f, "\n... and {} more", self.left_out)?;
+    }
+}
+
+impl Diagnostic for ScenarioErrors {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.single()?.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.single()?.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.single()?.labels()
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self.single() {
+            Some(_) => None,
+            None => Some(Box::new(self.errors.iter().map(|error| error as &dyn Diagnostic))),
         }
-        Ok(())
     }
 }
 
@@ -134,17 +172,23 @@ pub(crate) struct Problem {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) place: Place,
-    /// What the underlined value is, if the message alone does not say.
-    pub(crate) label: Option<String>,
+    /// Other values that have to do with it.
+    pub(crate) also: Vec<Place>,
 }
 
 impl Problem {
     pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, place, label: None }
+        Self { message: message.into(), help: None, place, also: Vec::new() }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Another value that has to do with it, to be underlined as well.
+    pub(crate) fn also(mut self, place: Place) -> Self {
+        self.also.push(place);
         self
     }
 
@@ -168,6 +212,12 @@ impl Problems {
         }
     }
 
+    pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.add(problem);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -188,15 +238,31 @@ impl Problems {
 
 impl Sources {
     fn error(&self, problem: Problem) -> ScenarioError {
-        let Problem { message, help, place, label } = problem;
-        let Some((source, span)) = self.find(place) else {
+        let Problem { message, help, place, also } = problem;
+        // A change is to blame rather than what it does not go with.
+        let all = || std::iter::once(place).chain(also.iter().copied());
+        let main = all()
+            .find(|place| self.is_change(*place))
+            .or_else(|| all().find(|place| !place.is_default()))
+            .unwrap_or(place);
+        let Some((source, mut span)) = self.find(main) else {
             return ScenarioError::nowhere(message, help);
         };
-        ScenarioError {
-            message,
-            help,
-            labels: vec![LabeledSpan::new(label, span.start, span.len())],
-            source_code: Some(NamedSource::new(&source.name, source.text.clone())),
+        if span.is_empty() {
+            // a default: underline the name of the table that lacks the key
+            let rest = source.text.get(span.start..).unwrap_or("");
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            span.end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
         }
+        let label = |span: Range<usize>| LabeledSpan::new(None, span.start, span.len());
+        // Others can be shown if they are in the same text.
+        let others =
+            all().filter(|other| *other != main && !other.is_default()).filter_map(|other| {
+                let (other, span) = self.find(other)?;
+                Arc::ptr_eq(&other.text, &source.text).then(|| label(span))
+            });
+        let labels = std::iter::once(label(span)).chain(others).collect();
+        let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
+        ScenarioError { message, help, source_code, labels }
     }
 }

@@ -106,11 +106,11 @@ fn one(
         None => (text.strip_suffix('*').unwrap_or(text), None),
     };
     let Some(group) = group_of(name.trim_end()) else {
-        if bracket.is_none() {
-            if let Some(index) = host(text, groups) {
-                found.push((index, part));
-                return Ok(());
-            }
+        if bracket.is_none()
+            && let Some(index) = host(text, groups)
+        {
+            found.push((index, part));
+            return Ok(());
         }
         return unknown(text, name.trim_end(), groups, part);
     };

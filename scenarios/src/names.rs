@@ -26,7 +26,7 @@ pub(crate) fn meant<'a>(
         return Some(format!("did you mean `{name}`?"));
     }
     let list = one_of(known);
-    (!list.is_empty()).then(|| format!("there are {list}"))
+    (!list.is_empty()).then(|| format!("there are {list}."))
 }
 
 /// `` `a`, `b` ``, shortened if there are many.
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(nearest("cahce", known), Some("cache"));
         assert_eq!(nearest("DISK", known), Some("disk"));
         assert_eq!(nearest("memory", known), None);
-        assert_eq!(meant("xyzzyx", ["a", "b"]).unwrap(), "there are `a`, `b`");
+        assert_eq!(meant("xyzzyx", ["a", "b"]).unwrap(), "there are `a`, `b`.");
         assert_eq!(meant("wbe", ["web"]).unwrap(), "did you mean `web`?");
     }
 

@@ -35,20 +35,18 @@ fn starts_afresh(node: &Node, shape: &Shape) -> bool {
     }
 }
 
-/// Drops the keys of `table` that mean nothing there, or that it does not have, if `may_go`.
+/// Drops the keys of `table` that mean nothing there, if they `may_go`. Keys that the shape does
+/// not have stay, to be found as errors.
 pub(crate) fn drop_meaningless(
     table: &mut Table,
     shape: &TableShape,
     may_go: impl Fn(&str) -> bool,
 ) {
-    let stays = |table: &Table, name: &str| match shape.key(name) {
-        Some(key) => shape.meaningless(table, key).is_none(),
-        None => false,
-    };
-    let gone: Vec<String> = table
-        .keys()
-        .filter(|name| !stays(table, name) && may_go(name))
-        .map(str::to_owned)
+    let gone: Vec<String> = shape
+        .keys
+        .iter()
+        .filter(|key| shape.meaningless(table, key).is_some() && may_go(&key.name))
+        .map(|key| key.name.clone())
         .collect();
     table.entries.retain(|entry| !gone.contains(&entry.key));
 }

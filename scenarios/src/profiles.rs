@@ -54,7 +54,15 @@ macro_rules! files {
 
 const CPUS: &[(&str, &str)] =
     files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
-const DEVICES: &[(&str, &str)] = files!("devices": "barracuda-7200.8", "cheetah-15k");
+const DEVICES: &[(&str, &str)] = files!(
+    "devices": "barracuda-7200.8",
+    "cheetah-15k",
+    "barracuda-4lp",
+    "cheetah-9lp",
+    "fc-15k-2008",
+    "hp-c3323a",
+    "sata-7200-2005",
+);
 
 /// Finds profiles, each once.
 pub(crate) struct Profiles<'a> {
@@ -116,7 +124,11 @@ impl<'a> Profiles<'a> {
                 let message = format!("there is no {} profile `{name}`", kind.section());
                 let names = known.iter().map(String::as_str);
                 let help = meant(name, names).map(|help| {
-                    format!("{help} Your own goes into `{}/{name}.toml`", kind.directory())
+                    if is_profile_name(name) {
+                        format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                    } else {
+                        help
+                    }
                 });
                 problems.add(Problem::new(place, message).maybe_help(help));
                 None
@@ -162,7 +174,7 @@ pub(crate) fn read(
     let table = match parse_document(text, base) {
         Ok(table) => table,
         Err(found) => {
-            found.into_iter().for_each(|problem| problems.add(problem));
+            problems.add_all(found);
             return None;
         }
     };

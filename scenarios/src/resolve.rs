@@ -124,10 +124,10 @@ impl Writer<'_> {
         let value = inline(node);
         let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         let _ = write!(text, "{} = {value}", bare_or_quoted(key));
-        if let (Value::Text(written), Some(comment)) = (&node.value, self.comments.get(&path)) {
-            if written != comment {
-                let _ = write!(text, "  # {comment}");
-            }
+        if let (Value::Text(written), Some(comment)) = (&node.value, self.comments.get(&path))
+            && written != comment
+        {
+            let _ = write!(text, "  # {comment}");
         }
         text.push('\n');
     }

@@ -20,14 +20,16 @@
 //! t₁ + (t₂ − t₁)/3 (a straight line) to t₁ + (t₂ − t₁)·8/15 (a square root all along), and an
 //! average outside of that does not go with the other two figures.
 
+use foretell_units::SimSpan;
+
 use crate::device::Seek;
 
-/// What a data sheet says, milliseconds.
+/// What a data sheet says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DataSheet {
-    pub(crate) track_to_track_ms: f64,
-    pub(crate) average_ms: f64,
-    pub(crate) full_stroke_ms: f64,
+    pub(crate) track_to_track: SimSpan,
+    pub(crate) average: SimSpan,
+    pub(crate) full_stroke: SimSpan,
 }
 
 /// The averages that go with the other two figures, milliseconds.
@@ -42,15 +44,16 @@ pub(crate) struct PossibleAverages {
 /// The figures must be positive and the full stroke longer than the step to the next track.
 pub(crate) fn curve(sheet: DataSheet, cylinders: u32) -> Result<Seek, PossibleAverages> {
     let last = cylinders - 1;
-    let mean = |knee| average_ms(&with_knee(sheet, last, knee), cylinders);
+    let mean = |knee| self::average_ms(&with_knee(sheet, last, knee), cylinders);
     let (mut low, mut high) = (1, last);
     let possible = PossibleAverages { least_ms: mean(low), most_ms: mean(high) };
-    if !(possible.least_ms..=possible.most_ms).contains(&sheet.average_ms) {
+    let average_ms = sheet.average.as_ms_f64();
+    if !(possible.least_ms..=possible.most_ms).contains(&average_ms) {
         return Err(possible);
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if mean(middle) < sheet.average_ms { low = middle } else { high = middle }
+        if mean(middle) < average_ms { low = middle } else { high = middle }
     }
     Ok(with_knee(sheet, last, high))
 }
@@ -58,9 +61,10 @@ pub(crate) fn curve(sheet: DataSheet, cylinders: u32) -> Result<Seek, PossibleAv
 fn with_knee(sheet: DataSheet, last: u32, knee: u32) -> Seek {
     let root = f64::from(knee).sqrt();
     let last = f64::from(last);
-    let rise = sheet.full_stroke_ms - sheet.track_to_track_ms;
+    let first = sheet.track_to_track.as_ms_f64();
+    let rise = sheet.full_stroke.as_ms_f64() - first;
     let b = rise / (root / 2.0 + last / (2.0 * root) - 1.0);
-    let a = sheet.track_to_track_ms - b;
+    let a = first - b;
     Seek {
         knee,
         short_ms: a,
@@ -133,8 +137,9 @@ mod tests {
         for (first, average, full, cylinders) in
             [(0.8, 8.0, 17.0, 120_000), (0.3, 3.5, 7.4, 50_000), (1.0, 12.0, 24.0, 2_000)]
         {
-            let sheet =
-                DataSheet { track_to_track_ms: first, average_ms: average, full_stroke_ms: full };
+            let [track_to_track, mean, full_stroke] =
+                [first, average, full].map(SimSpan::from_ms_f64);
+            let sheet = DataSheet { track_to_track, average: mean, full_stroke };
             let seek = curve(sheet, cylinders).unwrap();
             let ms = |distance| seek.time(distance).as_ms_f64();
             assert!((ms(1) - first).abs() < 1e-5);
@@ -150,7 +155,8 @@ mod tests {
 
     #[test]
     fn an_average_that_does_not_fit_names_those_that_do() {
-        let sheet = DataSheet { track_to_track_ms: 1.0, average_ms: 12.0, full_stroke_ms: 16.0 };
+        let [track_to_track, average, full_stroke] = [1, 12, 16].map(SimSpan::from_ms);
+        let sheet = DataSheet { track_to_track, average, full_stroke };
         let possible = curve(sheet, 100_000).unwrap_err();
         // 1 + 15/3 = 6, and 1 + 15 * 8/15 = 9
         assert!((possible.least_ms - 6.0).abs() < 0.1, "{possible:?}");

@@ -24,7 +24,7 @@ pub(crate) enum Shape {
     /// A whole number.
     Whole { min: i64, max: i64 },
     /// A number, finite, whole or not.
-    Number { min: f64, max: f64, above: Option<f64> },
+    Number { min: Option<f64>, max: Option<f64>, above: Option<f64> },
     /// `true` or `false`.
     Flag,
     /// A list of equal things.
@@ -57,6 +57,8 @@ pub(crate) struct KeyShape {
     pub(crate) default: Option<Value>,
     /// Neighbours, and the values of each for which this key means something.
     pub(crate) when: Vec<(String, Vec<Json>)>,
+    /// The first sentence of its description.
+    pub(crate) about: String,
     /// What it is, if it is a quantity: "a size".
     pub(crate) what: Option<String>,
     pub(crate) examples: Vec<Json>,
@@ -77,6 +79,34 @@ pub(crate) fn section(name: &str) -> &'static Shape {
     match &key.shape {
         Shape::Map(inner) => inner,
         other => other,
+    }
+}
+
+/// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
+pub fn schema_text() -> String {
+    let mut schema = json_schema().as_value().clone();
+    spell_out_short_forms(&mut schema);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// Says in JSON Schema's own words that a text may stand for a table.
+fn spell_out_short_forms(schema: &mut Json) {
+    match schema {
+        Json::Array(list) => list.iter_mut().for_each(spell_out_short_forms),
+        Json::Object(object) => {
+            object.values_mut().for_each(spell_out_short_forms);
+            if object.remove("x-short").is_some() {
+                let mut table = std::mem::take(object);
+                for outer in ["description", "default"] {
+                    if let Some(value) = table.remove(outer) {
+                        object.insert(outer.to_owned(), value);
+                    }
+                }
+                let either = [serde_json::json!({ "type": "string" }), Json::Object(table)];
+                object.insert("anyOf".to_owned(), either.into_iter().collect());
+            }
+        }
+        _ => {}
     }
 }
 
@@ -205,8 +235,8 @@ fn shape(schema: &Json) -> Shape {
             max: schema.get("maximum").and_then(Json::as_i64).unwrap_or(i64::MAX),
         },
         Some("number") => Shape::Number {
-            min: number("minimum").unwrap_or(f64::MIN),
-            max: number("maximum").unwrap_or(f64::MAX),
+            min: number("minimum"),
+            max: number("maximum"),
             above: number("exclusiveMinimum"),
         },
         Some("boolean") => Shape::Flag,
@@ -240,6 +270,7 @@ fn table(schema: &Json) -> TableShape {
             .flatten()
             .map(|(key, values)| (key.clone(), values.as_array().cloned().unwrap_or_default()))
             .collect(),
+        about: first_sentence(property.get("description").and_then(Json::as_str).unwrap_or("")),
         what: property.get("x-what").and_then(Json::as_str).map(str::to_owned),
         examples: property.get("examples").and_then(Json::as_array).cloned().unwrap_or_default(),
     };
@@ -247,6 +278,11 @@ fn table(schema: &Json) -> TableShape {
         keys: schema["properties"].as_object().into_iter().flatten().map(key).collect(),
         short: schema.get("x-short").and_then(Json::as_str).map(str::to_owned),
     }
+}
+
+/// Up to the first full stop, without it; a colon or bracket before ends it too.
+fn first_sentence(text: &str) -> String {
+    text.split(". ").next().unwrap_or("").trim_end_matches('.').to_owned()
 }
 
 /// A default of the schema as a value of the tree.

@@ -14,6 +14,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Whether nothing is written there: it is the place of a default.
+    pub(crate) fn is_default(self) -> bool {
+        self.start == self.end
+    }
+
     pub(crate) fn range(self) -> Range<usize> {
         self.start..self.end
     }
@@ -78,6 +83,9 @@ impl Sources {
     /// The place of `part` (bytes of the value) of the text at `place`, if the text is written
     /// there as it is, with or without quotes.
     pub(crate) fn part(&self, place: Place, value: &str, part: Range<usize>) -> Place {
+        if part.is_empty() {
+            return place;
+        }
         let Some((source, span)) = self.find(place) else { return place };
         let written = &source.text[span];
         for quotes in [0, 1] {

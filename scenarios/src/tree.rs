@@ -144,23 +144,22 @@ pub(crate) fn parse_value(text: &str, base: usize) -> Option<Node> {
 fn syntax(error: &toml::de::Error, text: &str, base: usize) -> Problem {
     let mut span = error.span().unwrap_or(0..0);
     if span.is_empty() {
-        // something to underline: the rest of the line, or the character before the end
-        let rest = text.get(span.start..).unwrap_or("");
-        let line = rest.find('\n').unwrap_or(rest.len());
-        span = if line > 0 {
-            span.start..span.start + line
-        } else {
-            let before = text.get(..span.start).and_then(|text| text.chars().next_back());
-            span.start - before.map_or(0, char::len_utf8)..span.start
-        };
+        // something to underline: the word that ends here, or the character before the end
+        let before = text.get(..span.start).unwrap_or("");
+        let word = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        let last = before.chars().next_back().map_or(0, char::len_utf8);
+        span = word.len().min(span.start - last)..span.start;
     }
     let place = Place { start: base + span.start, end: base + span.end };
-    let problem = Problem::new(place, format!("this is not TOML: {}", error.message()));
-    let found = text.get(span).unwrap_or("");
-    if found.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        problem.help(format!("a text is written in quotes: \"{}\"", found.trim()))
+    let message = error.message();
+    let found = text.get(span).unwrap_or("").trim();
+    if message.starts_with("string values must be quoted") && !found.is_empty() {
+        Problem::new(place, format!("`{found}` is not a value of TOML"))
+            .help(format!("a text is written in quotes: \"{found}\""))
+    } else if message == "duplicate key" {
+        Problem::new(place, format!("`{found}` is here for the second time"))
     } else {
-        problem
+        Problem::new(place, format!("this is not TOML: {message}"))
     }
 }
 

@@ -1,19 +1,98 @@
-//! The scenarios that come with the project are all right.
+//! The scenarios that come with the program are all right, and survive being written out.
 
+use std::fs;
 use std::path::Path;
 
-use foretell_scenarios::Document;
+use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
+use foretell_scenarios::{Document, ProfileKind, shipped_names};
+
+fn shipped(name: &str) -> Document {
+    Document::shipped(name)
+        .expect("it is shipped")
+        .unwrap_or_else(|errors| panic!("{}", errors.lines()))
+}
+
+fn checked(document: &Document) -> Scenario {
+    document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()))
+}
+
+/// The document, with a trace if it needs one.
+fn with_trace(name: &str, directory: &Path) -> Document {
+    let mut document = shipped(name);
+    if name == "trace-replay" {
+        let trace = directory.join("a.trace");
+        fs::write(&trace, "1\n2\n3\n").unwrap();
+        document.set("workload.replay.file", trace.to_str().unwrap()).unwrap();
+    }
+    document
+}
 
 #[test]
-fn the_readme_example_is_a_scenario() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("first-look.toml");
-    let document = Document::load(path).unwrap();
-    let scenario = document.check().unwrap_or_else(|e| panic!("{e}"));
-    let text = document.resolved().unwrap();
-    println!("{text}");
-    let again = Document::parse("run.toml", &text, "").unwrap();
-    assert_eq!(again.check().unwrap_or_else(|e| panic!("{e}")), scenario);
-    assert_eq!(again.resolved().unwrap(), text);
+fn all_are_right_and_read_back_from_their_resolved_text() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in shipped_names() {
+        let document = with_trace(name, directory.path());
+        let scenario = checked(&document);
+        let text = document.resolved().unwrap();
+        let again = Document::parse("run.toml", &text, "elsewhere").unwrap();
+        assert_eq!(checked(&again), scenario, "{name}");
+        // in full it cannot become fuller
+        assert_eq!(again.resolved().unwrap(), text, "{name}");
+    }
+}
+
+#[test]
+fn every_file_in_the_directory_is_shipped() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let names = |directory: &Path| {
+        let files = fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name());
+        let mut names: Vec<String> = files
+            .filter_map(|file| file.to_str()?.strip_suffix(".toml").map(str::to_owned))
+            .filter(|name| name != "Cargo")
+            .collect();
+        names.sort();
+        names
+    };
+    let sorted = |mut list: Vec<&str>| {
+        list.sort_unstable();
+        list.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(names(root), sorted(shipped_names().collect()));
+    for (kind, directory) in [(ProfileKind::Cpu, "cpus"), (ProfileKind::Device, "devices")] {
+        let shipped = kind.shipped().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names(&root.join(directory)), sorted(shipped));
+    }
+}
+
+#[test]
+fn first_look_is_the_example_of_the_readme() {
+    let scenario = checked(&shipped("first-look"));
     assert_eq!(scenario.hosts.len(), 12);
-    assert_eq!(scenario.volumes[0].n, 3);
+    let names: Vec<_> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names[..2], ["brick0", "brick1"]);
+    assert_eq!(names[8..], ["app0", "app1", "app2", "app3"]);
+    let mail = &scenario.volumes[0];
+    assert_eq!((mail.name.as_str(), mail.m, mail.n, mail.write_quorum), ("mail", 1, 3, 3));
+    assert_eq!(mail.nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(scenario.workloads.len(), 2);
+}
+
+#[test]
+fn a_trace_replay_lasts_as_long_as_its_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let scenario = checked(&with_trace("trace-replay", directory.path()));
+    assert_eq!((scenario.duration, scenario.warmup.as_ns()), (None, 0));
+    let workload = &scenario.workloads[0];
+    assert!(matches!(&workload.kind, WorkloadKind::Trace { path, wrap: true, format: None, .. }
+        if path.is_absolute() && path.ends_with("a.trace")));
+    assert_eq!(workload.arrivals, Arrivals::Trace { speed_up: 1.0 });
+}
+
+#[test]
+fn the_big_cluster_is_big() {
+    let scenario = checked(&shipped("big-cluster"));
+    let nodes = scenario.hosts.iter().filter(|host| host.role.storage().is_some()).count();
+    let workload = &scenario.workloads[0];
+    let Arrivals::Closed { outstanding, .. } = workload.arrivals else { panic!("a closed loop") };
+    assert_eq!((nodes, workload.clients.len() * outstanding as usize), (1000, 10_000));
 }

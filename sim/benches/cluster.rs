@@ -1,7 +1,6 @@
 //! Events per CPU-second of whole clusters, and the memory of a large one.
 
 #[path = "../tests/common/mod.rs"]
-#[allow(unreachable_pub, reason = "shared with the tests")]
 mod common;
 
 use std::time::Duration;

@@ -78,7 +78,8 @@ impl Batches {
         let seconds = (now - self.start).as_secs_f64();
         let throughput = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
         let response = if requests > 0 { response_ns as f64 / 1e6 / requests as f64 } else { 0.0 };
-        if self.full.len() < 2 {
+        // a handful of requests says nothing about the next ones
+        if self.full.len() < 2 || requests < 10 {
             let unknown = |mean| Estimate { mean, half_width: f64::NAN };
             return (unknown(throughput), unknown(response));
         }

@@ -4,6 +4,7 @@
 //! What a client does with a request is in `protocol`.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
@@ -77,7 +78,8 @@ pub(crate) struct Scratch {
 
 /// A host: its processor, and a node's storage.
 pub(crate) struct Host {
-    pub(crate) profile: CpuProfile,
+    /// Shared by all hosts that have the same.
+    pub(crate) profile: Arc<CpuProfile>,
     pub(crate) cpu: Cpu<Then>,
     pub(crate) node: Option<Node>,
 }
@@ -105,6 +107,7 @@ impl Cluster {
             .collect::<Result<Vec<_>, _>>()?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
         let hosts = (0..scenario.hosts.len())
             .map(|index| {
                 let host = &scenario.hosts[index];
@@ -123,11 +126,12 @@ impl Cluster {
                     Node::new(storage, &files, reserved)
                 });
                 let cpu = &host.cpu;
-                Host {
-                    profile: cpu.clone(),
-                    cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch),
-                    node,
-                }
+                let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
+                let profile = known.unwrap_or_else(|| {
+                    profiles.push(Arc::new(cpu.clone()));
+                    Arc::clone(&profiles[profiles.len() - 1])
+                });
+                Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
             })
             .collect();
         let instances = Instance::of_scenario(&scenario)?;
@@ -252,7 +256,7 @@ impl Cluster {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Issue { instance } => self.issue(instance),
-            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), core),
+            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
             Event::Forward { train } => {
                 self.network.forward(
                     self.agenda.now(),
@@ -265,7 +269,7 @@ impl Cluster {
                 self.network.wake(now, connection, &mut network_events(&mut self.agenda));
             }
             Event::Deliver { leg } => self.deliver(leg),
-            Event::DiskDone { host, disk } => self.disk_done(HostId(host), disk),
+            Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::FlushTick { host } => {
                 let (node, mut around) = self.node(HostId(host));
                 node.flush_tick(&mut around);
@@ -296,7 +300,7 @@ impl Cluster {
 
     fn take_up(&mut self, host: HostId, slice: &Slice) {
         self.tracker.post_switch(self.agenda.now(), host, slice);
-        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core });
+        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
     fn slice_ends(&mut self, host: HostId, core: u32) {

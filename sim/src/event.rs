@@ -8,7 +8,7 @@ pub(crate) enum Event {
     /// An instance of a workload issues its next request.
     Issue { instance: u32 },
     /// The running slice of a core ends.
-    SliceEnds { host: u32, core: u32 },
+    SliceEnds { host: u32, core: u16 },
     /// The next segment of a train reaches the switch.
     Forward { train: u32 },
     /// Acknowledgements or a timeout let a connection go on.
@@ -16,10 +16,13 @@ pub(crate) enum Event {
     /// A leg's message has arrived.
     Deliver { leg: u32 },
     /// A disk finishes the operation that it serves.
-    DiskDone { host: u32, disk: u32 },
+    DiskDone { host: u32, disk: u16 },
     /// The flusher of a node looks for pages that have been dirty for long.
     FlushTick { host: u32 },
 }
+
+// It is copied at every level of the agenda's heap.
+const _: () = assert!(size_of::<Event>() == 8);
 
 /// What happens when a task of a host's processor is done.
 #[derive(Clone, Copy, Debug)]

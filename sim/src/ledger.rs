@@ -6,6 +6,8 @@
 //! whole run, and since time is an integer they must be equal to the nanosecond
 //! (Denning & Buzen 1978; Little 1961). The same goes for flow balance (arrivals = departures +
 //! present) and for the utilization law (busy time = service given).
+//!
+//! Areas are in 64 bits: 18 thousand million job-seconds, a thousand jobs for seven months.
 
 use foretell_units::{SimSpan, SimTime};
 use thiserror::Error;
@@ -17,15 +19,15 @@ pub struct Ledger {
     present: u64,
     serving: u64,
     /// ∫ jobs present dt, in job-nanoseconds.
-    present_area: i128,
+    present_area: u64,
     /// ∫ servers busy dt, in server-nanoseconds.
-    busy_area: i128,
+    busy_area: u64,
     arrivals: u64,
     departures: u64,
     /// Σ residence of the jobs gone.
-    residence_ns: i128,
+    residence_ns: u64,
     /// Σ service of the services ended.
-    service_ns: i128,
+    service_ns: u64,
     mark: Mark,
 }
 
@@ -33,8 +35,8 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: SimTime,
-    present_area: i128,
-    busy_area: i128,
+    present_area: u64,
+    busy_area: u64,
     departures: u64,
 }
 
@@ -53,9 +55,9 @@ pub struct Usage {
 
 impl Ledger {
     fn advance(&mut self, now: SimTime) {
-        let span = i128::from((now - self.since).as_ns());
-        self.present_area += span * i128::from(self.present);
-        self.busy_area += span * i128::from(self.serving);
+        let span = (now - self.since).as_ns();
+        self.present_area += span * self.present;
+        self.busy_area += span * self.serving;
         self.since = now;
     }
 
@@ -76,7 +78,7 @@ impl Ledger {
     pub fn stop(&mut self, now: SimTime, started: SimTime) {
         self.advance(now);
         self.serving -= 1;
-        self.service_ns += i128::from((now - started).as_ns());
+        self.service_ns += (now - started).as_ns();
     }
 
     /// A job that joined at `arrived` leaves.
@@ -84,7 +86,7 @@ impl Ledger {
         self.advance(now);
         self.present -= 1;
         self.departures += 1;
-        self.residence_ns += i128::from((now - arrived).as_ns());
+        self.residence_ns += (now - arrived).as_ns();
     }
 
     /// Jobs present, waiting or in service.
@@ -111,7 +113,7 @@ impl Ledger {
         Usage {
             utilization: busy as f64 / span / f64::from(servers),
             queue_length_mean: (self.present_area - self.mark.present_area) as f64 / span,
-            busy: SimSpan::from_ns(u64::try_from(busy).unwrap_or(u64::MAX)),
+            busy: SimSpan::from_ns(busy),
             operations: self.departures - self.mark.departures,
         }
     }
@@ -129,8 +131,8 @@ impl Ledger {
         let (mut found, mut counted, mut served) = (0, self.residence_ns, self.service_ns);
         for (arrived, started) in jobs {
             found += 1;
-            counted += i128::from((now - arrived).as_ns());
-            served += started.map_or(0, |started| i128::from((now - started).as_ns()));
+            counted += (now - arrived).as_ns();
+            served += started.map_or(0, |started| (now - started).as_ns());
         }
         let (arrivals, departures) = (self.arrivals, self.departures);
         if arrivals != departures + found {
@@ -165,17 +167,17 @@ pub enum Violation {
     #[error("Little's law: {watched} job-ns watched in the queue, {counted} counted by the jobs")]
     LittlesLaw {
         /// Area under the queue's length, job-nanoseconds.
-        watched: i128,
+        watched: u64,
         /// Time that jobs say they spent, job-nanoseconds.
-        counted: i128,
+        counted: u64,
     },
     /// Busy time is not the service given.
     #[error("utilization law: {busy} ns busy, {served} ns of service given")]
     UtilizationLaw {
         /// Server-nanoseconds busy.
-        busy: i128,
+        busy: u64,
         /// Server-nanoseconds given to jobs.
-        served: i128,
+        served: u64,
     },
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Instance {
     pub(crate) client: HostId,
     pub(crate) volume: VolumeId,
     pub(crate) issued: u64,
+    /// The workload's, for errors.
+    name: String,
     source: Box<dyn Source>,
     pace: Pace,
     /// Requests that it may still issue; `None`: no end.
@@ -120,6 +122,7 @@ impl Instance {
             client,
             volume: workload.volume,
             issued: 0,
+            name: workload.name.clone(),
             source,
             pace,
             left: workload.requests,
@@ -146,7 +149,7 @@ impl Instance {
         }
         self.source
             .next_request()
-            .map_err(|error| SimError::Source { workload: String::new(), error })
+            .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
 }
 

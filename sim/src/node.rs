@@ -448,7 +448,7 @@ impl Node {
         let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
         if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk });
+            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
@@ -457,7 +457,7 @@ impl Node {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
-            around.agenda.schedule(next, Event::DiskDone { host, disk });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
         let id = completion.io.tag;
         let transfer = self.transfers.remove(id);

@@ -255,7 +255,7 @@ impl Vault {
                 &version.expect("pinned versions are kept").plain
             };
             if plain != *written {
-                return Err(wrong(format!("version {} differs from what was written", version)));
+                return Err(wrong(format!("version {version} differs from what was written")));
             }
             self.compared += 1;
             let block = self.blocks.get_mut(&(volume, pinned.block)).expect("it is pinned");

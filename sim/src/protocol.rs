@@ -76,9 +76,8 @@ pub(crate) struct Leg {
     pub(crate) node: HostId,
     /// Whether its message goes to the node, or back.
     pub(crate) outbound: bool,
-    /// Data of the message on its way, and its size on the wire.
-    pub(crate) data: Bytes,
-    pub(crate) wire: Bytes,
+    /// Bytes of the message on its way, header included.
+    message: u32,
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) workload: u32,
 }
@@ -95,9 +94,9 @@ pub(crate) enum LegKind {
         file: u32,
         offset: Bytes,
         /// Bytes of the node's file.
-        stored: Bytes,
+        stored: u32,
         /// Bytes of the fragment.
-        carried: Bytes,
+        carried: u32,
     },
     /// A batch of activity records on its way to the Activity DB.
     Records,
@@ -113,8 +112,17 @@ impl Leg {
     }
 
     fn load(&mut self, data: Bytes) {
-        self.data = data + MESSAGE_HEADER;
-        self.wire = wire_bytes(self.data);
+        self.message = u32::try_from((data + MESSAGE_HEADER).get()).expect("groups are bounded");
+    }
+
+    /// Bytes of the message on its way.
+    pub(crate) fn message(&self) -> Bytes {
+        Bytes(u64::from(self.message))
+    }
+
+    /// Its size on the wire.
+    pub(crate) fn wire(&self) -> Bytes {
+        wire_bytes(self.message())
     }
 }
 
@@ -143,7 +151,7 @@ impl Volume {
     fn cipher_time(&self, cost: foretell_scenarios::model::Cost, size: Bytes) -> SimSpan {
         match self.cipher {
             foretell_algorithms::codec::Cipher::None => SimSpan::ZERO,
-            _ => cost.of(size),
+            foretell_algorithms::codec::Cipher::Aes128Cbc => cost.of(size),
         }
     }
 }
@@ -278,14 +286,13 @@ impl Cluster {
                     op,
                     file: volume_id,
                     offset: place.base + piece.start,
-                    stored: piece.stored,
-                    carried: piece.carried,
+                    stored: piece.stored.get() as u32,
+                    carried: piece.carried.get() as u32,
                 },
                 client,
                 node: volume.nodes[place.node as usize],
                 outbound: true,
-                data: Bytes::ZERO,
-                wire: Bytes::ZERO,
+                message: 0,
                 breadcrumb,
                 workload,
             };
@@ -293,7 +300,7 @@ impl Cluster {
             scratch.legs.push(self.legs.insert(leg));
         }
         for &leg in &scratch.legs {
-            let work = self.hosts[client.index()].profile.send.of(self.legs[leg].data);
+            let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
             let thread = leg_thread(leg, FIRST_APPLICATION + workload);
             self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
         }
@@ -311,9 +318,9 @@ impl Cluster {
         };
         let now = self.agenda.now();
         let body =
-            Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire.get() };
+            Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire().get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
-        let wire = leg.wire;
+        let wire = leg.wire();
         let schedule = &mut network_events(&mut self.agenda);
         self.network.send(now, (from, to), wire, id, schedule);
     }
@@ -323,10 +330,11 @@ impl Cluster {
         let leg = &self.legs[id];
         let host = leg.receiver();
         let cpu = &self.hosts[host.index()].profile;
-        let mut work = cpu.receive.of(leg.data);
+        let mut work = cpu.receive.of(leg.message());
         let (pid, then) = match leg.kind {
             LegKind::Records => (TRACKER, Then::StoreRecords { leg: id }),
             LegKind::Fragment { op, carried, .. } if leg.outbound => {
+                let carried = Bytes(u64::from(carried));
                 work += cpu.request.of(carried);
                 if op == Op::Write {
                     work += cpu.copy.of(carried);
@@ -352,7 +360,7 @@ impl Cluster {
             op,
             file,
             offset,
-            size: stored,
+            size: Bytes(u64::from(stored)),
             breadcrumb: leg.breadcrumb,
             thread: leg_thread(id, SERVER),
             workload: leg.workload,
@@ -401,9 +409,10 @@ impl Cluster {
         let LegKind::Fragment { op, carried, .. } = leg.kind else {
             unreachable!("records are not answered")
         };
+        let carried = Bytes(u64::from(carried));
         leg.outbound = false;
         leg.load(if op == Op::Read { carried } else { Bytes::ZERO });
-        let (host, breadcrumb, data) = (leg.node, leg.breadcrumb, leg.data);
+        let (host, breadcrumb, data) = (leg.node, leg.breadcrumb, leg.message());
         let cpu = &self.hosts[host.index()].profile;
         let mut work = cpu.send.of(data);
         if op == Op::Read {
@@ -516,8 +525,7 @@ impl Cluster {
             client: host,
             node: store,
             outbound: true,
-            data: Bytes::ZERO,
-            wire: Bytes::ZERO,
+            message: 0,
             breadcrumb: Breadcrumb::NONE,
             workload: u32::MAX,
         };
@@ -535,7 +543,7 @@ impl Cluster {
     /// The Activity DB's node appends a batch to its file.
     pub(crate) fn store_records(&mut self, id: u32) {
         let leg = &self.legs[id];
-        let size = leg.data;
+        let size = leg.message();
         let access = FileAccess {
             leg: id,
             op: Op::Write,

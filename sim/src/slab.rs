@@ -27,7 +27,6 @@ impl<T> Slab<T> {
 
     /// Gives the place of `index` up. Its value stays there until the place is used again.
     pub(crate) fn remove(&mut self, index: u32) -> &mut T {
-        debug_assert!(!self.free.contains(&index), "{index} is removed twice");
         self.free.push(index);
         &mut self.places[index as usize]
     }

@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::*;
-use foretell_scenarios::model::*;
+use common::{cluster, run, run_recorded, ssio};
+use foretell_scenarios::model::{
+    Cipher, Layout, Payload, ReadFrom, Role, TrackingCost, WorkloadKind, WritePolicy,
+};
 use foretell_units::{Bytes, SimSpan};
 
 #[test]

@@ -47,7 +47,7 @@ macro_rules! policies {
                 }
             }
 
-            /// An empty cache for objects whose sizes add up to `capacity`, 1 at least.
+            /// An empty cache for objects whose sizes add up to `capacity`, from 1 to 2⁶¹.
             pub fn build_sized(self, capacity: u64) -> AnyPolicy<BySize> {
                 match self {
                     $(Self::$kind => AnyPolicy::$kind($policy::sized(capacity)),)+

@@ -19,7 +19,7 @@ mod chain;
 mod clock;
 mod directory;
 mod fifo;
-mod index;
+pub(crate) mod index;
 mod kind;
 mod lfu;
 mod lirs;
@@ -177,11 +177,12 @@ pub(crate) struct Room {
 impl Room {
     pub(crate) fn new(capacity: u64) -> Self {
         assert!(capacity >= 1, "a cache needs room for one object at least");
+        assert!(capacity <= 1 << 61, "twice a capacity of {capacity}, and an object, are too much");
         Self { used: 0, capacity }
     }
 
     pub(crate) const fn lacks(&self, size: u64) -> bool {
-        self.used + size > self.capacity
+        size > self.capacity - self.used
     }
 }
 
@@ -202,7 +203,7 @@ macro_rules! constructors {
         }
 
         impl $policy<$crate::cache::BySize> {
-            /// An empty cache for objects whose sizes add up to `capacity`, which is 1 at least.
+            /// An empty cache for objects whose sizes add up to `capacity`, from 1 to 2⁶¹.
             pub fn sized(capacity: u64) -> Self {
                 Self::with_room($crate::cache::Room::new(capacity))
             }

@@ -3,37 +3,26 @@
 use foretell_units::{Bytes, HostId};
 
 use super::{Context, MOST_HOSTS, section};
-use crate::cpu_file;
-use crate::device_file;
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
-use crate::model::{
-    Cache, CpuProfile, Disk, Host, Layout, Nic, Role, Scheduler, Storage, WritePolicy,
-};
+use crate::model::{Host, Role};
 use crate::names::nearest;
 use crate::overlay::overlay;
-use crate::profiles::ProfileKind;
-use crate::raw::{
-    At, HostPatterns, RawCache, RawClient, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler,
-    RawWrite,
-};
+use crate::raw::{RawClient, RawNode, Size};
 use crate::shape::{self, Shape};
 use crate::source::Place;
 use crate::structure::complete_node;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Most disks of a node.
-const MOST_DISKS: usize = 1024;
-
 /// The hosts of a scenario, as far as they are all right.
 pub(crate) struct Hosts {
     pub(crate) groups: Vec<Group>,
     /// By number; `None` where something is wrong.
-    hosts: Vec<Option<Host>>,
+    list: Vec<Option<Host>>,
     /// Where each host's size of cache is written.
     caches: Vec<Place>,
     /// Whether hosts may be missing because something is wrong.
-    incomplete: bool,
+    pub(crate) incomplete: bool,
 }
 
 /// The groups of a tree whose structure was checked, with or without defaults; nodes first.
@@ -63,7 +52,7 @@ impl Hosts {
         let groups: Vec<Group> = with_entries.iter().map(|(group, _)| group.clone()).collect();
         let broken = context.broken;
         let mut hosts = Self {
-            hosts: Vec::new(),
+            list: Vec::new(),
             caches: Vec::new(),
             incomplete: ["node", "client", "host"].iter().any(|name| broken.section(name)),
             groups,
@@ -95,7 +84,7 @@ impl Hosts {
                 if let Some(model) = &mut model {
                     model.name = name;
                 }
-                hosts.hosts.push(model);
+                hosts.list.push(model);
                 hosts.caches.push(place);
             }
         }
@@ -156,33 +145,21 @@ impl Hosts {
             };
             let group = self.groups.iter().rfind(|group| group.first <= number);
             if group.is_some_and(|group| !group.is_node) {
-                self.refuse_storage_of_client(entry, context);
+                refuse_storage_of_client(entry, context);
             }
             found.push((number, entry));
         }
         found
     }
 
-    fn refuse_storage_of_client(&self, entry: &Entry, context: &mut Context<'_>) {
-        let Shape::Table(client) = shape::section("client") else { return };
-        for inner in entry.node.table().into_iter().flat_map(|table| &table.entries) {
-            if client.key(&inner.key).is_none() {
-                let message =
-                    format!("`host.{}` has no `{}`: it is a client", entry.key, inner.key);
-                context.add(Problem::new(inner.key_place, message));
-            }
-        }
-    }
-
     fn no_host(&self, name: &str) -> (String, Option<String>) {
-        match host_pattern::hosts(name, &self.groups) {
-            Err(error) => (error.message, error.help),
-            Ok(_) => {
-                let help = nearest(name, self.groups.iter().map(|group| group.name.as_str()))
-                    .and_then(|near| self.groups.iter().find(|group| group.name == near))
-                    .map(|group| format!("its hosts are {}", group.shown()));
-                (format!("`{name}` is not one host"), help)
-            }
+        if let Err(error) = host_pattern::hosts(name, &self.groups) {
+            (error.message, error.help)
+        } else {
+            let help = nearest(name, self.groups.iter().map(|group| group.name.as_str()))
+                .and_then(|near| self.groups.iter().find(|group| group.name == near))
+                .map(|group| format!("its hosts are {}", group.shown()));
+            (format!("`{name}` is not one host"), help)
         }
     }
 
@@ -192,7 +169,7 @@ impl Hosts {
     }
 
     pub(crate) fn get(&self, id: HostId) -> Option<&Host> {
-        self.hosts.get(id.index())?.as_ref()
+        self.list.get(id.index())?.as_ref()
     }
 
     pub(crate) fn name(&self, id: HostId) -> String {
@@ -201,12 +178,12 @@ impl Hosts {
     }
 
     pub(crate) fn into_model(self) -> Option<Vec<Host>> {
-        if self.hosts.is_empty() { None } else { self.hosts.into_iter().collect() }
+        if self.list.is_empty() { None } else { self.list.into_iter().collect() }
     }
 
     /// Checks that each node's cache has a page left beside the buffer of tracking.
-    pub(crate) fn hold_buffer(&self, buffer: Bytes, place: Place, context: &mut Context<'_>) {
-        let small = self.hosts.iter().zip(&self.caches).find_map(|(host, cache)| {
+    pub(crate) fn hold_buffer(&self, buffer: Bytes, raw: &Size, context: &mut Context<'_>) {
+        let small = self.list.iter().zip(&self.caches).find_map(|(host, cache)| {
             let host = host.as_ref()?;
             let storage = host.role.storage()?;
             let left = storage.cache.size.saturating_sub(buffer);
@@ -214,15 +191,25 @@ impl Hosts {
         });
         if let Some((host, storage, cache)) = small {
             let message = format!(
-                "the cache of `{}`, {}, has no room for the buffer of tracking, {buffer}",
-                host.name, storage.cache.size
+                "the cache of `{}`, {}, has no room for the buffer of tracking, {}",
+                host.name,
+                storage.cache.size,
+                raw.get().text
             );
-            // at the cache, unless the buffer was chosen and the cache is of ordinary size
-            let at = if place.start > 1 && *cache == Place::default() { place } else { *cache };
-            context.add(
-                Problem::new(at, message)
-                    .help("make `tracking.buffer` smaller, or set `tracking.overhead = false`"),
-            );
+            context.add(Problem::new(*cache, message).also(raw.place()).help(
+                "make the cache larger or `tracking.buffer` smaller, or set \
+                 `tracking.overhead = false`",
+            ));
+        }
+    }
+}
+
+fn refuse_storage_of_client(entry: &Entry, context: &mut Context<'_>) {
+    let Shape::Table(client) = shape::section("client") else { return };
+    for inner in entry.node.table().into_iter().flat_map(|table| &table.entries) {
+        if client.key(&inner.key).is_none() {
+            let message = format!("`host.{}` has no `{}`: it is a client", entry.key, inner.key);
+            context.add(Problem::new(inner.key_place, message));
         }
     }
 }
@@ -279,294 +266,3 @@ fn host(group: &Group, node: &Node, context: &mut Context<'_>) -> Option<Host> {
     };
     Some(Host { name: String::new(), group: group.name.clone(), role: role?, cpu: cpu?, nic: nic? })
 }
-
-impl Context<'_> {
-    /// The processor: the profile with what differs from it.
-    fn cpu(&mut self, own: &Node) -> Option<CpuProfile> {
-        let profile = own.table()?.get("profile")?;
-        let name = profile.text()?;
-        let mut node = self.profile(ProfileKind::Cpu, name, profile.place)?;
-        let mut own = own.clone();
-        own.table_mut()?.remove("profile");
-        overlay(&mut node, &own, shape::section("cpu"));
-        let raw = self.read(&node)?;
-        cpu_file::cpu(name, &raw, self)
-    }
-
-    fn nic(&mut self, raw: &RawNic) -> Option<Nic> {
-        let (rate, latency) = (self.rate(&raw.rate), self.time(&raw.latency));
-        Some(Nic { rate: rate?, latency: latency? })
-    }
-
-    fn storage(&mut self, raw: &RawNode) -> Option<Storage> {
-        let nvram = self.nvram(raw);
-        let cache = self.cache(&raw.cache, nvram.flatten());
-        let page = cache.as_ref().map(|cache| cache.page);
-        let stripe = self.whole_pages(&raw.stripe, page, "a stripe");
-        let layout = match raw.layout.get() {
-            RawLayout::InPlace => Some(Layout::InPlace),
-            RawLayout::LogStructured => raw
-                .segment
-                .as_ref()
-                .and_then(|segment| self.whole_pages(segment, page, "a segment"))
-                .map(|segment| Layout::LogStructured { segment }),
-        };
-        let disks = self.disks(&raw.disk);
-        Some(Storage {
-            cache: cache?,
-            nvram: nvram?,
-            layout: layout?,
-            disks: disks?,
-            stripe: stripe?,
-        })
-    }
-
-    fn nvram(&mut self, raw: &RawNode) -> Option<Option<Bytes>> {
-        let text = raw.nvram.get().as_str();
-        if text == "none" {
-            return Some(None);
-        }
-        let size = self.size_of(text, raw.nvram.place())?;
-        if size == Bytes::ZERO {
-            let message = "NVRAM of no size is written as `nvram = \"none\"`";
-            self.add(Problem::new(raw.nvram.place(), message));
-            return None;
-        }
-        if *raw.cache.get().write.get() == RawWrite::Through {
-            let message = "NVRAM would have no effect: `cache.write` is `through`, so that a write \
-                           is acknowledged when it is on disk";
-            self.add(
-                Problem::new(raw.nvram.place(), message)
-                    .help("leave `nvram` out, or set `cache.write = \"back\"`"),
-            );
-            return None;
-        }
-        Some(Some(size))
-    }
-
-    fn cache(&mut self, raw: &At<RawCache>, nvram: Option<Bytes>) -> Option<Cache> {
-        let raw = raw.get();
-        let page = self.page(raw);
-        let size = self.size(&raw.size);
-        let read_ahead = self.size(&raw.read_ahead);
-        let (page, size) = (page?, size?);
-        if size < page {
-            let message = format!("a cache of {size} does not hold one page of {page}");
-            self.add(Problem::new(raw.size.place(), message));
-            return None;
-        }
-        if size.get() / page.get() > MOST_PAGES {
-            let message = format!("a cache of {size} has more than 2^29 pages of {page}");
-            self.add(Problem::new(raw.size.place(), message).help("take larger pages"));
-            return None;
-        }
-        let read_ahead = read_ahead?;
-        if read_ahead > size {
-            let message = format!("{read_ahead} cannot be read ahead into a cache of {size}");
-            self.add(Problem::new(raw.read_ahead.place(), message));
-        }
-        let write = match raw.write.get() {
-            RawWrite::Back => WritePolicy::Back,
-            RawWrite::Through => WritePolicy::Through,
-        };
-        let (dirty_background, dirty_limit) = self.dirty(raw, size, page, nvram)?;
-        // what a cache that is written through does not need is as it would be by default
-        let time = |context: &mut Self, raw: &Option<_>, what, default| match raw {
-            Some(raw) => context.time_above_zero(raw, what),
-            None => Some(foretell_units::SimSpan::from_secs(default)),
-        };
-        let dirty_expire = time(self, &raw.dirty_expire, "the age of a written page", 30);
-        let flush_interval = time(self, &raw.flush_interval, "the flusher's interval", 5);
-        Some(Cache {
-            policy: raw.policy.get().clone(),
-            size,
-            page,
-            write,
-            dirty_background,
-            dirty_limit,
-            dirty_expire: dirty_expire?,
-            flush_interval: flush_interval?,
-            read_ahead,
-        })
-    }
-
-    fn page(&mut self, raw: &RawCache) -> Option<Bytes> {
-        let page = self.size(&raw.page)?;
-        if page.get().is_power_of_two() && (512..=1 << 24).contains(&page.get()) {
-            return Some(page);
-        }
-        let message = format!("a page cannot be {page}");
-        let help = "a page is a power of two from 512 B to 16 MiB, such as \"4 KiB\"";
-        self.add(Problem::new(raw.page.place(), message).help(help));
-        None
-    }
-
-    /// The limits of written data that is not yet on disk: background and hard.
-    fn dirty(
-        &mut self,
-        raw: &RawCache,
-        size: Bytes,
-        page: Bytes,
-        nvram: Option<Bytes>,
-    ) -> Option<(Bytes, Bytes)> {
-        let room = nvram.map_or(size, |nvram| nvram.min(size));
-        let (auto_background, auto_limit) = match nvram {
-            // Linux 2.4 to 2.6: `dirty_background_ratio` 10, `dirty_ratio` 40
-            None => (Part::Share(0.1), Part::Share(0.4)),
-            Some(_) => (Part::Size(room / 2), Part::Size(room)),
-        };
-        let whole_pages = |part: Part| {
-            let bytes = part.of(size, size).get();
-            Bytes(bytes / page.get() * page.get()).max(page)
-        };
-        let mut limit_of = |raw: &Option<At<_>>, auto: Part| {
-            let Some(raw) = raw else { return Some((whole_pages(auto), Place::default())) };
-            let part = self.part_size(raw)?;
-            let bytes = match part {
-                Part::Size(bytes) => bytes,
-                Part::Auto => whole_pages(auto),
-                share @ Part::Share(_) => whole_pages(share),
-            };
-            Some((bytes, raw.place()))
-        };
-        let background = limit_of(&raw.dirty_background, auto_background);
-        let limit = limit_of(&raw.dirty_limit, auto_limit);
-        let ((background, background_place), (limit, limit_place)) = (background?, limit?);
-        if limit < page {
-            let message = format!("{limit} of written data is less than one page of {page}");
-            self.add(Problem::new(limit_place, message));
-        } else if limit > room.max(page) {
-            let whose =
-                if nvram.is_some() { "the NVRAM and the cache hold" } else { "the cache holds" };
-            let message = format!("{limit} of written data is more than {whose}, {room}");
-            self.add(Problem::new(limit_place, message));
-        } else if background > limit {
-            let message = format!(
-                "the flusher would start at {background} of written data, but writers wait from \
-                 {limit} on"
-            );
-            self.add(
-                Problem::new(background_place, message)
-                    .help("make `dirty_background` at most `dirty_limit`"),
-            );
-        }
-        Some((background, limit))
-    }
-
-    /// A size that is a multiple of the page, where that is known.
-    fn whole_pages(
-        &mut self,
-        raw: &crate::raw::Size,
-        page: Option<Bytes>,
-        what: &str,
-    ) -> Option<Bytes> {
-        let size = self.size_above_zero(raw, what)?;
-        let page = page?;
-        if !size.get().is_multiple_of(page.get()) {
-            let message = format!("{what} of {size} is not a whole number of pages of {page}");
-            let near = Bytes(size.get().div_ceil(page.get()) * page.get());
-            self.add(Problem::new(raw.place(), message).help(format!("the next is \"{near}\"")));
-        }
-        Some(size)
-    }
-
-    fn disks(&mut self, raw: &[RawNodeDisk]) -> Option<Vec<Disk>> {
-        let mut disks = Vec::new();
-        let mut good = true;
-        for raw in raw {
-            let count = usize::try_from(*raw.count.get()).unwrap_or(1);
-            if disks.len() + count > MOST_DISKS {
-                let message = format!("a node has at most {MOST_DISKS} disks");
-                self.add(Problem::new(raw.count.place(), message));
-                return None;
-            }
-            let name = raw.device.get();
-            let node = self.profile(ProfileKind::Device, name, raw.device.place());
-            let raw_device = node.and_then(|node| self.read(&node));
-            let Some(device) = raw_device.and_then(|raw| device_file::device(&raw, self)) else {
-                good = false;
-                continue;
-            };
-            let scheduler = match raw.scheduler.get() {
-                RawScheduler::Elevator => Scheduler::Elevator,
-                RawScheduler::Fcfs => Scheduler::Fcfs,
-                RawScheduler::Sstf => Scheduler::Sstf,
-            };
-            let disk = Disk { device_name: name.clone(), device, scheduler };
-            disks.extend(std::iter::repeat_n(disk, count));
-        }
-        good.then_some(disks)
-    }
-
-    /// The hosts that patterns name: storage nodes or clients, none twice.
-    pub(crate) fn hosts_of(
-        &mut self,
-        patterns: &At<HostPatterns>,
-        nodes: bool,
-        whose: &str,
-        hosts: &Hosts,
-    ) -> Option<Vec<HostId>> {
-        match patterns.get() {
-            HostPatterns::One(text) => {
-                self.host_list([(text.as_str(), patterns.place())], nodes, whose, hosts)
-            }
-            HostPatterns::Many(list) => {
-                let list = list.iter().map(|at| (at.get().as_str(), at.place()));
-                self.host_list(list, nodes, whose, hosts)
-            }
-        }
-    }
-
-    pub(crate) fn host_list<'p>(
-        &mut self,
-        patterns: impl IntoIterator<Item = (&'p str, Place)>,
-        nodes: bool,
-        whose: &str,
-        hosts: &Hosts,
-    ) -> Option<Vec<HostId>> {
-        let mut list = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
-        let mut good = true;
-        for (text, place) in patterns {
-            let found = match host_pattern::hosts(text, &hosts.groups) {
-                Ok(found) => found,
-                Err(error) => {
-                    if !hosts.incomplete {
-                        let place = self.sources.part(place, text, error.part);
-                        self.add(Problem::new(place, error.message).maybe_help(error.help));
-                    }
-                    good = false;
-                    continue;
-                }
-            };
-            for (number, part) in found {
-                let id = HostId::from(number);
-                let group = hosts.groups.iter().rfind(|group| group.first <= number);
-                let is_node = group.is_some_and(|group| group.is_node);
-                let message = if is_node != nodes {
-                    let (is, wants) = if nodes {
-                        ("a client", "a storage node")
-                    } else {
-                        ("a storage node", "a client")
-                    };
-                    format!("`{}` is {is}, and {whose} wants {wants}", hosts.name(id))
-                } else if !seen.insert(number) {
-                    format!("`{}` is named twice for {whose}", hosts.name(id))
-                } else {
-                    list.push(id);
-                    continue;
-                };
-                let place = self.sources.part(place, text, part);
-                self.add(Problem::new(place, message));
-                good = false;
-                break;
-            }
-        }
-        good.then_some(list)
-    }
-}
-
-use super::quantities::Part;
-
-/// Most pages of a cache, as in `algorithms`.
-const MOST_PAGES: u64 = 1 << 29;

@@ -3,8 +3,10 @@
 //! Everything that can be wrong with values and their relations is found here and nowhere later.
 //! A check that lacks what it needs, because that is wrong itself, is left out silently.
 
+mod host_list;
 mod hosts;
 mod quantities;
+mod storage;
 mod volumes;
 mod workloads;
 
@@ -114,7 +116,7 @@ impl Context<'_> {
     }
 
     /// Reads a struct. What its structure check found is not said again.
-    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
         match read(node) {
             Ok(value) => Some(value),
             Err(error) => {
@@ -214,7 +216,7 @@ impl Context<'_> {
             raw.batch.as_ref()?,
             raw.store.as_ref()?,
         );
-        let places = (buffer.place(), batch.place());
+        let (raw_buffer, batch_place) = (buffer, batch.place());
         let buffer = self.size_above_zero(buffer, "the buffer of tracking");
         let record = self.size_above_zero(record, "a record");
         let batch = self.size_above_zero(batch, "a batch of records");
@@ -222,14 +224,14 @@ impl Context<'_> {
         let (buffer, record, batch) = (buffer?, record?, batch?);
         if record > batch {
             let message = format!("a batch of {batch} does not hold one record of {record}");
-            self.add(Problem::new(places.1, message));
+            self.add(Problem::new(batch_place, message));
         }
         if batch > buffer {
             let message =
                 format!("a batch of {batch} never waits in a buffer of {buffer}: it is larger");
-            self.add(Problem::new(places.1, message));
+            self.add(Problem::new(batch_place, message));
         }
-        hosts.hold_buffer(buffer, places.0, self);
+        hosts.hold_buffer(buffer, raw_buffer, self);
         Some(TrackingCost { buffer, record, batch, store: store? })
     }
 
@@ -238,14 +240,14 @@ impl Context<'_> {
         if name == "auto" {
             return hosts.first_node();
         }
-        match self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
+        if let [only] =
+            self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
         {
-            [only] => Some(*only),
-            _ => {
-                let message = format!("the store of records is one node, and `{name}` is several");
-                self.add(Problem::new(raw.place(), message));
-                None
-            }
+            Some(*only)
+        } else {
+            let message = format!("the store of records is one node, and `{name}` is several");
+            self.add(Problem::new(raw.place(), message));
+            None
         }
     }
 

@@ -51,11 +51,17 @@ impl Context<'_> {
         }
     }
 
-    fn limited<T: PartialOrd + Display>(&mut self, value: T, most: T, place: Place) -> Option<T> {
+    /// `most` in words is `limit`.
+    fn limited<T: PartialOrd>(
+        &mut self,
+        (value, text): (T, &str),
+        (most, limit): (T, &str),
+        place: Place,
+    ) -> Option<T> {
         if value <= most {
             return Some(value);
         }
-        self.add(Problem::new(place, format!("{value} is too much; the most is {most}")));
+        self.add(Problem::new(place, format!("`{}` is more than {limit}", text.trim())));
         None
     }
 
@@ -74,7 +80,7 @@ impl Context<'_> {
 
     pub(crate) fn size_of(&mut self, text: &str, place: Place) -> Option<Bytes> {
         let size = self.parse(text, place)?;
-        self.limited(size, MOST_BYTES, place)
+        self.limited((size, text), (MOST_BYTES, "1024 PiB"), place)
     }
 
     pub(crate) fn size(&mut self, raw: &Size) -> Option<Bytes> {
@@ -89,7 +95,7 @@ impl Context<'_> {
 
     pub(crate) fn time_of(&mut self, text: &str, place: Place) -> Option<SimSpan> {
         let time = self.parse(text, place)?;
-        self.limited(time, MOST_TIME, place)
+        self.limited((time, text), (MOST_TIME, "ten years"), place)
     }
 
     pub(crate) fn time(&mut self, raw: &Time) -> Option<SimSpan> {

@@ -55,14 +55,17 @@ impl Context<'_> {
                 let message = format!(
                     "volume `{name}` writes {n} fragments of each block, but is on {have} node{s}"
                 );
-                self.add(Problem::new(raw.encoding.place(), message).help(format!(
+                let help = format!(
                     "`nodes` must name at least {n}, or `encoding` have n of at most {have}"
-                )));
+                );
+                let (encoding, nodes) = (raw.encoding.place(), raw.nodes.place());
+                self.add(Problem::new(encoding, message).also(nodes).help(help));
             }
         }
-        let quorum = encoding.and_then(|encoding| self.quorum(&raw.write_quorum, encoding));
+        let quorum = encoding
+            .and_then(|encoding| self.quorum(&raw.write_quorum, encoding, raw.encoding.place()));
         let (block, size) = (block?, size?);
-        self.whole_blocks(size, block, raw.size.place(), "the volume");
+        self.whole_blocks(size, block, (raw.size.place(), raw.block.place()), "the volume");
         let group = self.group(raw, block);
         let (m, n) = m_and_n(encoding?);
         Some(Volume {
@@ -122,11 +125,11 @@ impl Context<'_> {
             self.add(Problem::new(raw.group.place(), message));
             return None;
         }
-        self.whole_blocks(group, block, raw.group.place(), "a block group");
+        self.whole_blocks(group, block, (raw.group.place(), raw.block.place()), "a block group");
         Some(group)
     }
 
-    fn whole_blocks(&mut self, size: Bytes, block: Bytes, place: Place, what: &str) {
+    fn whole_blocks(&mut self, size: Bytes, block: Bytes, places: (Place, Place), what: &str) {
         if size.get().is_multiple_of(block.get()) {
             return;
         }
@@ -137,10 +140,10 @@ impl Context<'_> {
             .map(|blocks| format!("\"{}\"", block * blocks));
         let message = format!("{what} of {size} is not a whole number of blocks of {block}");
         let help = format!("take {}", near.collect::<Vec<_>>().join(" or "));
-        self.add(Problem::new(place, message).help(help));
+        self.add(Problem::new(places.0, message).also(places.1).help(help));
     }
 
-    fn quorum(&mut self, raw: &At<CountOrWord>, encoding: Encoding) -> Option<u8> {
+    fn quorum(&mut self, raw: &At<CountOrWord>, encoding: Encoding, place: Place) -> Option<u8> {
         let (m, n) = m_and_n(encoding);
         match raw.get() {
             CountOrWord::Word(_) => Some(n),
@@ -151,10 +154,8 @@ impl Context<'_> {
                         "a write cannot be complete with {count} acknowledgements when {n} \
                          fragments are written and {m} needed to read"
                     );
-                    self.add(
-                        Problem::new(raw.place(), message)
-                            .help(format!("`write_quorum` is from {m} to {n}, or \"all\"")),
-                    );
+                    let help = format!("`write_quorum` is from {m} to {n}, or \"all\"");
+                    self.add(Problem::new(raw.place(), message).also(place).help(help));
                 }
                 quorum
             }

@@ -197,19 +197,21 @@ impl Context<'_> {
                 return None;
             }
         };
-        let message = if working_set > volume.size {
-            format!(
+        if working_set > volume.size {
+            let message = format!(
                 "a working set of {working_set} is larger than the volume `{}`, {}",
                 volume.name, volume.size
-            )
-        } else if access > working_set {
-            format!("an access of {access} is larger than the working set, {working_set}")
-        } else {
-            return Some(working_set);
-        };
-        let place = if access > working_set { raw.access.place() } else { place };
-        self.add(Problem::new(place, message));
-        None
+            );
+            self.add(Problem::new(place, message));
+            return None;
+        }
+        if access > working_set {
+            let message =
+                format!("a working set of {working_set} does not hold one access of {access}");
+            self.add(Problem::new(place, message).also(raw.access.place()));
+            return None;
+        }
+        Some(working_set)
     }
 
     fn pattern(

@@ -3,22 +3,13 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::leaf::{At, Size, Speed, Time};
+use crate::drive_file::raw::File;
 
-/// A device profile. `kind` says which.
-#[derive(Debug)]
-pub(crate) enum RawDevice {
-    Disk(RawDisk),
-}
-
-impl<'de> Deserialize<'de> for RawDevice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The structure was checked, so `kind` is one of those that the schema lists.
-        RawDisk::deserialize(deserializer).map(Self::Disk)
-    }
-}
+/// A device profile. `kind` says which, and each is read as the struct of its kind.
+pub(crate) enum RawDevice {}
 
 impl JsonSchema for RawDevice {
     fn schema_name() -> Cow<'static, str> {
@@ -26,7 +17,10 @@ impl JsonSchema for RawDevice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "x-tag": "kind", "oneOf": [RawDisk::json_schema(generator)] })
+        json_schema!({
+            "x-tag": "kind",
+            "oneOf": [RawDisk::json_schema(generator), File::json_schema(generator)]
+        })
     }
 
     fn inline_schema() -> bool {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use foretell_units::{Bytes, Rate, SimSpan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_spanned::Spanned;
 
@@ -184,15 +185,40 @@ written_as!(PartSize, "a size or a percentage", {
 });
 
 /// Hosts by name: one pattern, or a list of them.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 pub(crate) enum HostPatterns {
     One(String),
     Many(Vec<At<String>>),
 }
 
+impl<'de> Deserialize<'de> for HostPatterns {
+    // by hand: what serde makes of `untagged` loses the places
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Patterns;
+        impl<'de> Visitor<'de> for Patterns {
+            type Value = HostPatterns;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("hosts: a text, or a list of texts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<HostPatterns, E> {
+                Ok(HostPatterns::One(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<HostPatterns, A::Error> {
+                let mut list = Vec::new();
+                while let Some(pattern) = seq.next_element()? {
+                    list.push(pattern);
+                }
+                Ok(HostPatterns::Many(list))
+            }
+        }
+        deserializer.deserialize_any(Patterns)
+    }
+}
+
 written_as!(HostPatterns, "hosts", {
-    "x-what": "hosts",
     "anyOf": [
         { "type": "string", "minLength": 1 },
         { "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 }

@@ -21,7 +21,7 @@ use serde::Deserialize;
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDevice, RawDisk, RawSeek};
 pub(crate) use leaf::{
-    At, CountOrWord, Frequency, HostPatterns, PartSize, Share, Size, Speed, Time,
+    At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
     RawCache, RawClient, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite,
@@ -31,12 +31,11 @@ pub(crate) use workload::{
     RawPattern, RawSsio, RawSsioArrivals, RawTrace, RawTraceArrivals, RawWorkload,
 };
 
+// Its parts are read one by one, so that one that is wrong does not hide the others.
 /// A storage cluster, what it is asked to do, and for how long.
-///
-/// Its parts are read one by one, so that one that is wrong does not hide the others.
 #[derive(JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(dead_code, clippy::zero_sized_map_values, reason = "only its schema is used")]
 pub(crate) struct RawScenario {
     /// Seed of every random stream: the same scenario with the same seed gives the same run.
     #[schemars(extend("default" = 42, "minimum" = 0))]

@@ -48,11 +48,6 @@ impl Mechanism {
         }
     }
 
-    /// Where the last access ended.
-    pub fn lbn_under_head(&self) -> Sectors {
-        self.end
-    }
-
     /// Moves the arm, waits for the sector, transfers; returns when it is done.
     pub fn access(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> SimTime {
         let cylinder = self.cylinder_of(lbn);

@@ -2,11 +2,15 @@
 //!
 //! A disk never sees the agenda. [`Disk::submit`] returns the time of the next completion if the
 //! disk was idle, [`Disk::complete`] takes the operation that has just finished and starts the next.
-//! Not modelled here: queues inside the drive; one operation is at the mechanism at a time.
+//! One operation is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
+//! detailed [`drive::Drive`], which may go on writing or reading ahead by itself.
 
+pub mod drive;
 mod mechanism;
 mod queue;
+pub mod replay;
 
+use drive::Drive;
 pub use mechanism::Mechanism;
 use queue::Queue;
 
@@ -32,10 +36,28 @@ pub struct Io<T> {
 /// A disk with its queue.
 #[derive(Debug)]
 pub struct Disk<T> {
-    mechanism: Mechanism,
+    arm: Arm,
     queue: Queue<T>,
     serving: Option<Serving<T>>,
+    /// Where the last operation ends.
+    head: Sectors,
     ledger: Ledger,
+}
+
+/// What serves the operations.
+#[derive(Debug)]
+enum Arm {
+    Simple(Mechanism),
+    Drive(Box<Drive>),
+}
+
+impl Arm {
+    fn serve<T>(&mut self, now: SimTime, io: &Io<T>) -> SimTime {
+        match self {
+            Self::Simple(mechanism) => mechanism.access(now, io.lbn, io.sectors),
+            Self::Drive(drive) => drive.serve(now, io.op, io.lbn, io.sectors).finish,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +82,15 @@ pub struct Completion<T> {
 impl<T: Copy> Disk<T> {
     /// An idle disk, its arm at the outermost cylinder.
     pub fn new(spec: &model::Disk) -> Self {
-        let Device::Mechanical(mechanical) = &spec.device;
+        let arm = match &spec.device {
+            Device::Mechanical(mechanical) => Arm::Simple(Mechanism::new(mechanical)),
+            Device::Drive(drive) => Arm::Drive(Box::new(Drive::new(drive))),
+        };
         Self {
-            mechanism: Mechanism::new(mechanical),
+            arm,
             queue: Queue::new(spec.scheduler),
             serving: None,
+            head: Sectors(0),
             ledger: Ledger::default(),
         }
     }
@@ -86,15 +112,13 @@ impl<T: Copy> Disk<T> {
         assert_eq!(done.finish, now, "an operation is done when it was said to be");
         self.ledger.stop(now, done.started);
         self.ledger.depart(now, done.arrived);
-        let next = self
-            .queue
-            .pop(self.mechanism.lbn_under_head())
-            .map(|(arrived, io)| self.serve(now, arrived, io));
+        let next = self.queue.pop(self.head).map(|(arrived, io)| self.serve(now, arrived, io));
         Completion { io: done.io, started: done.started, next }
     }
 
     fn serve(&mut self, now: SimTime, arrived: SimTime, io: Io<T>) -> SimTime {
-        let finish = self.mechanism.access(now, io.lbn, io.sectors);
+        let finish = self.arm.serve(now, &io);
+        self.head = io.lbn + io.sectors;
         assert!(finish > now);
         self.ledger.start(now);
         self.serving = Some(Serving { io, arrived, started: now, finish });

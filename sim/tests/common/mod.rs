@@ -5,13 +5,17 @@ use std::ops::ControlFlow;
 
 use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::device::{Device, Mechanical, Seek};
-use foretell_scenarios::model::*;
+use foretell_scenarios::model::{
+    Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
+    Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, Think, Tracking,
+    Volume, Workload, WorkloadKind, WritePolicy,
+};
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId};
 
 /// A processor on which everything is free but a fixed cost of 10 us a request.
-pub fn cpu() -> CpuProfile {
+pub(crate) fn cpu() -> CpuProfile {
     CpuProfile {
         name: "test".to_owned(),
         cores: 1,
@@ -28,7 +32,7 @@ pub fn cpu() -> CpuProfile {
     }
 }
 
-pub fn disk() -> Disk {
+pub(crate) fn disk() -> Disk {
     Disk {
         device_name: "test".to_owned(),
         device: Device::Mechanical(Mechanical {
@@ -50,7 +54,7 @@ pub fn disk() -> Disk {
     }
 }
 
-pub fn cache(size: Bytes) -> Cache {
+pub(crate) fn cache(size: Bytes) -> Cache {
     Cache {
         policy: "lru".to_owned(),
         size,
@@ -64,12 +68,12 @@ pub fn cache(size: Bytes) -> Cache {
     }
 }
 
-pub fn nic() -> Nic {
+pub(crate) fn nic() -> Nic {
     Nic { rate: Rate::bits_per_s(1_000_000_000), latency: SimSpan::from_us(50) }
 }
 
 /// TCP as scenarios have it by default, but for a larger buffer.
-pub fn switch() -> Switch {
+pub(crate) fn switch() -> Switch {
     Switch {
         model: NetworkModel::Tcp,
         port_buffer: Bytes::mib(16),
@@ -82,7 +86,7 @@ pub fn switch() -> Switch {
 }
 
 /// `nodes` nodes, then `clients` clients, one volume of 1 GiB over all nodes, no workload yet.
-pub fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
+pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
     let node = |index| Host {
         name: format!("brick{index}"),
         group: "brick".to_owned(),
@@ -129,7 +133,7 @@ pub fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
 }
 
 /// Adds an ssio workload on one client.
-pub fn ssio(scenario: &mut Scenario, client: u32, read_share: f64, outstanding: u32) {
+pub(crate) fn ssio(scenario: &mut Scenario, client: u32, read_share: f64, outstanding: u32) {
     let nodes = scenario.hosts.iter().filter(|host| host.role.storage().is_some()).count() as u32;
     scenario.workloads.push(Workload {
         name: format!("load{}", scenario.workloads.len()),
@@ -146,11 +150,11 @@ pub fn ssio(scenario: &mut Scenario, client: u32, read_share: f64, outstanding: 
     });
 }
 
-pub fn run(scenario: &Scenario) -> Result<Truth, SimError> {
+pub(crate) fn run(scenario: &Scenario) -> Result<Truth, SimError> {
     run_with(scenario, Recorder::none()).map(|(truth, _)| truth)
 }
 
-pub fn run_recorded(scenario: &Scenario) -> (Truth, Recorder) {
+pub(crate) fn run_recorded(scenario: &Scenario) -> (Truth, Recorder) {
     run_with(scenario, Recorder::in_memory(Selection::ALL)).unwrap()
 }
 

@@ -1,184 +1,26 @@
-//! The structure of a tree against the shape: unknown keys, wrong types, words that do not exist,
-//! numbers out of range, keys that are missing or mean nothing here.
-//!
-//! What is wrong is reported and taken out, so that the rest can be checked too. Sections in which
-//! something was wrong are remembered: errors that would only follow from that are not reported.
+//! One walk through a tree along its shape. What is wrong is reported and taken out.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use super::words::{describe, example, lower_first, plain};
 use crate::error::{Problem, Problems};
-use crate::names::{self, meant, nearest, one_of};
-use crate::shape::{KeyShape, Shape, TableShape, scenario};
+use crate::names::{meant, nearest, one_of};
+use crate::shape::{KeyShape, Shape, TableShape};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Sections of names, and whether their names are those of profiles.
-const SECTIONS: [(&str, bool); 7] = [
-    ("node", false),
-    ("client", false),
-    ("host", false),
-    ("volume", false),
-    ("workload", false),
-    ("cpu", true),
-    ("device", true),
-];
-
-/// Entries with something wrong in them, and sections that may lack entries.
-#[derive(Debug, Default)]
-pub(crate) struct Broken {
-    entries: BTreeSet<(String, String)>,
-    sections: BTreeSet<String>,
-}
-
-impl Broken {
-    /// Whether something was wrong in the entry.
-    pub(crate) fn entry(&self, section: &str, name: &str) -> bool {
-        self.entries.contains(&(section.to_owned(), name.to_owned()))
-    }
-
-    /// Whether the section may lack an entry, or has a wrong one.
-    pub(crate) fn section(&self, section: &str) -> bool {
-        self.sections.contains(section) || self.entries.iter().any(|(name, _)| name == section)
-    }
-
-    pub(crate) fn add(&mut self, section: &str, name: &str) {
-        self.entries.insert((section.to_owned(), name.to_owned()));
-    }
-}
-
-/// Checks the structure of a whole scenario.
-pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broken {
-    let mut broken = Broken::default();
-    let shape = scenario();
-    for entry in &tree.entries {
-        if shape.key(&entry.key).is_none() {
-            if let Some(meant) = nearest(&entry.key, shape.names()) {
-                broken.sections.insert(meant.to_owned());
-            }
-        }
-    }
-    for (section, profiles) in SECTIONS {
-        let Shape::Map(inner) = &shape.key(section).expect("a section").shape else {
-            unreachable!("`{section}` is a table of names")
-        };
-        let Some(table) = tree.get_mut(section).and_then(Node::table_mut) else { continue };
-        table.entries.retain_mut(|entry| {
-            let before = problems.len();
-            let mut path = format!("{section}.{}", entry.key);
-            check_name(section, profiles, entry, problems);
-            let keep = Checker { problems, path: &mut path }.value(
-                &mut entry.node,
-                inner,
-                entry.key_place,
-                None,
-            );
-            if problems.len() > before {
-                broken.add(section, &entry.key);
-            }
-            keep
-        });
-    }
-    let mut path = String::new();
-    let before = problems.len();
-    let mut checker = Checker { problems, path: &mut path };
-    checker.table(tree, shape, Place::default());
-    // Problems of sections of names are found twice and kept once.
-    if problems.len() > before {
-        broken.sections.insert(String::new());
-    }
-    broken
-}
-
-fn check_name(section: &str, profiles: bool, entry: &Entry, problems: &mut Problems) {
-    let name = &entry.key;
-    let group = matches!(section, "node" | "client" | "host");
-    let good = if profiles { names::is_profile_name(name) } else { names::is_name(name) };
-    if good && !(group && !name.starts_with(|c: char| c.is_ascii_alphabetic())) {
-        return;
-    }
-    let begin = if group { "a letter" } else { "a letter or a digit" };
-    let more = if profiles { ", `_`, `-`, `+` and `.`" } else { ", `_` and `-`" };
-    let message = format!("`{name}` cannot be the name of a {section}");
-    problems.add(
-        Problem::new(entry.key_place, message).help(format!(
-            "a name begins with {begin} and has letters, digits{more}, 64 at the most"
-        )),
-    );
-}
-
-/// Checks a profile's file, or any other table that stands alone.
-pub(crate) fn check_alone(
-    table: Table,
-    shape: &Shape,
-    base: usize,
-    problems: &mut Problems,
-) -> Option<Node> {
-    // what is missing is shown at the beginning of the text
-    let place = Place { start: base, end: base };
-    let mut node = Node { value: Value::Table(table), place };
-    let before = problems.len();
-    let keep = Checker { problems, path: &mut String::new() }.value(&mut node, shape, place, None);
-    (keep && problems.len() == before).then_some(node)
-}
-
-/// Checks one value that is to be put at `path`.
-pub(crate) fn check_value(node: &mut Node, key: &KeyShape, path: &str, problems: &mut Problems) {
-    let place = node.place;
-    let mut path = path.to_owned();
-    Checker { problems, path: &mut path }.value(node, &key.shape, place, Some(key));
-}
-
-/// Fills in defaults; the tree must have been checked.
-pub(crate) fn complete(table: &mut Table, shape: &TableShape, place: Place) {
-    for key in &shape.keys {
-        let Some(default) = &key.default else { continue };
-        if table.get(&key.name).is_none() && shape.meaningless(table, key).is_none() {
-            let node = Node { value: default.clone(), place };
-            table.entries.push(Entry { key: key.name.clone(), key_place: place, node });
-        }
-    }
-    table.entries.sort_by_key(|entry| shape.keys.iter().position(|key| key.name == entry.key));
-    for entry in &mut table.entries {
-        if let Some(key) = shape.key(&entry.key) {
-            complete_node(&mut entry.node, &key.shape, entry.key_place);
-        }
-    }
-}
-
-/// Fills in defaults in a value.
-pub(crate) fn complete_node(node: &mut Node, shape: &Shape, place: Place) {
-    match (&mut node.value, shape) {
-        (Value::Table(table), Shape::Map(inner)) => {
-            for entry in &mut table.entries {
-                complete_node(&mut entry.node, inner, entry.key_place);
-            }
-        }
-        (Value::Table(table), _) => {
-            if let Some(shape) = shape.table_for(table).cloned() {
-                complete(table, &shape, place);
-            }
-        }
-        (Value::List(list), Shape::List { item, .. }) => {
-            for node in list {
-                let place = node.place;
-                complete_node(node, item, place);
-            }
-        }
-        _ => {}
-    }
-}
-
-struct Checker<'a> {
-    problems: &'a mut Problems,
-    path: &'a mut String,
+/// A check on its way through the tree.
+pub(super) struct Checker<'a> {
+    pub(super) problems: &'a mut Problems,
+    /// Where it is.
+    pub(super) path: &'a mut String,
 }
 
 impl Checker<'_> {
     /// Checks a value; `false` if it is of no use. `place` is that of its key.
-    fn value(
+    pub(super) fn value(
         &mut self,
         node: &mut Node,
         shape: &Shape,
@@ -191,8 +33,15 @@ impl Checker<'_> {
         }
         match (shape, &mut node.value) {
             (Shape::Either(branches), _) => {
-                let branch = branches.iter().position(|branch| branch.fits(node));
-                branch.is_none_or(|branch| self.value(node, &branches[branch], place, key))
+                let branch = branches.iter().find(|branch| branch.fits(node));
+                if let (Some(Shape::Text { words }), Some(text)) = (branch, node.text())
+                    && !words.is_empty()
+                    && !words.iter().any(|word| word == text)
+                {
+                    self.wrong_type(node, shape, key);
+                    return false;
+                }
+                branch.is_none_or(|branch| self.value(node, branch, place, key))
             }
             (Shape::Text { words }, Value::Text(text)) => {
                 if words.is_empty() || words.iter().any(|word| word == text) {
@@ -272,21 +121,26 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks a number against its limits: least, most, and one that it must be more than.
     fn number(
         &mut self,
         found: f64,
-        (min, max, above): (f64, f64, Option<f64>),
+        (min, max, above): (Option<f64>, Option<f64>, Option<f64>),
         place: Place,
     ) -> bool {
-        let low = above.map_or(found >= min, |above| found > above);
-        if found.is_finite() && low && found <= max {
+        let right = found.is_finite()
+            && min.is_none_or(|min| found >= min)
+            && max.is_none_or(|max| found <= max)
+            && above.is_none_or(|above| found > above);
+        if right {
             return true;
         }
-        let wanted = match above {
-            Some(above) => format!("more than {above}"),
-            None if min == f64::MIN && max == f64::MAX => "finite".to_owned(),
-            None if max == f64::MAX => format!("{min} or more"),
-            None => format!("from {min} to {max}"),
+        let wanted = match (min, max, above) {
+            (_, _, Some(above)) => format!("more than {above}"),
+            (Some(min), Some(max), _) => format!("from {min} to {max}"),
+            (Some(min), None, _) => format!("{min} or more"),
+            (None, Some(max), _) => format!("{max} or less"),
+            (None, None, None) => "finite".to_owned(),
         };
         let message = format!("`{}` is {found}, and must be {wanted}", self.path);
         self.problems.add(Problem::new(place, message));
@@ -307,7 +161,7 @@ impl Checker<'_> {
         });
     }
 
-    fn table(&mut self, table: &mut Table, shape: &TableShape, place: Place) -> bool {
+    pub(super) fn table(&mut self, table: &mut Table, shape: &TableShape, place: Place) -> bool {
         let mut unknown = Vec::new();
         let parent = self.path.clone();
         self.entries(table, |this, entry| {
@@ -323,24 +177,22 @@ impl Checker<'_> {
             }
             keep
         });
-        let mut complete = true;
+        let mut missing = Vec::new();
         for key in &shape.keys {
             let entry = table.entry(&key.name);
             match (entry, shape.meaningless(table, key)) {
                 (Some(entry), Some((neighbour, values))) => {
                     self.meaningless(table, shape, entry, neighbour, values);
                 }
-                (None, None) if key.required => {
-                    complete = false;
-                    let misspelt =
-                        unknown.iter().any(|name| nearest(name, shape.names()) == Some(&key.name));
-                    if !misspelt {
-                        self.missing(&parent, key, place);
-                    }
-                }
+                (None, None) if key.required => missing.push(key),
                 _ => {}
             }
         }
+        let complete = missing.is_empty();
+        missing.retain(|key| {
+            !unknown.iter().any(|name| nearest(name, shape.names()) == Some(&key.name))
+        });
+        self.missing(&parent, &missing, place);
         let meaningless: Vec<String> = shape
             .keys
             .iter()
@@ -438,11 +290,18 @@ impl Checker<'_> {
         self.problems.add(Problem::new(entry.key_place, message).help(help));
     }
 
-    fn missing(&mut self, parent: &str, key: &KeyShape, place: Place) {
+    fn missing(&mut self, parent: &str, keys: &[&KeyShape], place: Place) {
+        let Some(first) = keys.first() else { return };
         let owner =
             if parent.is_empty() { "the scenario".to_owned() } else { format!("`{parent}`") };
-        let message = format!("{owner} has no `{}`", key.name);
-        let help = example(Some(key)).unwrap_or_else(|| format!("`{}` must be given", key.name));
+        let names = one_of(keys.iter().map(|key| key.name.as_str()));
+        let message = format!("{owner} has no {names}");
+        let about = format!("`{}` is wanted: {}", first.name, lower_first(&first.about));
+        let help = match (example(Some(first)), keys.len()) {
+            (_, 2..) => "all of these must be given".to_owned(),
+            (Some(example), _) => format!("{about}; {example}"),
+            (None, _) => about,
+        };
         self.problems.add(Problem::new(place, message).help(help));
     }
 
@@ -476,67 +335,5 @@ impl Checker<'_> {
         };
         let help = as_number.or_else(|| example(key));
         self.problems.add(Problem::new(node.place, message).maybe_help(help));
-    }
-}
-
-/// An example of a key's value.
-fn example(key: Option<&KeyShape>) -> Option<String> {
-    let key = key?;
-    if let Some(example) = key.examples.first() {
-        return Some(format!("for example `{} = {example}`", key.name));
-    }
-    match &key.shape {
-        Shape::Table(table) => {
-            let needed: Vec<String> = table
-                .keys
-                .iter()
-                .filter(|key| key.required && key.when.is_empty())
-                .map(|key| match key.examples.first() {
-                    Some(example) => format!("{} = {example}", key.name),
-                    None => format!("{} = ...", key.name),
-                })
-                .collect();
-            (!needed.is_empty())
-                .then(|| format!("for example `{} = {{ {} }}`", key.name, needed.join(", ")))
-        }
-        Shape::List { item, .. } => match &**item {
-            Shape::Table(table) => {
-                let first = table.keys.iter().find(|key| key.required)?;
-                let value = first.examples.first().map_or("...".to_owned(), Json::to_string);
-                Some(format!("for example `{} = [{{ {} = {value} }}]`", key.name, first.name))
-            }
-            _ => None,
-        },
-        Shape::Text { words } if !words.is_empty() => {
-            Some(format!("one of {}", one_of(words.iter().map(String::as_str))))
-        }
-        _ => None,
-    }
-}
-
-/// A plain value as it would be written, or nothing.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Text(text) => format!("`{text}`"),
-        Value::Whole(whole) => whole.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Flag(flag) => flag.to_string(),
-        Value::Date(date) => format!("the date {date}"),
-        Value::List(_) | Value::Table(_) => String::new(),
-    }
-}
-
-/// What a shape is, for people.
-fn describe(shape: &Shape) -> String {
-    match shape {
-        Shape::Text { words } if words.is_empty() => "a text in quotes".to_owned(),
-        Shape::Text { words } => format!("one of {}", one_of(words.iter().map(String::as_str))),
-        Shape::Whole { .. } => "a whole number".to_owned(),
-        Shape::Number { .. } => "a number".to_owned(),
-        Shape::Flag => "true or false".to_owned(),
-        Shape::List { item, .. } => format!("a list; each of it is {}", describe(item)),
-        Shape::Table(table) if table.short.is_some() => "a text in quotes, or a table".to_owned(),
-        Shape::Table(_) | Shape::Map(_) | Shape::Tagged { .. } => "a table".to_owned(),
-        Shape::Either(branches) => branches.iter().map(describe).collect::<Vec<_>>().join(", or "),
     }
 }

@@ -1,0 +1,67 @@
+//! Every reference's distance, exactly.
+
+use super::HitCurve;
+use super::recency::Recency;
+
+/// Reuse distances of a stream of references.
+///
+/// Memory: about 50 bytes for each different object, and 8 for each distance up to the largest.
+#[derive(Clone, Debug)]
+pub struct ReuseDistances {
+    recency: Recency,
+    /// References at each distance.
+    distances: Vec<u64>,
+    references: u64,
+}
+
+impl Default for ReuseDistances {
+    fn default() -> Self {
+        Self { recency: Recency::new(), distances: Vec::new(), references: 0 }
+    }
+}
+
+impl ReuseDistances {
+    /// Nothing referred to yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts a reference to `key`; gives its distance, or nothing at the first.
+    pub fn refer(&mut self, key: u64) -> Option<u64> {
+        self.references += 1;
+        let distance = self.recency.refer(key);
+        if let Some(distance) = distance {
+            let at = distance as usize;
+            if at >= self.distances.len() {
+                self.distances.resize(at + 1, 0);
+            }
+            self.distances[at] += 1;
+        }
+        distance
+    }
+
+    /// Makes `key` the most recent without counting the reference; gives its distance.
+    pub fn touch(&mut self, key: u64) -> Option<u64> {
+        self.recency.refer(key)
+    }
+
+    /// Forgets `key`, as when its object is deleted: it makes room in a cache of every size.
+    pub fn remove(&mut self, key: u64) {
+        self.recency.remove(key);
+    }
+
+    /// References counted so far.
+    pub const fn references(&self) -> u64 {
+        self.references
+    }
+
+    /// Different objects known.
+    pub fn objects(&self) -> usize {
+        self.recency.len()
+    }
+
+    /// Hit ratio against cache size, of the references counted so far.
+    pub fn curve(&self) -> HitCurve {
+        HitCurve::exact(&self.distances, self.references)
+    }
+}

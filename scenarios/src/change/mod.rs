@@ -1,0 +1,101 @@
+//! Changes: `volume.mail.encoding=3-of-5`.
+//!
+//! A path leads through the tables of the scenario by their keys: `switch.port_buffer`,
+//! `volume.mail.size`, `node.brick.cache.size`. A list's element has its number,
+//! `node.brick.disk.0.device` or `node.brick.disk[0].device`. One host of a group is
+//! `node.brick3.nic.rate` or `node.brick[3].nic.rate`; that fills `[host.brick3]`. A name with a
+//! dot may stand in quotes, `device."barracuda-7200.8".rpm`, but need not.
+//!
+//! The value is TOML if it is, and a text otherwise, whichever the key takes: `8`, `1 GiB`,
+//! `3-of-5`, `brick[3-7]`, `"brick[3-7]"`. Nothing takes a key away, so that its default holds
+//! again (`workload.mail.think=`). Entries are added whole, `workload.new={ volume = "mail", ... }`,
+//! and taken away by `none`: `workload.mail=none`. A change that makes other keys meaningless
+//! (`arrivals`, `kind`, `layout`, `pattern`) takes these away, unless they were changed too.
+
+mod changer;
+mod entries;
+mod hosts;
+mod path;
+mod value;
+
+use std::fmt;
+use std::str::FromStr;
+
+use changer::Changer;
+
+use crate::check::groups_of;
+use crate::document::Document;
+use crate::error::{Problems, ScenarioErrors};
+use crate::source::SourceKind;
+
+/// A change of a scenario, `path=value`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Where: `volume.mail.encoding`.
+    pub path: String,
+    /// What to: `3-of-5`; empty for the default.
+    pub value: String,
+}
+
+/// A text that is no change.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is not a change; write PATH=VALUE, such as `volume.mail.encoding=3-of-5`")]
+pub struct ChangeError(String);
+
+impl FromStr for Change {
+    type Err = ChangeError;
+
+    fn from_str(text: &str) -> Result<Self, ChangeError> {
+        match text.split_once('=') {
+            Some((path, value)) if !path.trim().is_empty() => {
+                Ok(Self { path: path.trim().to_owned(), value: value.to_owned() })
+            }
+            _ => Err(ChangeError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.path, self.value)
+    }
+}
+
+impl Document {
+    /// Changes the value at `path`. Errors, and changes nothing, if there is no such path or the
+    /// value does not fit it; whether the scenario as a whole is right, [`Document::check`] tells.
+    ///
+    /// Errors show the change as `--set path=value`.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), ScenarioErrors> {
+        self.apply("--set", &Change { path: path.to_owned(), value: value.to_owned() })
+    }
+
+    /// As [`Document::set`], with the option by which the change was given, for errors:
+    /// `--what-if`.
+    pub fn apply(&mut self, option: &str, change: &Change) -> Result<(), ScenarioErrors> {
+        let prefix = format!("{option} ");
+        let text = format!("{prefix}{change}");
+        let mut sources = self.sources.clone();
+        let path_base = sources.add(option, &text, SourceKind::Change) + prefix.len();
+        let value_base = path_base + change.path.len() + 1;
+        let mut tree = self.tree.clone();
+        let mut changer = Changer {
+            groups: groups_of(&tree).into_iter().map(|(group, _)| group).collect(),
+            value: &change.value,
+            value_base,
+            path_base,
+            problems: Problems::default(),
+            base: &self.base,
+            sources,
+        };
+        if let Err(problem) = changer.change(&mut tree, &change.path) {
+            changer.problems.add(problem);
+        }
+        let Changer { problems, sources, .. } = changer;
+        if let Some(errors) = problems.into_errors(&sources) {
+            return Err(errors);
+        }
+        (self.tree, self.sources) = (tree, sources);
+        Ok(())
+    }
+}

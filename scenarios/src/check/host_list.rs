@@ -1,0 +1,80 @@
+//! Hosts that others name: storage nodes of volumes, clients of workloads.
+
+use std::collections::BTreeSet;
+
+use foretell_units::HostId;
+
+use super::{Context, Hosts};
+use crate::error::Problem;
+use crate::host_pattern;
+use crate::raw::{At, HostPatterns};
+use crate::source::Place;
+
+impl Context<'_> {
+    /// The hosts that patterns name: storage nodes or clients, none twice.
+    pub(crate) fn hosts_of(
+        &mut self,
+        patterns: &At<HostPatterns>,
+        nodes: bool,
+        whose: &str,
+        hosts: &Hosts,
+    ) -> Option<Vec<HostId>> {
+        match patterns.get() {
+            HostPatterns::One(text) => {
+                self.host_list([(text.as_str(), patterns.place())], nodes, whose, hosts)
+            }
+            HostPatterns::Many(list) => {
+                let list = list.iter().map(|at| (at.get().as_str(), at.place()));
+                self.host_list(list, nodes, whose, hosts)
+            }
+        }
+    }
+
+    pub(crate) fn host_list<'p>(
+        &mut self,
+        patterns: impl IntoIterator<Item = (&'p str, Place)>,
+        nodes: bool,
+        whose: &str,
+        hosts: &Hosts,
+    ) -> Option<Vec<HostId>> {
+        let mut list = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut good = true;
+        for (text, place) in patterns {
+            let found = match host_pattern::hosts(text, &hosts.groups) {
+                Ok(found) => found,
+                Err(error) => {
+                    if !hosts.incomplete {
+                        let place = self.sources.part(place, text, error.part);
+                        self.add(Problem::new(place, error.message).maybe_help(error.help));
+                    }
+                    good = false;
+                    continue;
+                }
+            };
+            for (number, part) in found {
+                let id = HostId::from(number);
+                let group = hosts.groups.iter().rfind(|group| group.first <= number);
+                let is_node = group.is_some_and(|group| group.is_node);
+                let message = if is_node != nodes {
+                    let (is, wants) = if nodes {
+                        ("a client", "a storage node")
+                    } else {
+                        ("a storage node", "a client")
+                    };
+                    format!("`{}` is {is}, and {whose} wants {wants}", hosts.name(id))
+                } else if !seen.insert(number) {
+                    format!("`{}` is named twice for {whose}", hosts.name(id))
+                } else {
+                    list.push(id);
+                    continue;
+                };
+                let place = self.sources.part(place, text, part);
+                self.add(Problem::new(place, message));
+                good = false;
+                break;
+            }
+        }
+        good.then_some(list)
+    }
+}

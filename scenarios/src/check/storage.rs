@@ -1,0 +1,238 @@
+//! What is in a host: processor, adapter, cache, disks.
+
+use foretell_units::{Bytes, SimSpan};
+
+use super::Context;
+use super::quantities::Part;
+use crate::cpu_file;
+use crate::device_file;
+use crate::error::Problem;
+use crate::model::{Cache, CpuProfile, Disk, Layout, Nic, Scheduler, Storage, WritePolicy};
+use crate::overlay::overlay;
+use crate::profiles::ProfileKind;
+use crate::raw::{
+    At, RawCache, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite, Size,
+};
+use crate::shape;
+use crate::source::Place;
+use crate::tree::Node;
+
+/// Most disks of a node.
+const MOST_DISKS: usize = 1024;
+
+/// Most pages of a cache, as in `algorithms`.
+const MOST_PAGES: u64 = foretell_algorithms::cache::MAX_CAPACITY as u64;
+
+impl Context<'_> {
+    /// The processor: the profile with what differs from it.
+    pub(super) fn cpu(&mut self, own: &Node) -> Option<CpuProfile> {
+        let profile = own.table()?.get("profile")?;
+        let name = profile.text()?;
+        let mut node = self.profile(ProfileKind::Cpu, name, profile.place)?;
+        let mut own = own.clone();
+        own.table_mut()?.remove("profile");
+        overlay(&mut node, &own, shape::section("cpu"));
+        let raw = self.read(&node)?;
+        cpu_file::cpu(name, &raw, self)
+    }
+
+    pub(super) fn nic(&mut self, raw: &RawNic) -> Option<Nic> {
+        let (rate, latency) = (self.rate(&raw.rate), self.time(&raw.latency));
+        Some(Nic { rate: rate?, latency: latency? })
+    }
+
+    pub(super) fn storage(&mut self, raw: &RawNode) -> Option<Storage> {
+        let nvram = self.nvram(raw);
+        let cache = self.cache(&raw.cache, nvram.flatten());
+        let page = cache.as_ref().map(|cache| cache.page);
+        let stripe = self.whole_pages(&raw.stripe, page, "a stripe");
+        let layout = match raw.layout.get() {
+            RawLayout::InPlace => Some(Layout::InPlace),
+            RawLayout::LogStructured => raw
+                .segment
+                .as_ref()
+                .and_then(|segment| self.whole_pages(segment, page, "a segment"))
+                .map(|segment| Layout::LogStructured { segment }),
+        };
+        let disks = self.disks(&raw.disk);
+        Some(Storage {
+            cache: cache?,
+            nvram: nvram?,
+            layout: layout?,
+            disks: disks?,
+            stripe: stripe?,
+        })
+    }
+
+    #[allow(clippy::option_option, reason = "none fitted is not an error")]
+    fn nvram(&mut self, raw: &RawNode) -> Option<Option<Bytes>> {
+        let text = raw.nvram.get().as_str();
+        if text == "none" {
+            return Some(None);
+        }
+        let size = self.size_of(text, raw.nvram.place())?;
+        if size == Bytes::ZERO {
+            let message = "NVRAM of no size is written as `nvram = \"none\"`";
+            self.add(Problem::new(raw.nvram.place(), message));
+            return None;
+        }
+        if *raw.cache.get().write.get() == RawWrite::Through {
+            let message = "NVRAM would have no effect: `cache.write` is `through`, so that a write \
+                           is acknowledged when it is on disk";
+            self.add(
+                Problem::new(raw.nvram.place(), message)
+                    .help("leave `nvram` out, or set `cache.write = \"back\"`"),
+            );
+            return None;
+        }
+        Some(Some(size))
+    }
+
+    fn cache(&mut self, raw: &At<RawCache>, nvram: Option<Bytes>) -> Option<Cache> {
+        let raw = raw.get();
+        let page = self.page(raw);
+        let size = self.size(&raw.size);
+        let read_ahead = self.size(&raw.read_ahead);
+        let (page, size) = (page?, size?);
+        if size < page {
+            let message = format!("a cache of {size} does not hold one page of {page}");
+            self.add(Problem::new(raw.size.place(), message));
+            return None;
+        }
+        if size.get() / page.get() > MOST_PAGES {
+            let message = format!("a cache of {size} has more than 2^29 pages of {page}");
+            self.add(Problem::new(raw.size.place(), message).help("take larger pages"));
+            return None;
+        }
+        let read_ahead = read_ahead?;
+        if read_ahead > size {
+            let message = format!("{read_ahead} cannot be read ahead into a cache of {size}");
+            self.add(Problem::new(raw.read_ahead.place(), message));
+        }
+        let write = match raw.write.get() {
+            RawWrite::Back => WritePolicy::Back,
+            RawWrite::Through => WritePolicy::Through,
+        };
+        let (dirty_background, dirty_limit) = self.dirty(raw, size, page, nvram)?;
+        // what a cache that is written through does not need is as it would be by default
+        let time = |context: &mut Self, raw: &Option<_>, what, default| match raw {
+            Some(raw) => context.time_above_zero(raw, what),
+            None => Some(SimSpan::from_secs(default)),
+        };
+        let dirty_expire = time(self, &raw.dirty_expire, "the age of a written page", 30);
+        let flush_interval = time(self, &raw.flush_interval, "the flusher's interval", 5);
+        Some(Cache {
+            policy: raw.policy.get().clone(),
+            size,
+            page,
+            write,
+            dirty_background,
+            dirty_limit,
+            dirty_expire: dirty_expire?,
+            flush_interval: flush_interval?,
+            read_ahead,
+        })
+    }
+
+    fn page(&mut self, raw: &RawCache) -> Option<Bytes> {
+        let page = self.size(&raw.page)?;
+        if page.get().is_power_of_two() && (512..=1 << 24).contains(&page.get()) {
+            return Some(page);
+        }
+        let message = format!("a page cannot be {page}");
+        let help = "a page is a power of two from 512 B to 16 MiB, such as \"4 KiB\"";
+        self.add(Problem::new(raw.page.place(), message).help(help));
+        None
+    }
+
+    /// The limits of written data that is not yet on disk: background and hard.
+    fn dirty(
+        &mut self,
+        raw: &RawCache,
+        size: Bytes,
+        page: Bytes,
+        nvram: Option<Bytes>,
+    ) -> Option<(Bytes, Bytes)> {
+        let room = nvram.map_or(size, |nvram| nvram.min(size));
+        let (auto_background, auto_limit) = match nvram {
+            // Linux 2.4 to 2.6: `dirty_background_ratio` 10, `dirty_ratio` 40
+            None => (Part::Share(0.1), Part::Share(0.4)),
+            Some(_) => (Part::Size(room / 2), Part::Size(room)),
+        };
+        let whole_pages = |part: Part| {
+            let bytes = part.of(size, size).get();
+            Bytes(bytes / page.get() * page.get()).max(page)
+        };
+        let mut limit_of = |raw: &Option<At<_>>, auto: Part| {
+            let Some(raw) = raw else { return Some((whole_pages(auto), Place::default())) };
+            let part = self.part_size(raw)?;
+            let bytes = match part {
+                Part::Size(bytes) => bytes,
+                Part::Auto => whole_pages(auto),
+                share @ Part::Share(_) => whole_pages(share),
+            };
+            Some((bytes, raw.place()))
+        };
+        let background = limit_of(&raw.dirty_background, auto_background);
+        let limit = limit_of(&raw.dirty_limit, auto_limit);
+        let ((background, background_place), (limit, limit_place)) = (background?, limit?);
+        if limit < page {
+            let message = format!("{limit} of written data is less than one page of {page}");
+            self.add(Problem::new(limit_place, message));
+        } else if limit > room.max(page) {
+            let whose =
+                if nvram.is_some() { "the NVRAM and the cache hold" } else { "the cache holds" };
+            let message = format!("{limit} of written data is more than {whose}, {room}");
+            self.add(Problem::new(limit_place, message));
+        } else if background > limit {
+            let message = format!(
+                "the flusher would start at {background} of written data, but writers wait from \
+                 {limit} on"
+            );
+            self.add(
+                Problem::new(background_place, message)
+                    .help("make `dirty_background` at most `dirty_limit`"),
+            );
+        }
+        Some((background, limit))
+    }
+
+    /// A size that is a multiple of the page, where that is known.
+    fn whole_pages(&mut self, raw: &Size, page: Option<Bytes>, what: &str) -> Option<Bytes> {
+        let size = self.size_above_zero(raw, what)?;
+        let page = page?;
+        if !size.get().is_multiple_of(page.get()) {
+            let message = format!("{what} of {size} is not a whole number of pages of {page}");
+            let near = Bytes(size.get().div_ceil(page.get()) * page.get());
+            self.add(Problem::new(raw.place(), message).help(format!("the next is \"{near}\"")));
+        }
+        Some(size)
+    }
+
+    fn disks(&mut self, raw: &[RawNodeDisk]) -> Option<Vec<Disk>> {
+        let mut disks = Vec::new();
+        let mut good = true;
+        for raw in raw {
+            let count = usize::try_from(*raw.count.get()).unwrap_or(1);
+            if disks.len() + count > MOST_DISKS {
+                let message = format!("a node has at most {MOST_DISKS} disks");
+                self.add(Problem::new(raw.count.place(), message));
+                return None;
+            }
+            let name = raw.device.get();
+            let node = self.profile(ProfileKind::Device, name, raw.device.place());
+            let Some(device) = node.and_then(|node| device_file::device(&node, self)) else {
+                good = false;
+                continue;
+            };
+            let scheduler = match raw.scheduler.get() {
+                RawScheduler::Elevator => Scheduler::Elevator,
+                RawScheduler::Fcfs => Scheduler::Fcfs,
+                RawScheduler::Sstf => Scheduler::Sstf,
+            };
+            let disk = Disk { device_name: name.clone(), device, scheduler };
+            disks.extend(std::iter::repeat_n(disk, count));
+        }
+        good.then_some(disks)
+    }
+}

@@ -1,0 +1,353 @@
+//! A disk drive described in detail: zones, skews, seek curve, overheads, on-board cache.
+//!
+//! The vocabulary is that of Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling* (1994),
+//! and, where a drive's cache is concerned, of Bucy, Schindler, Schlosser & Ganger, *The DiskSim
+//! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101, 2008). A [`Specification`]
+//! is what a file says; a [`Drive`] is a specification that has been checked.
+
+use foretell_units::{Bytes, Rate, SECTOR_BYTES, Sectors, SimSpan};
+
+mod check;
+mod seek;
+
+pub use check::Fault;
+pub use seek::{SeekCurve, SeekFormula};
+
+/// A checked drive.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Drive {
+    specification: Specification,
+    total: u64,
+}
+
+/// Everything that a drive file says; nothing in it is checked yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Specification {
+    /// Where the figures come from: a citation, a measurement, or a derivation.
+    pub source: String,
+    /// Revolutions per minute.
+    pub rpm: u32,
+    /// Where sectors lie.
+    pub geometry: Geometry,
+    /// Time to move the arm.
+    pub seek: SeekCurve,
+    /// Time to activate another head.
+    pub head_switch: SimSpan,
+    /// What a write adds to a seek or a head switch, nanoseconds. Negative in a few measured
+    /// drives, whose reads settle longer than their writes.
+    pub write_settle_ns: i64,
+    /// Data between host and buffer.
+    pub bus: Bus,
+    /// Controller time.
+    pub overhead: Overhead,
+    /// The on-board buffer.
+    pub cache: Cache,
+    /// Commands that the drive holds at once and serves in the order of shortest positioning time;
+    /// 1: none but the one in service.
+    pub queue_depth: u32,
+}
+
+/// Where sectors lie.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Geometry {
+    /// Recording surfaces.
+    pub heads: u32,
+    /// The order in which tracks are numbered.
+    pub numbering: Numbering,
+    /// Where spare sectors are kept.
+    pub sparing: Sparing,
+    /// Zones from the outermost (lowest addresses) inwards.
+    pub zones: Vec<Zone>,
+}
+
+/// The order in which tracks are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbering {
+    /// Every cylinder from the first head to the last.
+    Plain,
+    /// A cylinder switch stays on its surface; the first cylinder of a zone begins at head 0.
+    SerpentineByZone,
+    /// A cylinder switch stays on its surface; even cylinders begin at head 0.
+    Serpentine,
+}
+
+/// Where spare sectors are kept. A slipped (skipped) sector moves its successors up to the next
+/// spare; "at the end" means that slips move everything behind them and use no spares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sparing {
+    /// No spares.
+    None,
+    /// Whole tracks at the end of a zone; spares, slips and defects count tracks.
+    Tracks,
+    /// Sectors at the end of each cylinder.
+    Cylinder,
+    /// Sectors at the end of each track.
+    Track,
+    /// Sectors at the end of each cylinder; slips at the end of the zone.
+    CylinderSlipsAtEnd,
+    /// Sectors at the front of each cylinder.
+    CylinderFront,
+    /// Sectors at the front of each cylinder; slips at the end of the zone.
+    CylinderFrontSlipsAtEnd,
+    /// No spares but those that slips use up at the end.
+    AtEnd,
+    /// Sectors at the end of each range of so many cylinders.
+    Range(u32),
+    /// Sectors at the end of each zone.
+    Zone,
+    /// Sectors at the end of each zone, besides those that slips use.
+    ZoneSlipsAtEnd,
+}
+
+/// Cylinders with the same number of sectors on a track.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Zone {
+    /// First cylinder.
+    pub first_cylinder: u32,
+    /// Last cylinder, included.
+    pub last_cylinder: u32,
+    /// Sectors of 512 bytes on a track, spares included.
+    pub sectors_per_track: u32,
+    /// How far the zone's first sector lies behind the index mark, sectors.
+    pub first_sector: f64,
+    /// By how much the first sector of a track lies behind that of the track before, sectors.
+    pub track_skew: f64,
+    /// The same across a change of cylinder, sectors.
+    pub cylinder_skew: f64,
+    /// Sectors at the zone's beginning that no address reaches.
+    pub reserved: u64,
+    /// Spare sectors (or tracks) of each unit that has its own.
+    pub spares: u64,
+    /// Bad sectors (or tracks), counted from the zone's beginning, whose successors moved up;
+    /// ascending.
+    pub slips: Vec<u64>,
+    /// Bad sectors (or tracks) and the places that stand in for them.
+    pub defects: Vec<(u64, u64)>,
+}
+
+impl Zone {
+    /// Cylinders in the zone.
+    pub fn cylinders(&self) -> u64 {
+        u64::from(self.last_cylinder) + 1 - u64::from(self.first_cylinder)
+    }
+}
+
+/// Data between host and buffer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bus {
+    /// Time for a sector of 512 bytes towards the host.
+    pub read_sector: SimSpan,
+    /// Time for a sector of 512 bytes from the host.
+    pub write_sector: SimSpan,
+    /// Whether a read keeps the bus until its last sector has passed, waiting for the medium.
+    pub held_by_reads: bool,
+}
+
+/// A time that depends on what the command before was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct After {
+    /// After a read.
+    pub read: SimSpan,
+    /// After a write.
+    pub write: SimSpan,
+}
+
+/// Controller time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Overhead {
+    /// Of every command, before anything else.
+    pub command: SimSpan,
+    /// Of a read whose first sector is in the buffer, before data moves.
+    pub read_hit: After,
+    /// Of any other read, before the arm moves.
+    pub read_miss: After,
+    /// Of a write that is reported early, before data or arm move.
+    pub write_hit: After,
+    /// Of a write that is reported when it is on the medium, before data or arm move.
+    pub write_miss: After,
+    /// At the end of a read.
+    pub read_completion: SimSpan,
+    /// At the end of a write.
+    pub write_completion: SimSpan,
+    /// Before data moves.
+    pub data_preparation: SimSpan,
+    /// To take the bus again after leaving it, the first time.
+    pub first_reselect: SimSpan,
+    /// The same, later times.
+    pub other_reselect: SimSpan,
+    /// For a read to leave the bus.
+    pub read_disconnect: After,
+    /// For a write to leave the bus.
+    pub write_disconnect: SimSpan,
+    /// The least time between a write's overhead and its first access to the medium, unless it
+    /// continues the write before.
+    pub least_write_seek: SimSpan,
+    /// A write that follows a write elsewhere leaves the bus before its data, if so.
+    pub extra_disconnect: Option<ExtraDisconnect>,
+}
+
+/// What a write pays that leaves the bus before its data (seen in the HP C2247 family).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ExtraDisconnect {
+    /// Instead of the write overhead.
+    pub command: SimSpan,
+    /// To leave the bus.
+    pub disconnect: SimSpan,
+    /// Away from the bus.
+    pub away: SimSpan,
+    /// To leave the bus after the data.
+    pub second_disconnect: SimSpan,
+    /// Between the command overhead and the start of the arm.
+    pub seek_delay: SimSpan,
+}
+
+/// How far the drive reads on after a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadAhead {
+    /// Not at all.
+    Off,
+    /// To the end of the track.
+    Track,
+    /// To the end of the cylinder.
+    Cylinder,
+    /// Until the segment is full.
+    Segment,
+    /// To the end of the track; to the end of the next where the segment already holds the end of
+    /// the track before: one track ahead of a sequential reader.
+    NextTrack,
+}
+
+/// What becomes of a read's own sectors once the host has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Requested {
+    /// Read-ahead may push them out.
+    Replaced,
+    /// Read-ahead ends when the segment is full of them and what follows.
+    Kept,
+    /// They are dropped at once.
+    Dropped,
+}
+
+/// When a write is reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EarlyWrite {
+    /// When it is on the medium.
+    Off,
+    /// When it is in the buffer; a write that continues the one still being written is taken at
+    /// once, any other waits for the medium.
+    On,
+}
+
+/// The on-board buffer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "firmware has independent switches")]
+pub struct Cache {
+    /// Whether data stays for later commands.
+    pub enabled: bool,
+    /// Segments, each a run of consecutive sectors.
+    pub segments: u32,
+    /// Size of a segment.
+    pub segment: Sectors,
+    /// Whether one segment is kept for writes, and reads never find what is in it.
+    pub separate_write_segment: bool,
+    /// How far the drive reads on after a read.
+    pub read_ahead: ReadAhead,
+    /// Sectors that it reads on before another command may stop it.
+    pub least_read_ahead: Sectors,
+    /// Sectors that it reads on at most; 0 leaves it to `read_ahead` and the segment's size.
+    pub most_read_ahead: Sectors,
+    /// Whether a read found whole in the buffer makes the arm read on from there.
+    pub read_ahead_on_hit: bool,
+    /// What becomes of a read's own sectors.
+    pub requested: Requested,
+    /// Whether sectors that pass before the first wanted one are kept.
+    pub keep_passing: bool,
+    /// Whether sectors are read in the order in which they pass, not by address.
+    pub read_as_passing: bool,
+    /// The same for writing.
+    pub write_as_passing: bool,
+    /// When a write is reported.
+    pub early_write: EarlyWrite,
+    /// Whether a write that continues another may join it in its segment.
+    pub combine_writes: bool,
+    /// Whether reads find written data.
+    pub read_hits_on_writes: bool,
+    /// Whether a read of the sector that is just being read ahead counts as found.
+    pub hits_on_next: bool,
+    /// Whether a read found whole in the buffer is served while the arm writes.
+    pub full_hits_while_busy: bool,
+    /// Whether a read found in part is, too.
+    pub partial_hits_while_busy: bool,
+    /// Whether a read found in part sends what is there at once, whatever the water mark.
+    pub partial_hits_at_once: bool,
+    /// Whether read-ahead can be stopped within a sector.
+    pub stops_in_sector: bool,
+    /// Share of a read (or of a segment) that must be in the buffer before it takes the bus.
+    pub high_water: f64,
+    /// Whether water marks are shares of the request (else of the segment).
+    pub water_by_request: bool,
+}
+
+impl Drive {
+    /// Checks a specification.
+    pub fn new(specification: Specification) -> Result<Self, Fault> {
+        let total = check::check(&specification)?;
+        Ok(Self { specification, total })
+    }
+
+    /// What it is.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// Sectors that it holds.
+    pub fn sectors(&self) -> Sectors {
+        Sectors(self.total)
+    }
+
+    /// Bytes that it holds.
+    pub fn capacity(&self) -> Bytes {
+        Bytes(self.total * SECTOR_BYTES)
+    }
+
+    /// Time of a revolution.
+    pub fn revolution(&self) -> SimSpan {
+        SimSpan::from_ns(60_000_000_000 / u64::from(self.specification.rpm))
+    }
+
+    /// Rate at which sectors of a zone's track pass the head.
+    pub fn media_rate(&self, zone: &Zone) -> Rate {
+        let bits = u64::from(zone.sectors_per_track) * SECTOR_BYTES * 8;
+        Rate::bits_per_s((bits * u64::from(self.specification.rpm) / 60).max(1))
+    }
+}
+
+impl Specification {
+    /// Sectors with an address in `zone`, none if the zone's own figures leave none.
+    pub fn sectors_in(&self, zone: &Zone) -> u64 {
+        addressable(&self.geometry, zone).unwrap_or(0)
+    }
+}
+
+/// Sectors with an address in `zone`; `None` where spares and reserve exceed the zone.
+fn addressable(geometry: &Geometry, zone: &Zone) -> Option<u64> {
+    let cylinders = zone.cylinders();
+    let track = u64::from(zone.sectors_per_track);
+    let tracks = cylinders.checked_mul(u64::from(geometry.heads))?;
+    let all = tracks.checked_mul(track)?;
+    let slips = zone.slips.len() as u64;
+    let lost = match geometry.sparing {
+        Sparing::None => 0,
+        Sparing::Tracks => zone.spares.checked_mul(track)?,
+        Sparing::Cylinder | Sparing::CylinderFront => zone.spares.checked_mul(cylinders)?,
+        Sparing::Track => zone.spares.checked_mul(tracks)?,
+        Sparing::CylinderSlipsAtEnd | Sparing::CylinderFrontSlipsAtEnd => {
+            zone.spares.checked_mul(cylinders)?.checked_add(slips)?
+        }
+        Sparing::AtEnd => slips,
+        Sparing::Range(range) => zone.spares.checked_mul(cylinders / u64::from(range.max(1)))?,
+        Sparing::Zone => zone.spares,
+        Sparing::ZoneSlipsAtEnd => zone.spares.checked_add(slips)?,
+    };
+    all.checked_sub(zone.reserved)?.checked_sub(lost)
+}

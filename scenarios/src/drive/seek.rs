@@ -1,0 +1,139 @@
+//! Seek times.
+
+use foretell_units::SimSpan;
+
+use crate::device::Seek;
+
+/// Time to move the arm against distance in cylinders.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SeekCurve {
+    /// Measured points: distance, and time in milliseconds; ascending distances. Between them the
+    /// time is interpolated.
+    pub points: Vec<(u32, f64)>,
+    /// What holds beyond the last point. Without it the line through the last two goes on.
+    pub beyond: Option<SeekFormula>,
+}
+
+/// A formula for seek times.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SeekFormula {
+    /// Ruemmler & Wilkes 1994.
+    ThreePart(Seek),
+    /// a·√(d−1) + b·(d−1) + c, milliseconds, with a, b, c such that a single cylinder and the full
+    /// stroke take what a data sheet says, and seeks between random cylinders take its average in
+    /// the mean (Lee & Katz, *An Analytic Performance Model of Disk Arrays*, 1993).
+    Lee {
+        /// a, milliseconds per square root of a cylinder.
+        root_ms: f64,
+        /// b, milliseconds per cylinder.
+        linear_ms: f64,
+        /// c, milliseconds.
+        single_ms: f64,
+    },
+}
+
+impl SeekFormula {
+    /// The curve of a data sheet's three figures, for so many cylinders.
+    ///
+    /// Where the average lies so far from the middle that a coefficient of Lee's formula would be
+    /// negative, the curve would not be monotone: then only its square root is kept, and the full
+    /// stroke is what comes of it.
+    pub fn lee(single_ms: f64, average_ms: f64, full_ms: f64, cylinders: u32) -> Self {
+        let span = f64::from(cylinders.max(2));
+        let root_ms = (-10.0 * single_ms + 15.0 * average_ms - 5.0 * full_ms) / (3.0 * span.sqrt());
+        let linear_ms = (7.0 * single_ms - 15.0 * average_ms + 8.0 * full_ms) / (3.0 * span);
+        if root_ms < 0.0 || linear_ms < 0.0 {
+            // the mean of the square root of the distance of two random cylinders is 8/15 of √span
+            let root_ms = (average_ms - single_ms).max(0.0) * 15.0 / (8.0 * span.sqrt());
+            return Self::Lee { root_ms, linear_ms: 0.0, single_ms };
+        }
+        Self::Lee { root_ms, linear_ms, single_ms }
+    }
+
+    /// Milliseconds for `distance` cylinders, at least one.
+    pub(super) fn time_ms(self, distance: u32) -> f64 {
+        match self {
+            Self::ThreePart(seek) => seek.time(distance).as_ms_f64(),
+            Self::Lee { root_ms, linear_ms, single_ms } => {
+                let d = f64::from(distance.saturating_sub(1));
+                root_ms * d.sqrt() + linear_ms * d + single_ms
+            }
+        }
+    }
+}
+
+impl SeekCurve {
+    /// Time to move the arm by `distance` cylinders; none for none.
+    pub fn time(&self, distance: u32) -> SimSpan {
+        if distance == 0 {
+            return SimSpan::ZERO;
+        }
+        SimSpan::from_ms_f64(self.time_ms(distance).max(0.0))
+    }
+
+    fn time_ms(&self, distance: u32) -> f64 {
+        let after = self.points.partition_point(|(d, _)| *d < distance);
+        let line = |low: (u32, f64), high: (u32, f64)| {
+            let share = (f64::from(distance) - f64::from(low.0))
+                / (f64::from(high.0) - f64::from(low.0)).max(1.0);
+            low.1 + (high.1 - low.1) * share
+        };
+        match (self.points.get(after), self.beyond) {
+            (Some(point), _) if point.0 == distance || after == 0 => point.1,
+            (Some(point), _) => line(self.points[after - 1], *point),
+            (None, Some(formula)) => formula.time_ms(distance),
+            (None, None) => match self.points[..] {
+                [] => 0.0,
+                [only] => only.1,
+                [.., low, high] => line(low, high),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures")]
+mod tests {
+    use super::*;
+
+    /// Mean time between two random cylinders, milliseconds.
+    fn mean(formula: SeekFormula, cylinders: u32) -> f64 {
+        // of all ordered pairs, 2·(cylinders − d) lie d apart
+        let weight = |distance| 2.0 * f64::from(cylinders - distance);
+        let total: f64 = (1..cylinders).map(|d| weight(d) * formula.time_ms(d)).sum();
+        total / (1..cylinders).map(weight).sum::<f64>()
+    }
+
+    #[test]
+    fn a_data_sheet_gives_its_three_figures_back() {
+        let curve = SeekFormula::lee(0.8, 8.5, 17.0, 10_000);
+        assert_eq!(curve.time_ms(1), 0.8);
+        assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
+        assert!((curve.time_ms(10_000) - 17.0).abs() < 0.01, "{}", curve.time_ms(10_000));
+        // an average near the full stroke: the square root alone
+        let curve = SeekFormula::lee(0.8, 8.5, 11.0, 10_000);
+        assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
+    }
+
+    #[test]
+    fn oracle_interpolation_finds_what_a_walk_along_the_points_finds() {
+        let points = vec![(1, 1.0), (4, 2.5), (5, 2.0), (20, 4.0)];
+        let curve = SeekCurve { points: points.clone(), beyond: None };
+        let walk = |distance: u32| {
+            let mut low = points[0];
+            for high in &points[1..] {
+                if distance <= high.0 || *high == points[3] {
+                    let share = (f64::from(distance) - f64::from(low.0))
+                        / (f64::from(high.0) - f64::from(low.0));
+                    return low.1 + (high.1 - low.1) * share;
+                }
+                low = *high;
+            }
+            low.1
+        };
+        for distance in 1..40 {
+            assert_eq!(curve.time(distance), SimSpan::from_ms_f64(walk(distance)), "{distance}");
+        }
+        assert_eq!(curve.time(0), SimSpan::ZERO);
+    }
+}

@@ -1,0 +1,137 @@
+//! The structure of a tree against the shape: unknown keys, wrong types, words that do not exist,
+//! numbers out of range, keys that are missing or mean nothing here.
+//!
+//! What is wrong is reported and taken out, so that the rest can be checked too. Sections in which
+//! something was wrong are remembered: errors that would only follow from that are not reported.
+
+mod checker;
+mod complete;
+mod words;
+
+use std::collections::BTreeSet;
+
+use checker::Checker;
+pub(crate) use complete::{complete, complete_node};
+
+use crate::error::{Problem, Problems};
+use crate::names::{self, nearest};
+use crate::shape::{KeyShape, Shape, scenario};
+use crate::source::Place;
+use crate::tree::{Entry, Node, Table, Value};
+
+/// Sections of names, and whether their names are those of profiles.
+const SECTIONS: [(&str, bool); 7] = [
+    ("node", false),
+    ("client", false),
+    ("host", false),
+    ("volume", false),
+    ("workload", false),
+    ("cpu", true),
+    ("device", true),
+];
+
+/// Entries with something wrong in them, and sections that may lack entries.
+#[derive(Debug, Default)]
+pub(crate) struct Broken {
+    entries: BTreeSet<(String, String)>,
+    sections: BTreeSet<String>,
+}
+
+impl Broken {
+    /// Whether something was wrong in the entry.
+    pub(crate) fn entry(&self, section: &str, name: &str) -> bool {
+        self.entries.contains(&(section.to_owned(), name.to_owned()))
+    }
+
+    /// Whether the section may lack an entry, or has a wrong one.
+    pub(crate) fn section(&self, section: &str) -> bool {
+        self.sections.contains(section) || self.entries.iter().any(|(name, _)| name == section)
+    }
+
+    pub(crate) fn add(&mut self, section: &str, name: &str) {
+        self.entries.insert((section.to_owned(), name.to_owned()));
+    }
+}
+
+/// Checks the structure of a whole scenario.
+pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broken {
+    let mut broken = Broken::default();
+    let shape = scenario();
+    for entry in &tree.entries {
+        if shape.key(&entry.key).is_none()
+            && let Some(meant) = nearest(&entry.key, shape.names())
+        {
+            broken.sections.insert(meant.to_owned());
+        }
+    }
+    for (section, profiles) in SECTIONS {
+        let Shape::Map(inner) = &shape.key(section).expect("a section").shape else {
+            unreachable!("`{section}` is a table of names")
+        };
+        let Some(table) = tree.get_mut(section).and_then(Node::table_mut) else { continue };
+        table.entries.retain_mut(|entry| {
+            let before = problems.len();
+            let mut path = format!("{section}.{}", entry.key);
+            check_name(section, profiles, entry, problems);
+            let keep = Checker { problems, path: &mut path }.value(
+                &mut entry.node,
+                inner,
+                entry.key_place,
+                None,
+            );
+            if problems.len() > before {
+                broken.add(section, &entry.key);
+            }
+            keep
+        });
+    }
+    let mut path = String::new();
+    let before = problems.len();
+    let mut checker = Checker { problems, path: &mut path };
+    checker.table(tree, shape, Place::default());
+    // Problems of sections of names are found twice and kept once.
+    if problems.len() > before {
+        broken.sections.insert(String::new());
+    }
+    broken
+}
+
+fn check_name(section: &str, profiles: bool, entry: &Entry, problems: &mut Problems) {
+    let name = &entry.key;
+    let group = matches!(section, "node" | "client" | "host");
+    let good = if profiles { names::is_profile_name(name) } else { names::is_name(name) };
+    let begins_right = !group || name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if good && begins_right {
+        return;
+    }
+    let begin = if group { "a letter" } else { "a letter or a digit" };
+    let more = if profiles { ", `_`, `-`, `+` and `.`" } else { ", `_` and `-`" };
+    let message = format!("`{name}` cannot be the name of a {section}");
+    problems.add(
+        Problem::new(entry.key_place, message).help(format!(
+            "a name begins with {begin} and has letters, digits{more}, 64 at the most"
+        )),
+    );
+}
+
+/// Checks a profile's file, or any other table that stands alone.
+pub(crate) fn check_alone(
+    table: Table,
+    shape: &Shape,
+    base: usize,
+    problems: &mut Problems,
+) -> Option<Node> {
+    // what is missing is shown at the beginning of the text
+    let place = Place { start: base, end: base };
+    let mut node = Node { value: Value::Table(table), place };
+    let before = problems.len();
+    let keep = Checker { problems, path: &mut String::new() }.value(&mut node, shape, place, None);
+    (keep && problems.len() == before).then_some(node)
+}
+
+/// Checks one value that is to be put at `path`.
+pub(crate) fn check_value(node: &mut Node, key: &KeyShape, path: &str, problems: &mut Problems) {
+    let place = node.place;
+    let mut path = path.to_owned();
+    Checker { problems, path: &mut path }.value(node, &key.shape, place, Some(key));
+}

@@ -1,0 +1,189 @@
+//! Writes: to the medium, or early into the buffer and behind.
+
+use foretell_scenarios::drive::EarlyWrite;
+use foretell_units::{Op, SimSpan, SimTime};
+
+use super::run::{Pace, Run};
+use super::{Background, Drive, Found, Served, Writing};
+
+/// The host's sectors, one by one.
+#[derive(Clone, Copy, Debug)]
+struct Feed {
+    first: u64,
+    /// When the first begins to cross the bus.
+    begin: SimTime,
+    /// How long each takes.
+    sector: SimSpan,
+}
+
+impl Feed {
+    /// When a sector is in the buffer.
+    fn arrives(&self, sector: u64) -> SimTime {
+        self.begin + self.sector * (sector - self.first + 1)
+    }
+}
+
+/// What a write pays to the controller.
+#[derive(Clone, Copy, Debug)]
+struct Fees {
+    /// Until it has left the bus, if it must.
+    leave: SimSpan,
+    /// Until data moves.
+    data: SimSpan,
+    /// Until the arm moves.
+    arm: SimSpan,
+    /// To leave the bus after the data.
+    disconnect: SimSpan,
+    /// To take it again.
+    reselect: SimSpan,
+}
+
+impl Drive {
+    pub(super) fn write(&mut self, now: SimTime, first: u64, next: u64) -> Served {
+        let early = self.cache.early_write == EarlyWrite::On;
+        let fees = self.fees(early, first);
+        let joined = match self.background {
+            Background::Writing(writing) if early && self.cache.combine_writes => {
+                Some(writing).filter(|writing| self.segments.get(writing.segment).end == first)
+            }
+            _ => None,
+        };
+        let mut begin = now + fees.data;
+        let (segment, free) = if let Some(writing) = joined {
+            while self.writes.front().is_some_and(|run| run.end() <= now) {
+                self.writes.pop_front();
+            }
+            self.segments.touch(writing.segment);
+            self.segments.drop_stale(first, next, Some(writing.segment));
+            (writing.segment, writing.done)
+        } else {
+            let waits = matches!(self.background, Background::Writing(_));
+            let reading_into = self.reading_into();
+            let free = self.stop(now);
+            if waits {
+                let overhead = &self.overhead;
+                begin = free.max(now + fees.leave)
+                    + overhead.first_reselect
+                    + overhead.data_preparation;
+            }
+            (self.segments.take_for_write(first, next, reading_into), free)
+        };
+        let host = Feed { first, begin, sector: self.bus.write_sector };
+        let least = match self.last_write {
+            Some(end) if end == first => SimSpan::ZERO,
+            _ => self.overhead.least_write_seek,
+        };
+        let done = self.lay_down(free.max(now + fees.arm), least, next, host);
+        let mut sent = host.arrives(next - 1);
+        if let Some(room) = self.room_before(next) {
+            sent = sent.max(room + host.sector);
+        }
+        self.segments.extend(segment, next);
+        let writing = Writing { segment, done: done.max(sent) };
+        let finish = if early {
+            self.background = Background::Writing(writing);
+            sent
+        } else {
+            self.written(writing);
+            done.max(sent + fees.disconnect) + fees.reselect
+        };
+        let found = if early { Found::Early } else { Found::Nothing };
+        Served { finish: finish + self.overhead.write_completion, found }
+    }
+
+    fn fees(&self, early: bool, first: u64) -> Fees {
+        let overhead = &self.overhead;
+        if let Some(extra) = overhead.extra_disconnect
+            && self.last_write.is_some_and(|end| end != first)
+        {
+            let away = extra.command + extra.disconnect + extra.away;
+            return Fees {
+                leave: extra.command + extra.disconnect,
+                data: away + overhead.first_reselect + overhead.data_preparation,
+                arm: extra.command + extra.seek_delay,
+                disconnect: extra.second_disconnect,
+                reselect: overhead.other_reselect,
+            };
+        }
+        let command = self.after(if early { overhead.write_hit } else { overhead.write_miss });
+        Fees {
+            leave: command + overhead.write_disconnect,
+            data: command + overhead.data_preparation,
+            arm: command,
+            disconnect: overhead.write_disconnect,
+            reselect: overhead.first_reselect,
+        }
+    }
+
+    /// When the buffer has room for the sector before `next`; `None` if it has had it all along.
+    fn room_before(&self, next: u64) -> Option<SimTime> {
+        let oldest = self.writes.front()?.first;
+        // all before this one must be on the medium
+        let written = next.checked_sub(self.segments.size()).filter(|to| *to > oldest)?;
+        let run = self.writes.iter().find(|run| run.next() >= written)?;
+        Some(run.done(written.saturating_sub(run.first)))
+    }
+
+    /// Writes the host's sectors up to before `next`, the arm being free at `at` and not reaching
+    /// the medium before `least` from then; returns when the last is on the medium. When each is, is
+    /// added to `writes`.
+    fn lay_down(&mut self, at: SimTime, least: SimSpan, next: u64, host: Feed) -> SimTime {
+        let period = self.mechanics.period();
+        let mut at = at;
+        let mut sector = host.first;
+        while sector < next {
+            let mut approach = self.mechanics.approach(self.position, at, sector, Op::Write);
+            if sector == host.first && approach.settled < at + least {
+                approach.settled = at + least;
+                approach.wait = self.mechanics.rotation(approach.settled, approach.place.angle);
+            }
+            self.position = approach.position;
+            let wanted = approach.place.run.min(next - sector);
+            let run = approach.run(sector).part(sector, sector + wanted);
+            sector += wanted;
+            let lands = self.lands(self.cache.write_as_passing, &approach, wanted);
+            at = match lands.filter(|_| host.arrives(sector - 1) <= approach.settled) {
+                Some(earlier) => {
+                    // the later sectors are written at once, the earlier ones when they come round
+                    let start = run.done(earlier);
+                    self.writes.push_back(Run { start, pace: Pace::NONE, ..run });
+                    start
+                }
+                None => self.lay_down_run(run, host, period),
+            };
+        }
+        at
+    }
+
+    /// Writes one run by address: a sector that has not come from the host when its place passes is
+    /// written a turn later.
+    fn lay_down_run(&mut self, mut run: Run, host: Feed, period: SimSpan) -> SimTime {
+        loop {
+            let late = host.arrives(run.first).saturating_since(run.start);
+            run.start += period * late.as_ns().div_ceil(period.as_ns().max(1));
+            let written = in_time(&run, host);
+            let part = run.part(run.first, run.first + written);
+            self.writes.push_back(part);
+            if written == run.count {
+                return part.end();
+            }
+            run = Run { first: part.next(), count: run.count - written, start: part.end(), ..run };
+        }
+    }
+}
+
+/// How many sectors of a run arrive before their places pass; the first does.
+fn in_time(run: &Run, host: Feed) -> u64 {
+    let in_time = |number: u64| host.arrives(run.first + number) <= run.done(number);
+    let last = run.count - 1;
+    if in_time(last) {
+        return run.count;
+    }
+    // the host's lead shrinks steadily: look for where it is used up
+    let (mut low, mut high) = (0, last);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if in_time(middle) { low = middle } else { high = middle }
+    }
+    high
+}

@@ -1,0 +1,306 @@
+//! A drive against its real counterpart: replay of DiskSim's `validate` traces.
+//!
+//! A line is `R|W  buffer-action  block  sectors  service_us  next_us`: what the real drive was
+//! asked, how long it took, and how long after its completion the next request came. The replay is
+//! the closed loop of DiskSim's `validate` format: one request outstanding, each arriving `next_us`
+//! after the *model's* completion of the one before. So the model's rotational position is not that
+//! of the real drive, and the two are compared as distributions: the demerit figure of Ruemmler &
+//! Wilkes (1994) is the root mean square horizontal distance between the two cumulative
+//! distributions of response time, here at quantiles 0.0001, 0.0002 … 1.
+
+use std::io::BufRead;
+
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
+use thiserror::Error;
+
+use super::drive::Drive;
+
+/// One request of a trace, and how the real drive served it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exchange {
+    /// Direction.
+    pub op: Op,
+    /// First sector.
+    pub lbn: Sectors,
+    /// How many.
+    pub sectors: Sectors,
+    /// Response time of the real drive.
+    pub service: SimSpan,
+    /// From its completion to the next arrival.
+    pub think: SimSpan,
+}
+
+/// Why a trace cannot be replayed.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// A line is not a request.
+    #[error(
+        "line {line}: {field} is {found}; a line is `R|W action block sectors service_us next_us`"
+    )]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// The field at fault.
+        field: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A request reaches beyond the drive's end.
+    #[error("line {line}: sectors {first} to {last} are asked for, the drive ends before {total}")]
+    Beyond {
+        /// Its number, from 1.
+        line: u64,
+        /// First sector.
+        first: u64,
+        /// Last sector.
+        last: u64,
+        /// Sectors that there are.
+        total: u64,
+    },
+    /// There is no request.
+    #[error("the trace is empty")]
+    Empty,
+    /// The trace cannot be read.
+    #[error("line {line}: {error}")]
+    Read {
+        /// The line that was to be read.
+        line: u64,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// Response times in short.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Summary {
+    /// Mean, milliseconds.
+    pub mean_ms: f64,
+    /// The 95th percentile, milliseconds.
+    pub p95_ms: f64,
+    /// The 99th percentile, milliseconds.
+    pub p99_ms: f64,
+}
+
+/// Model and real drive side by side.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Comparison {
+    /// Requests.
+    pub requests: u64,
+    /// The model.
+    pub model: Summary,
+    /// The real drive.
+    pub real: Summary,
+    /// The demerit figure, milliseconds.
+    pub rms_ms: f64,
+}
+
+/// Replays a `validate` trace on a fresh drive and compares.
+pub fn replay_validate(drive: &mut Drive, trace: impl BufRead) -> Result<Comparison, TraceError> {
+    let exchanges = read_trace(trace)?;
+    let total = drive.sectors().get();
+    for (line, exchange) in (1..).zip(&exchanges) {
+        let (first, sectors) = (exchange.lbn.get(), exchange.sectors.get());
+        if first.checked_add(sectors).is_none_or(|next| next > total) {
+            let last = first.saturating_add(sectors - 1);
+            return Err(TraceError::Beyond { line, first, last, total });
+        }
+    }
+    let model = replay(drive, &exchanges);
+    let real = exchanges.iter().map(|exchange| exchange.service).collect();
+    compare(model, real).ok_or(TraceError::Empty)
+}
+
+/// The response times of the model, in the order of the trace.
+pub fn replay(drive: &mut Drive, exchanges: &[Exchange]) -> Vec<SimSpan> {
+    let mut now = SimTime::ZERO;
+    exchanges
+        .iter()
+        .map(|exchange| {
+            let finish = drive.serve(now, exchange.op, exchange.lbn, exchange.sectors).finish;
+            let took = finish - now;
+            now = finish + exchange.think;
+            took
+        })
+        .collect()
+}
+
+/// Compares response times as distributions; `None` if there are none.
+pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<Comparison> {
+    if model.is_empty() || real.is_empty() {
+        return None;
+    }
+    model.sort_unstable();
+    real.sort_unstable();
+    let squares: f64 = (1..=QUANTILES)
+        .map(|number| {
+            let apart = at_quantile(&model, number) - at_quantile(&real, number);
+            apart * apart
+        })
+        .sum();
+    Some(Comparison {
+        requests: real.len() as u64,
+        model: summary(&model),
+        real: summary(&real),
+        rms_ms: (squares / QUANTILES as f64).sqrt(),
+    })
+}
+
+const QUANTILES: u64 = 10_000;
+
+/// The smallest of the sorted times that a share of `number` in [`QUANTILES`] does not exceed, ms.
+fn at_quantile(sorted: &[SimSpan], number: u64) -> f64 {
+    let rank = (number * sorted.len() as u64).div_ceil(QUANTILES).max(1);
+    sorted[rank as usize - 1].as_ms_f64()
+}
+
+fn summary(sorted: &[SimSpan]) -> Summary {
+    let total: SimSpan = sorted.iter().copied().sum();
+    Summary {
+        mean_ms: total.as_ms_f64() / sorted.len() as f64,
+        p95_ms: at_quantile(sorted, QUANTILES / 100 * 95),
+        p99_ms: at_quantile(sorted, QUANTILES / 100 * 99),
+    }
+}
+
+/// Reads a `validate` trace. Empty lines are passed over.
+pub fn read_trace(mut trace: impl BufRead) -> Result<Vec<Exchange>, TraceError> {
+    let mut exchanges = Vec::new();
+    let mut text = Vec::new();
+    for line in 1.. {
+        text.clear();
+        let read = trace.read_until(b'\n', &mut text);
+        if read.map_err(|error| TraceError::Read { line, error })? == 0 {
+            break;
+        }
+        let mut fields =
+            text.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).peekable();
+        if fields.peek().is_none() {
+            continue;
+        }
+        exchanges.push(exchange(line, &mut fields)?);
+    }
+    Ok(exchanges)
+}
+
+fn exchange<'a>(
+    line: u64,
+    fields: &mut impl Iterator<Item = &'a [u8]>,
+) -> Result<Exchange, TraceError> {
+    let wrong = |field, text: Option<&[u8]>| {
+        let shown = |text| format!("`{}`", String::from_utf8_lossy(text));
+        TraceError::Line { line, field, found: text.map_or("missing".to_owned(), shown) }
+    };
+    let mut text = || fields.next();
+    let direction = text();
+    let op = match direction {
+        Some(b"R" | b"r") => Op::Read,
+        Some(b"W" | b"w") => Op::Write,
+        other => return Err(wrong("the direction", other)),
+    };
+    text().ok_or_else(|| wrong("the buffer action", None))?;
+    let mut whole = |field, least| {
+        let text = text();
+        let number = text.and_then(whole_number).filter(|number| *number >= least);
+        number.ok_or_else(|| wrong(field, text))
+    };
+    let lbn = Sectors(whole("the block", 0)?);
+    let sectors = Sectors(whole("the number of sectors", 1)?);
+    let mut time = |field| {
+        let text = fields.next();
+        text.and_then(time_us).ok_or_else(|| wrong(field, text))
+    };
+    let service = time("the service time")?;
+    let think = time("the time to the next request")?;
+    match fields.next() {
+        None => Ok(Exchange { op, lbn, sectors, service, think }),
+        more => Err(wrong("a seventh field", more)),
+    }
+}
+
+fn whole_number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Microseconds with a fraction, to the nanosecond (digits beyond are cut off).
+fn time_us(text: &[u8]) -> Option<SimSpan> {
+    let mut parts = text.splitn(2, |byte| *byte == b'.');
+    let whole = whole_number(parts.next()?)?;
+    let mut nanoseconds = 0;
+    let mut unit = 100;
+    for byte in parts.next().unwrap_or_default() {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        nanoseconds += u64::from(byte - b'0') * unit;
+        unit /= 10;
+    }
+    // a thousand years are too long for a request
+    let whole = whole.checked_mul(1000).filter(|ns| *ns < u64::MAX / 1000)?;
+    Some(SimSpan::from_ns(whole + nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(n: u64) -> SimSpan {
+        SimSpan::from_ms(n)
+    }
+
+    #[test]
+    fn the_demerit_figure_is_the_distance_between_the_distributions() {
+        // order does not matter; every quantile is 2 ms apart
+        let found = compare(vec![ms(4), ms(3)], vec![ms(1), ms(2)]).unwrap();
+        assert_eq!(found.rms_ms, 2.0);
+        // half of the quantiles agree, half are 2 ms apart: √(4 / 2)
+        let found = compare(vec![ms(1), ms(4)], vec![ms(1), ms(2)]).unwrap();
+        assert!((found.rms_ms - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((found.model.mean_ms, found.model.p95_ms), (2.5, 4.0));
+        assert_eq!(compare(vec![], vec![]), None);
+    }
+
+    #[test]
+    fn reads_a_line_to_the_nanosecond() {
+        let found =
+            read_trace(&b"R Hit  2992396   4  13670.00000  35942.1234\r\n\nW Miss 0 1 5 0"[..]);
+        let found = found.unwrap();
+        let first = Exchange {
+            op: Op::Read,
+            lbn: Sectors(2_992_396),
+            sectors: Sectors(4),
+            service: SimSpan::from_us(13_670),
+            think: SimSpan::from_ns(35_942_123),
+        };
+        assert_eq!((found[0], found.len()), (first, 2));
+        assert_eq!(found[1].service, SimSpan::from_us(5));
+    }
+
+    #[test]
+    fn names_line_and_field_of_a_fault() {
+        let fault = |text: &str| read_trace(text.as_bytes()).unwrap_err().to_string();
+        let good = "R Hit 8 8 100 200\n";
+        let found = fault(&format!("{good}X Hit 8 8 100 200"));
+        assert!(found.starts_with("line 2: the direction is `X`"), "{found}");
+        let found = fault(&format!("{good}{good}R Hit 8 eight 100 200"));
+        assert!(found.starts_with("line 3: the number of sectors is `eight`"), "{found}");
+        let found = fault("R Hit 8 8 100");
+        assert!(found.starts_with("line 1: the time to the next request is missing"), "{found}");
+        let found = fault("R Hit 8 8 -1 100");
+        assert!(found.starts_with("line 1: the service time is `-1`"), "{found}");
+        let found = fault("R Hit 8 0 1 100");
+        assert!(found.starts_with("line 1: the number of sectors is `0`"), "{found}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read_trace(&bytes[..]);
+        }
+
+        #[test]
+        fn no_line_like_text_does(text in "([RW] [a-z]{1,4}( [0-9.e-]{0,25}){0,6}\n){0,4}") {
+            let _ = read_trace(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Queues whose behaviour is known in closed form: the simulated mean must have the true one in its
+//! 99 % confidence interval.
+//!
+//! The very parts of the cluster are used: its agenda, its processor (with exponential or constant
+//! work), its links, its ledgers and its batch means. Seeds are fixed; they were not chosen, they
+//! are 1 to 5, and one interval in a hundred is allowed to miss by definition: a test passes when
+//! at least four of its five seeds hit.
+
+use foretell_sim::agenda::Agenda;
+use foretell_sim::batches::{Batches, Estimate};
+use foretell_sim::cpu::{Cpu, Task, Thread};
+use foretell_sim::link::Link;
+use foretell_units::{Breadcrumb, Bytes, Rate, Seed, SimSpan, SimTime, Stream};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+/// 99 % intervals are wider than 95 % ones by the ratio of Student's t at 31 degrees.
+const TO_99: f64 = 2.744 / 2.040;
+
+fn holds(estimate: Estimate, theory: f64) -> bool {
+    (estimate.mean - theory).abs() <= estimate.half_width * TO_99
+}
+
+fn at_least_four_of_five(what: &str, test: impl Fn(Seed) -> Vec<(Estimate, f64)>) {
+    let outcomes: Vec<_> = SEEDS.map(|seed| test(Seed(seed))).collect();
+    for metric in 0..outcomes[0].len() {
+        let hits = outcomes.iter().filter(|found| holds(found[metric].0, found[metric].1)).count();
+        assert!(hits >= 4, "{what}, metric {metric}: {outcomes:?}");
+        // a wide interval proves nothing
+        let (estimate, theory) = outcomes[0][metric];
+        assert!(estimate.half_width < 0.05 * theory, "{what}, metric {metric}: {estimate:?}");
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Arrival,
+    SliceEnds(u32),
+}
+
+/// M/M/c on a processor of `cores`: (throughput, response time in ms) against theory.
+fn mmc(seed: Seed, cores: u32, arrivals_per_s: f64, service: SimSpan) -> Vec<(Estimate, f64)> {
+    let gap = SimSpan::from_secs_f64(1.0 / arrivals_per_s);
+    let mut gaps = seed.stream("arrivals");
+    let mut works = seed.stream("work");
+    let warmup = SimTime::ZERO + SimSpan::from_secs(100);
+    let end = warmup + SimSpan::from_secs(2000);
+    let mut cpu: Cpu<SimTime> = Cpu::new(cores, SimSpan::from_secs(3600), SimSpan::ZERO);
+    let mut agenda = Agenda::new();
+    let mut batches = Batches::new(warmup);
+    let mut tid = 0;
+    agenda.schedule(SimTime::ZERO + gaps.exponential(gap), Event::Arrival);
+    while agenda.next_at().is_some_and(|next| next < end) {
+        let event = agenda.next().unwrap();
+        let now = agenda.now();
+        match event {
+            Event::Arrival => {
+                agenda.schedule(now + gaps.exponential(gap), Event::Arrival);
+                tid += 1;
+                let work = works.exponential(service).max(SimSpan::from_ns(1));
+                let thread = Thread { pid: 1, tid };
+                let task = Task { thread, breadcrumb: Breadcrumb::NONE, work, then: now };
+                if let Some(slice) = cpu.submit(now, task) {
+                    agenda.schedule(slice.end, Event::SliceEnds(slice.core));
+                }
+            }
+            Event::SliceEnds(core) => {
+                let ended = cpu.slice_ends(now, core);
+                if let Some(next) = ended.next {
+                    agenda.schedule(next.end, Event::SliceEnds(core));
+                }
+                let arrived = ended.done.expect("the quantum is an hour").then;
+                if now >= warmup {
+                    batches.add(now, now - arrived);
+                }
+            }
+        }
+    }
+    agenda.advance_to(end);
+    assert_eq!(cpu.audit(end), Ok(()));
+    let (throughput, response) = batches.estimates(end);
+    // Erlang's C formula
+    let (c, s) = (f64::from(cores), service.as_ms_f64());
+    let offered = arrivals_per_s * s / 1e3;
+    let mut term = 1.0;
+    let mut sum = 0.0;
+    for k in 0..cores {
+        sum += term;
+        term *= offered / f64::from(k + 1);
+    }
+    let tail = term / (1.0 - offered / c);
+    let waits = tail / (sum + tail);
+    vec![(throughput, arrivals_per_s), (response, s + waits * s / (c - offered))]
+}
+
+#[test]
+fn closed_form_mm1_response_and_throughput() {
+    // ρ = 0.7: R = 1 / (1 − 0.7) = 3.33 services
+    at_least_four_of_five("M/M/1", |seed| mmc(seed, 1, 700.0, SimSpan::from_ms(1)));
+}
+
+#[test]
+fn closed_form_mmc_response_and_throughput() {
+    at_least_four_of_five("M/M/4", |seed| mmc(seed, 4, 3200.0, SimSpan::from_ms(1)));
+    at_least_four_of_five("M/M/2", |seed| mmc(seed, 2, 1000.0, SimSpan::from_ms(1)));
+}
+
+#[test]
+fn closed_form_md1_wait() {
+    // 125 000 bytes at 1 Gbit/s take 1 ms; Pollaczek–Khinchine: W = ρ s / 2(1 − ρ)
+    at_least_four_of_five("M/D/1", |seed| {
+        let (rho, service) = (0.8, 1.0);
+        let mut gaps = seed.stream("arrivals");
+        let gap = SimSpan::from_secs_f64(service / rho / 1e3);
+        let mut link = Link::new(Rate::bits_per_s(1_000_000_000));
+        let warmup = SimTime::ZERO + SimSpan::from_secs(100);
+        let end = warmup + SimSpan::from_secs(2000);
+        let mut now = SimTime::ZERO;
+        let mut batches = Batches::new(warmup);
+        loop {
+            now += gaps.exponential(gap);
+            if now >= end {
+                break;
+            }
+            let busy = link.send(now, Bytes(125_000));
+            if now >= warmup {
+                // waiting alone, counted at arrival
+                batches.add(now, busy.start - now);
+            }
+        }
+        assert_eq!(link.audit(end), Ok(()));
+        let (_, wait) = batches.estimates(end);
+        vec![(wait, rho * service / (2.0 * (1.0 - rho)))]
+    });
+}
+
+/// Customers going round single-server exponential stations for ever; cycle time and throughput.
+fn closed(seed: Seed, customers: u32, means_us: &[u64]) -> Vec<(Estimate, f64)> {
+    let mut works: Vec<Stream> =
+        (0..means_us.len()).map(|index| seed.stream(&format!("station/{index}"))).collect();
+    let mut stations: Vec<Cpu<u32>> =
+        means_us.iter().map(|_| Cpu::new(1, SimSpan::from_secs(3600), SimSpan::ZERO)).collect();
+    let warmup = SimTime::ZERO + SimSpan::from_secs(10);
+    let end = warmup + SimSpan::from_secs(200);
+    let mut agenda: Agenda<u32> = Agenda::new();
+    let mut batches = Batches::new(warmup);
+    let mut began = vec![SimTime::ZERO; customers as usize];
+    let mut join = |agenda: &mut Agenda<u32>, stations: &mut Vec<Cpu<u32>>, at: usize, who: u32| {
+        let mean = SimSpan::from_us(means_us[at]);
+        let work = works[at].exponential(mean).max(SimSpan::from_ns(1));
+        let thread = Thread { pid: 1, tid: who + 1 };
+        let task = Task { thread, breadcrumb: Breadcrumb::NONE, work, then: who };
+        if let Some(slice) = stations[at].submit(agenda.now(), task) {
+            agenda.schedule(slice.end, at as u32);
+        }
+    };
+    for who in 0..customers {
+        join(&mut agenda, &mut stations, 0, who);
+    }
+    while agenda.next_at().is_some_and(|next| next < end) {
+        let at = agenda.next().unwrap() as usize;
+        let now = agenda.now();
+        let ended = stations[at].slice_ends(now, 0);
+        if let Some(next) = ended.next {
+            agenda.schedule(next.end, at as u32);
+        }
+        let who = ended.done.unwrap().then;
+        let next = (at + 1) % means_us.len();
+        if next == 0 {
+            if now >= warmup {
+                batches.add(now, now - began[who as usize]);
+            }
+            began[who as usize] = now;
+        }
+        join(&mut agenda, &mut stations, next, who);
+    }
+    for station in &mut stations {
+        assert_eq!(station.audit(agenda.now()), Ok(()));
+    }
+    let (throughput, response) = batches.estimates(end);
+    // exact mean value analysis (Reiser & Lavenberg 1980)
+    let mut lengths = vec![0.0; means_us.len()];
+    let (mut x, mut r) = (0.0, 0.0);
+    for n in 1..=customers {
+        let waits: Vec<f64> =
+            means_us.iter().zip(&lengths).map(|(&us, l)| us as f64 / 1e3 * (1.0 + l)).collect();
+        r = waits.iter().sum();
+        x = f64::from(n) / r;
+        lengths = waits.iter().map(|wait| x * wait).collect();
+    }
+    vec![(throughput, x * 1e3), (response, r)]
+}
+
+#[test]
+fn closed_form_closed_network_against_exact_mva() {
+    // four stations of 0.25: X = 3.0769 a ms, R = 3.25 ms
+    at_least_four_of_five("balanced", |seed| closed(seed, 10, &[250, 250, 250, 250]));
+    at_least_four_of_five("with a bottleneck", |seed| closed(seed, 6, &[1000, 400, 100]));
+    at_least_four_of_five("one customer", |seed| closed(seed, 1, &[300, 700]));
+}

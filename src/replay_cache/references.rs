@@ -1,0 +1,261 @@
+//! A trace as references to the objects that a cache keeps.
+//!
+//! Every request counts, reads and writes alike, in the order of the file. Without pages a request
+//! is one reference to the object that its address names, however many bytes it moves; this is how
+//! libCacheSim takes block traces. With pages it is one reference to each page that it touches, in
+//! rising order, of the bytes that it moves in that page.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foretell_algorithms::cache::{BySize, Lru, MAX_CAPACITY, Policy, SizedPolicy};
+use foretell_units::{Bytes, Op};
+use foretell_workloads::Access;
+use foretell_workloads::trace::{Format, ReadOptions, TraceError, TraceReader};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::follow::Count;
+use crate::cli::ReplayCacheArguments;
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// References in a batch: 96 KiB, which stays in a core's second cache beside what a policy needs.
+const BATCH: usize = 4096;
+
+/// A reference to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reference {
+    /// Names the object.
+    pub(crate) key: u64,
+    /// What is read or written of it.
+    pub(crate) bytes: u64,
+    /// Which of the two.
+    pub(crate) op: Op,
+}
+
+/// What an object is, and its size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Objects {
+    /// What an address names; all of one size.
+    Addresses,
+    /// Pages of this size.
+    Pages(Bytes),
+    /// What an address names, as large as the request that brings it into the cache.
+    BySize,
+}
+
+impl Objects {
+    /// As asked for.
+    pub(crate) fn of(arguments: &ReplayCacheArguments) -> Self {
+        match arguments.pages {
+            Some(page) => Self::Pages(page),
+            None if arguments.by_size => Self::BySize,
+            None => Self::Addresses,
+        }
+    }
+}
+
+/// What was read so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Totals {
+    /// By direction: 0 read, 1 write.
+    pub(crate) requests: [u64; 2],
+    /// By direction.
+    pub(crate) references: [Count; 2],
+}
+
+/// The references of a trace, in batches.
+pub(crate) struct References {
+    trace: TraceReader,
+    page: Option<u64>,
+    /// Bytes of one byte that the reader tells: see [`References::open`].
+    scale: u64,
+    /// What is left of a request that did not fit into a batch.
+    rest: Option<Access>,
+    totals: Totals,
+    /// How much of the file was read.
+    read: Arc<AtomicU64>,
+    bar: ProgressBar,
+}
+
+impl References {
+    /// Opens the trace that `arguments` name.
+    pub(crate) fn open(arguments: &ReplayCacheArguments) -> Result<Self, Failure> {
+        interrupt::watch();
+        let path = &arguments.trace;
+        let objects = Objects::of(arguments);
+        if objects == Objects::Pages(Bytes::ZERO) {
+            return Err(Failure::Usage("`--pages 0`: a page has one byte at least".to_owned()));
+        }
+        let mut options = ReadOptions {
+            format: arguments.format,
+            block: arguments.block,
+            device: arguments.device.clone(),
+            skip_bad: arguments.skip_bad,
+            ..ReadOptions::default()
+        };
+        let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+        let length = length.map(|metadata| metadata.len());
+        let (mut trace, mut read) = open(path, &options)?;
+        let mut scale = 1;
+        // Where nobody asks for addresses in bytes, objects may have any number, also hashes that
+        // are no addresses: they are read as they are. What cannot be read twice is left alone.
+        let numbers = matches!(trace.format(), Format::OracleGeneral | Format::BlockList);
+        if numbers && page_of(objects).is_none() && options.block.is_none() && length.is_some() {
+            options.block = Some(Bytes(1));
+            if trace.format() == Format::BlockList {
+                scale = 4096; // what the reader takes a block for
+            }
+            (trace, read) = open(path, &options)?;
+        }
+        let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new).with_style(
+            ProgressStyle::with_template(
+                "{bar:30} {percent:>3} %  {binary_bytes} read, {msg}  elapsed {elapsed}, left {eta}",
+            )
+            .expect("the template is right"),
+        );
+        let page = page_of(objects);
+        Ok(Self { trace, page, scale, rest: None, totals: Totals::default(), read, bar })
+    }
+
+    /// Format of the trace.
+    pub(crate) fn format(&self) -> Format {
+        self.trace.format()
+    }
+
+    /// What was read so far.
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn requests(&self) -> u64 {
+        self.totals.requests.iter().sum()
+    }
+
+    /// Lines or records left out so far because they are wrong.
+    pub(crate) fn bad(&self) -> u64 {
+        self.trace.bad()
+    }
+
+    /// The next batch, in the place of what `batch` holds; it is empty at the end of the trace.
+    pub(crate) fn next(&mut self, batch: &mut Vec<Reference>) -> Result<(), Failure> {
+        batch.clear();
+        batch.reserve(BATCH);
+        if interrupt::asked() {
+            let done = format!("{} requests", self.requests());
+            return Err(Failure::Interrupted { done });
+        }
+        if let Some(access) = self.rest.take() {
+            self.split(access, batch);
+        }
+        while batch.len() < BATCH
+            && let Some(request) = self.trace.next()
+        {
+            let access = request?.access;
+            let bytes = access.size.get() * self.scale;
+            self.totals.requests[access.op as usize] += 1;
+            if self.page.is_some() {
+                self.split(access, batch);
+            } else {
+                batch.push(Reference { key: access.offset.get(), bytes, op: access.op });
+            }
+        }
+        for reference in &*batch {
+            self.totals.references[reference.op as usize].add(reference.bytes);
+        }
+        self.bar.set_position(self.read.load(Ordering::Relaxed));
+        self.bar.set_message(format!("{} requests", self.requests()));
+        Ok(())
+    }
+
+    /// Appends the references to the pages of `access`, and keeps what does not fit.
+    fn split(&mut self, access: Access, batch: &mut Vec<Reference>) {
+        let page = self.page.expect("only requests in pages are split");
+        let (mut from, end) = (access.offset.get(), access.end().get());
+        while from < end {
+            if batch.len() == BATCH {
+                self.rest = Some(Access { offset: Bytes(from), size: Bytes(end - from), ..access });
+                return;
+            }
+            let key = from / page;
+            let to = (key + 1).checked_mul(page).map_or(end, |next| next.min(end));
+            batch.push(Reference { key, bytes: to - from, op: access.op });
+            from = to;
+        }
+    }
+}
+
+impl Drop for References {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn page_of(objects: Objects) -> Option<u64> {
+    match objects {
+        Objects::Pages(page) => Some(page.get()),
+        Objects::Addresses | Objects::BySize => None,
+    }
+}
+
+/// Opens a trace, and a count of the bytes read of its file.
+fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU64>), TraceError> {
+    let name = path.display().to_string();
+    let file =
+        File::open(path).map_err(|source| TraceError::Open { trace: name.clone(), source })?;
+    let read = Arc::new(AtomicU64::new(0));
+    let reader = TraceReader::new(&name, Counted { file, read: Arc::clone(&read) }, options)?;
+    Ok((reader, read))
+}
+
+/// Counts what is read of a file.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// How much there is of what cache sizes are counted in: different objects or pages, or the bytes
+/// of all different objects, each as large as its first request.
+pub(crate) fn footprint(arguments: &ReplayCacheArguments) -> Result<u64, Failure> {
+    if !arguments.trace.is_file() {
+        let trace = arguments.trace.display();
+        return Err(match File::open(&arguments.trace) {
+            Err(source) => TraceError::Open { trace: trace.to_string(), source }.into(),
+            Ok(_) => Failure::Usage(format!(
+                "a size in % of all objects needs a trace that can be read twice; `{trace}` is \
+                 not a file"
+            )),
+        });
+    }
+    let mut references = References::open(arguments)?;
+    let mut batch = Vec::new();
+    // a cache that nothing ever leaves
+    let mut all = Lru::new(MAX_CAPACITY);
+    let mut all_bytes = Lru::<BySize>::sized(1 << 61);
+    let mut evicted = Vec::new();
+    loop {
+        references.next(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        for reference in &batch {
+            if arguments.by_size {
+                all_bytes.access_sized(reference.key, reference.bytes, &mut evicted);
+            } else {
+                all.access(reference.key);
+            }
+        }
+    }
+    Ok(if arguments.by_size { all_bytes.used() } else { all.len() as u64 })
+}
