@@ -62,12 +62,20 @@ fn main() {
             report(&format!("8 nodes, {m}-of-{n}, {name}, on disk"), &scenario);
         }
     }
-    let mut scenario = cluster(1000, 100, 1, 3);
-    scenario.volumes[0].size = Bytes::gib(1000);
-    scenario.duration = Some(SimSpan::from_secs(10));
-    for client in 0..100 {
-        ssio(&mut scenario, client, 0.7, 100);
+    for (m, n) in [(1, 3), (3, 5)] {
+        let mut scenario = cluster(1000, 100, m, n);
+        scenario.volumes[0].size = Bytes::gib(1000);
+        scenario.duration = Some(SimSpan::from_secs(5));
+        for client in 0..100 {
+            ssio(&mut scenario, client, 0.7, 100);
+        }
+        // 1000 × 64 MiB of cache hold the first and not the second
+        for (where_, set) in [("in cache", Bytes::gib(10)), ("on disk", Bytes::gib(100))] {
+            working_set(&mut scenario, set);
+            report(
+                &format!("1000 nodes, 10 000 outstanding, {m}-of-{n}, 70 % reads, {where_}"),
+                &scenario,
+            );
+        }
     }
-    working_set(&mut scenario, Bytes::gib(100));
-    report("1000 nodes, 10 000 outstanding, 1-of-3, 70 % reads", &scenario);
 }

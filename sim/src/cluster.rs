@@ -310,8 +310,8 @@ impl Cluster {
             Some(slice) => self.take_up(host, slice),
             None => self.tracker.post_idle(now, host, core, end.ran),
         }
-        if let Some(task) = end.done {
-            match task.then {
+        if let Some(then) = end.done {
+            match then {
                 Then::Prepared { request } => self.send_out(request),
                 Then::Sent { leg } => self.transmit(leg),
                 Then::Serve { leg } => self.serve(leg),
@@ -327,6 +327,11 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         node.disk_done(&mut around, disk, &mut ready);
         for leg in ready.drain(..) {
+            let awaiting = &mut self.legs[leg].awaiting;
+            *awaiting -= 1;
+            if *awaiting > 0 {
+                continue;
+            }
             match self.legs[leg].kind {
                 LegKind::Fragment { .. } => self.reply(leg),
                 LegKind::Records => {

@@ -59,8 +59,8 @@ pub struct Slice {
 pub struct SliceEnd<T> {
     /// Who ran.
     pub ran: Thread,
-    /// The work that is done, unless the thread only used up its quantum.
-    pub done: Option<Task<T>>,
+    /// What is to be done now that the work is, unless the thread only used up its quantum.
+    pub done: Option<T>,
     /// The next slice of that core; `None`: it idles.
     pub next: Option<Slice>,
 }
@@ -70,25 +70,30 @@ pub struct SliceEnd<T> {
 pub struct Cpu<T> {
     cores: Vec<Core<T>>,
     idle: u32,
-    ready: VecDeque<Job<T>>,
+    ready: VecDeque<(Thread, Job<T>)>,
     quantum: SimSpan,
     context_switch: SimSpan,
     ledger: Ledger,
     switches: u64,
 }
 
+/// A core: one line of the cache for a `T` of eight bytes.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Core<T> {
     running: Option<Job<T>>,
     /// Work that the running slice does, without the context switch.
     slice: SimSpan,
     started: SimTime,
-    last: Thread,
+    /// Who runs, or ran last.
+    thread: Thread,
 }
 
+/// A thread's work for the processor that is not done yet; the thread itself stands beside it.
 #[derive(Clone, Copy, Debug)]
 struct Job<T> {
-    task: Task<T>,
+    breadcrumb: Breadcrumb,
+    then: T,
     left: SimSpan,
     arrived: SimTime,
 }
@@ -102,7 +107,7 @@ impl<T: Copy> Cpu<T> {
             running: None,
             slice: SimSpan::ZERO,
             started: SimTime::ZERO,
-            last: Thread::IDLE,
+            thread: Thread::IDLE,
         };
         Self {
             cores: vec![core; cores as usize],
@@ -118,31 +123,33 @@ impl<T: Copy> Cpu<T> {
     /// Makes `task` ready. Returns the slice if a core was free for it.
     pub fn submit(&mut self, now: SimTime, task: Task<T>) -> Option<Slice> {
         self.ledger.arrive(now);
-        let job = Job { task, left: task.work, arrived: now };
+        let Task { thread, breadcrumb, work, then } = task;
+        let job = Job { breadcrumb, then, left: work, arrived: now };
         if self.idle == 0 {
-            self.ready.push_back(job);
+            self.ready.push_back((thread, job));
             return None;
         }
         let core = self.cores.iter().position(|core| core.running.is_none()).expect("idle > 0");
         self.idle -= 1;
-        Some(self.take_up(now, core, job, Thread::IDLE))
+        Some(self.take_up(now, core, thread, job, Thread::IDLE))
     }
 
     /// The running slice of `core` ends at `now`.
     pub fn slice_ends(&mut self, now: SimTime, core: u32) -> SliceEnd<T> {
         let index = core as usize;
-        let mut job = self.cores[index].running.take().expect("a slice was running");
-        let ran = job.task.thread;
-        job.left -= self.cores[index].slice;
-        self.ledger.stop(now, self.cores[index].started);
-        let done = job.left.is_zero().then_some(job.task);
+        let core = &mut self.cores[index];
+        let mut job = core.running.take().expect("a slice was running");
+        let ran = core.thread;
+        job.left -= core.slice;
+        self.ledger.stop(now, core.started);
+        let done = job.left.is_zero().then_some(job.then);
         if done.is_some() {
             self.ledger.depart(now, job.arrived);
         } else {
-            self.ready.push_back(job);
+            self.ready.push_back((ran, job));
         }
-        let next = if let Some(job) = self.ready.pop_front() {
-            Some(self.take_up(now, index, job, ran))
+        let next = if let Some((thread, job)) = self.ready.pop_front() {
+            Some(self.take_up(now, index, thread, job, ran))
         } else {
             self.idle += 1;
             None
@@ -150,15 +157,22 @@ impl<T: Copy> Cpu<T> {
         SliceEnd { ran, done, next }
     }
 
-    fn take_up(&mut self, now: SimTime, index: usize, job: Job<T>, from: Thread) -> Slice {
+    fn take_up(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        thread: Thread,
+        job: Job<T>,
+        from: Thread,
+    ) -> Slice {
         let core = &mut self.cores[index];
-        let switch = if core.last == job.task.thread {
+        let switch = if core.thread == thread {
             SimSpan::ZERO
         } else {
             self.switches += 1;
             self.context_switch
         };
-        core.last = job.task.thread;
+        core.thread = thread;
         core.slice = job.left.min(self.quantum);
         core.started = now;
         core.running = Some(job);
@@ -166,8 +180,8 @@ impl<T: Copy> Cpu<T> {
         Slice {
             core: index as u32,
             from,
-            to: job.task.thread,
-            breadcrumb: job.task.breadcrumb,
+            to: thread,
+            breadcrumb: job.breadcrumb,
             end: now + switch + core.slice,
         }
     }
@@ -193,7 +207,7 @@ impl<T: Copy> Cpu<T> {
             .cores
             .iter()
             .filter_map(|core| core.running.map(|job| (job.arrived, Some(core.started))));
-        let ready = self.ready.iter().map(|job| (job.arrived, None));
+        let ready = self.ready.iter().map(|(_, job)| (job.arrived, None));
         self.ledger.audit(now, running.chain(ready))
     }
 }
@@ -227,10 +241,10 @@ mod tests {
         assert_eq!(end.next.unwrap().end, us(17));
         // 2 is done; 1 goes on with its last 5: 17 + 1 + 5
         let end = cpu.slice_ends(us(17), 0);
-        assert_eq!(end.done.unwrap().then, 2);
+        assert_eq!(end.done.unwrap(), 2);
         assert_eq!(end.next.unwrap().end, us(23));
         let end = cpu.slice_ends(us(23), 0);
-        assert_eq!((end.done.unwrap().then, end.next), (1, None));
+        assert_eq!((end.done.unwrap(), end.next), (1, None));
         assert_eq!(cpu.usage(us(46)).utilization, 0.5);
         assert_eq!(cpu.audit(us(46)), Ok(()));
         assert_eq!(cpu.switches(), 3);

@@ -12,12 +12,13 @@
 use foretell_units::{SimSpan, SimTime};
 use thiserror::Error;
 
-/// Accounts of one queueing centre.
+/// Accounts of one queueing centre. What changes with each job fills one line of the cache.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct Ledger {
     since: SimTime,
-    present: u64,
-    serving: u64,
+    present: u32,
+    serving: u32,
     /// ∫ jobs present dt, in job-nanoseconds.
     present_area: u64,
     /// ∫ servers busy dt, in server-nanoseconds.
@@ -56,8 +57,8 @@ pub struct Usage {
 impl Ledger {
     fn advance(&mut self, now: SimTime) {
         let span = (now - self.since).as_ns();
-        self.present_area += span * self.present;
-        self.busy_area += span * self.serving;
+        self.present_area += span * u64::from(self.present);
+        self.busy_area += span * u64::from(self.serving);
         self.since = now;
     }
 
@@ -91,7 +92,7 @@ impl Ledger {
 
     /// Jobs present, waiting or in service.
     pub fn present(&self) -> u64 {
-        self.present
+        u64::from(self.present)
     }
 
     /// Measuring begins: what was before is left out of [`Ledger::usage`].

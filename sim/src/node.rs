@@ -12,6 +12,7 @@ use foretell_algorithms::cache::PolicyKind;
 use foretell_ati::{Body, Phase};
 use foretell_scenarios::model::{Storage, WritePolicy};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime};
+use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
@@ -71,8 +72,6 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    /// Disk operations that a leg still waits for.
-    awaiting: Vec<u32>,
     owners: Vec<(Run, Breadcrumb)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
@@ -89,7 +88,7 @@ struct Transfer {
     breadcrumb: Breadcrumb,
     thread: Thread,
     /// Legs that wait for it.
-    waiters: Vec<u32>,
+    waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
     ticket: Option<u32>,
 }
@@ -148,16 +147,15 @@ impl Node {
             flushes: 0,
             ticking: false,
             blocked: VecDeque::new(),
-            awaiting: Vec::new(),
             owners: Vec::new(),
             batch: Vec::new(),
             hits: HitCounts::default(),
         }
     }
 
-    /// Serves an access. Returns whether it is done; otherwise its leg comes out of
-    /// [`Node::disk_done`] later.
-    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    /// Serves an access. Returns how many things it waits for: so often its leg comes out of
+    /// [`Node::disk_done`] later. Zero: it is done.
+    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         match access.op {
             Op::Read => self.read(around, access),
             Op::Write if self.write == WritePolicy::Through => self.write_through(around, access),
@@ -167,10 +165,10 @@ impl Node {
                 if !self.blocked.is_empty() || (held > 0 && held + pages > self.limit) {
                     self.blocked.push_back(*access);
                     self.flush(around, self.room_for(pages));
-                    false
+                    1
                 } else {
                     self.write_back(around, access);
-                    true
+                    0
                 }
             }
         }
@@ -183,7 +181,7 @@ impl Node {
         Run { first: PageKey::new(access.file, first), pages: (end - first) as u32 }
     }
 
-    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn read(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
         self.buffer.read(run, &mut effects);
@@ -220,10 +218,7 @@ impl Node {
             self.fetch(around, &effects, access, false);
         }
         self.effects = effects;
-        if waits > 0 {
-            self.set_awaiting(access.leg, waits);
-        }
-        waits == 0
+        waits
     }
 
     /// Starts the disk reads of what was missed; how many. The leg waits for them if `wait`.
@@ -249,7 +244,7 @@ impl Node {
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
                     thread: access.thread,
-                    waiters: if wait { vec![access.leg] } else { Vec::new() },
+                    waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
                 let ticket = self.buffer.reading(effects, slot, pages, transfer);
@@ -276,7 +271,7 @@ impl Node {
         }
     }
 
-    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> bool {
+    fn write_through(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         self.put(around, access, false);
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
@@ -284,8 +279,7 @@ impl Node {
         owners.push((run, access.breadcrumb));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
-        self.set_awaiting(access.leg, started);
-        false
+        started
     }
 
     /// Enters written pages into the cache.
@@ -452,7 +446,7 @@ impl Node {
         }
     }
 
-    /// A disk has finished an operation. Appends the legs that are done to `ready`.
+    /// A disk has finished an operation. Appends the legs that waited for it to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
@@ -470,13 +464,7 @@ impl Node {
             self.unstable -= u64::from(run.pages);
             self.flushes -= 1;
         }
-        for leg in waiters {
-            let left = &mut self.awaiting[leg as usize];
-            *left -= 1;
-            if *left == 0 {
-                ready.push(leg);
-            }
-        }
+        ready.extend(waiters);
         if ticket.is_none() {
             self.unblock(around, ready);
             if self.buffer.dirty_pages() > self.background {
@@ -523,14 +511,6 @@ impl Node {
             let at = around.now + self.storage.cache.flush_interval;
             around.agenda.schedule(at, Event::FlushTick { host });
         }
-    }
-
-    fn set_awaiting(&mut self, leg: u32, operations: u32) {
-        let leg = leg as usize;
-        if leg >= self.awaiting.len() {
-            self.awaiting.resize(leg + 1, 0);
-        }
-        self.awaiting[leg] = operations;
     }
 
     /// Measuring begins.

@@ -78,6 +78,8 @@ pub(crate) struct Leg {
     pub(crate) outbound: bool,
     /// Bytes of the message on its way, header included.
     message: u32,
+    /// What it waits for at the node: disk operations, room for dirty pages.
+    pub(crate) awaiting: u32,
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) workload: u32,
 }
@@ -293,6 +295,7 @@ impl Cluster {
                 node: volume.nodes[place.node as usize],
                 outbound: true,
                 message: 0,
+                awaiting: 0,
                 breadcrumb,
                 workload,
             };
@@ -367,7 +370,9 @@ impl Cluster {
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.reply(id);
         }
     }
@@ -526,6 +531,7 @@ impl Cluster {
             node: store,
             outbound: true,
             message: 0,
+            awaiting: 0,
             breadcrumb: Breadcrumb::NONE,
             workload: u32::MAX,
         };
@@ -557,7 +563,9 @@ impl Cluster {
         self.database_size += size;
         let host = leg.node;
         let (node, mut around) = self.node(host);
-        if node.access(&mut around, &access) {
+        let waits = node.access(&mut around, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
             self.legs.remove(id);
         }
     }

@@ -68,7 +68,7 @@ fn mmc(seed: Seed, cores: u32, arrivals_per_s: f64, service: SimSpan) -> Vec<(Es
                 if let Some(next) = ended.next {
                     agenda.schedule(next.end, Event::SliceEnds(core));
                 }
-                let arrived = ended.done.expect("the quantum is an hour").then;
+                let arrived = ended.done.expect("the quantum is an hour");
                 if now >= warmup {
                     batches.add(now, now - arrived);
                 }
@@ -163,7 +163,7 @@ fn closed(seed: Seed, customers: u32, means_us: &[u64]) -> Vec<(Estimate, f64)> 
         if let Some(next) = ended.next {
             agenda.schedule(next.end, at as u32);
         }
-        let who = ended.done.unwrap().then;
+        let who = ended.done.unwrap();
         let next = (at + 1) % means_us.len();
         if next == 0 {
             if now >= warmup {
