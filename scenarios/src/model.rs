@@ -219,7 +219,7 @@ pub struct Nic {
 }
 
 /// What joins the hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Switch {
     /// How closely the network is modelled.
     pub model: NetworkModel,
@@ -228,6 +228,8 @@ pub struct Switch {
     /// Buffer that all output ports share, each at most [`Switch::port_buffer`]; `None`: each has
     /// its own.
     pub shared_buffer: Option<Bytes>,
+    /// A port may hold so many times what is free of the shared buffer.
+    pub shared_buffer_alpha: f64,
     /// `RTO_min`: a sender that waits in vain for acknowledgements waits at least so long, beyond
     /// a round trip, before it sends again.
     pub retransmit_timeout: SimSpan,
@@ -246,6 +248,7 @@ impl Switch {
         model: NetworkModel::Queue,
         port_buffer: Bytes(u64::MAX),
         shared_buffer: None,
+        shared_buffer_alpha: 1.0,
         retransmit_timeout: SimSpan::MAX,
         receive_window: Bytes(u64::MAX),
         initial_window: u32::MAX,

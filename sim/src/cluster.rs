@@ -11,7 +11,7 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
 use foretell_ati::Recorder;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
@@ -149,7 +149,7 @@ impl Cluster {
             network: Network::new(
                 scenario.hosts.iter().map(|host| host.nic),
                 &scenario.switch,
-                scenario.seed.stream("network"),
+                Seed(scenario.seed.stream("network").bits()),
             ),
             hosts,
             volumes,
@@ -258,11 +258,12 @@ impl Cluster {
             Event::Issue { instance } => self.issue(instance),
             Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
             Event::Forward { train } => {
-                self.network.forward(
-                    self.agenda.now(),
-                    train,
-                    &mut network_events(&mut self.agenda),
-                );
+                let now = self.agenda.now();
+                let delivered =
+                    self.network.forward(now, train, &mut network_events(&mut self.agenda));
+                if let Some(leg) = delivered {
+                    self.deliver(leg);
+                }
             }
             Event::Wake { connection } => {
                 let now = self.agenda.now();

@@ -186,6 +186,7 @@ impl Context<'_> {
             model: NetworkModel::Tcp,
             port_buffer: port_buffer?,
             shared_buffer: shared_buffer?,
+            shared_buffer_alpha: *raw.shared_buffer_alpha.as_ref()?.get(),
             retransmit_timeout: timeout?,
             receive_window: window?,
             initial_window: u32::try_from(*raw.initial_window.as_ref()?.get()).ok()?,

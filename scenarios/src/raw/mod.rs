@@ -113,6 +113,12 @@ pub(crate) struct RawSwitch {
     /// Buffer that all output ports share; without it each has its own.
     #[schemars(extend("x-when" = { "model": ["tcp"] }))]
     pub(crate) shared_buffer: Option<Size>,
+    /// With a shared buffer, a port may queue so many times what is free of it (dynamic threshold,
+    /// Choudhury & Hahne 1998).
+    #[schemars(extend(
+        "default" = 1.0, "minimum" = 0.001, "maximum" = 1000, "x-when" = { "model": ["tcp"] }
+    ))]
+    pub(crate) shared_buffer_alpha: Option<At<f64>>,
     /// Least time, beyond a round trip, that a sender waits in vain for an acknowledgement before
     /// it sends again: `RTO_min`.
     #[schemars(extend("default" = "200 ms", "x-when" = { "model": ["tcp"] }))]

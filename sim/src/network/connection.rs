@@ -17,8 +17,12 @@
 //! acknowledgement shows the loss at the end. There is no probe while a gap is open, for a single
 //! segment in flight, or after a probe: then the timeout is all there is.
 //!
-//! A connection is told by the switch at once what will be acknowledged when and what was dropped;
-//! it acts on it only when the acknowledgement arrives or a timer runs out.
+//! **Trains.** What goes out in one go is acknowledged in one go, when the last segment of it that
+//! passed has come, as receive offload does. New data goes out in trains of a third of the window
+//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet).
+//!
+//! A connection is told by the network what will be acknowledged when and what was dropped; it acts
+//! on it only when the acknowledgement arrives or a timer runs out.
 
 use std::collections::VecDeque;
 
@@ -33,6 +37,8 @@ const LATER_ACKS: u64 = 3;
 const LEAST_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
 /// New data waits until this part of the window is free (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
+/// The most segments that go out as one train: as many as 64 KiB hold.
+const LONGEST_TRAIN: u32 = 45;
 /// The longest retransmission timeout (Linux: `TCP_RTO_MAX`).
 const LONGEST_TIMEOUT: SimSpan = SimSpan::from_secs(120);
 /// The weight of a new measurement in the smoothed round trip is one in so many (RFC 6298).
@@ -49,26 +55,28 @@ pub(super) struct Settings {
     pub(super) least_timeout: SimSpan,
     /// Whether senders probe for losses.
     pub(super) probes: bool,
-    /// Whether the sender's pace is worked out in advance from acknowledgements to come.
-    pub(super) foresight: bool,
-}
-
-/// Time on the wire at both ends of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    /// When the sender's cable is free.
-    pub(super) start: SimTime,
-    /// A full segment on the sender's cable.
-    pub(super) out: SimSpan,
-    /// A full segment on the receiver's cable, and so between its acknowledgements.
-    pub(super) back: SimSpan,
 }
 
 /// Segments of a message; `message` is an index of the network's table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+struct Piece {
+    message: u32,
+    run: Run,
+}
+
+impl Piece {
+    fn sending(self, again: bool) -> Sending {
+        Sending { message: self.message, run: self.run, again }
+    }
+}
+
+/// What a connection sends next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
     pub(super) message: u32,
     pub(super) run: Run,
+    /// Whether it was sent before.
+    pub(super) again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,13 +108,13 @@ pub(super) struct Connection {
     last_sent: SimTime,
     round_trip: SimSpan,
     acks: Acks,
+    /// When the last acknowledgement of what has passed so far arrives.
+    last_ack: SimTime,
     /// When the connection is to be looked at; an event for it is pending.
     pub(super) wake: Option<SimTime>,
     state: State,
     /// Whether the window kept data waiting when it was looked at last.
     limited: bool,
-    /// Whether the port was too full, last time, to let a train pass as a whole.
-    pub(super) crowded: bool,
     /// Number of the segment that was sent again last.
     resent: u64,
     /// Messages that did not go out whole, or lost something, or follow such a one.
@@ -129,8 +137,6 @@ pub(super) struct Backlog {
     urgent: bool,
     /// Whether a probe has been sent since the last acknowledgement.
     probed: bool,
-    /// How long the host takes before it acts on the acknowledgement that it waits for.
-    pub(super) delay: SimSpan,
 }
 
 /// Segments that the switch dropped, before the sender knows.
@@ -146,8 +152,8 @@ struct Lost {
 }
 
 impl Connection {
-    /// A connection that has been set up and has sent nothing.
-    pub(super) fn new(from: HostId, to: HostId, settings: &Settings) -> Self {
+    /// A connection that has sent nothing, and whose round trip was measured when it was set up.
+    pub(super) fn new(from: HostId, to: HostId, round_trip: SimSpan, settings: &Settings) -> Self {
         Self {
             from,
             to,
@@ -159,23 +165,26 @@ impl Connection {
             dropped: 0,
             acked: 0,
             last_sent: SimTime::ZERO,
-            round_trip: SimSpan::ZERO,
+            round_trip,
             acks: Acks::default(),
+            last_ack: SimTime::ZERO,
             wake: None,
             state: State::Open,
             limited: false,
-            crowded: false,
             resent: 0,
             backlog: None,
         }
     }
 
     /// Whether a message may go out at once and whole.
+    ///
+    /// What was dropped and the sender does not know of is no hindrance.
     pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &Settings) -> bool {
-        if self.backlog.is_some() {
+        let idle = self.backlog.as_ref().is_none_or(|backlog| backlog.is_idle());
+        if !idle || self.state != State::Open || run.segments > LONGEST_TRAIN {
             return false;
         }
-        self.settle(now, None, settings);
+        self.settle(now, settings);
         if self.in_flight == 0 && self.window > settings.initial_window {
             self.wake_from_idleness(now, settings);
         }
@@ -205,31 +214,37 @@ impl Connection {
         self.last_sent = now;
     }
 
-    /// Segments sent that have not reached the switch.
+    /// Segments sent, repetitions included.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Segments sent whose fate is not known to the network.
     pub(super) fn under_way(&self) -> u64 {
         self.sent - self.passed - self.dropped
     }
 
-    /// The switch has taken segments that were sent at `sent`; acknowledgements will come from
-    /// `first` to `last`.
-    pub(super) fn pass(&mut self, sent: SimTime, run: Run, first: SimTime, last: SimTime) {
-        self.passed += u64::from(run.segments);
-        let measured = last - sent;
-        self.round_trip = if self.round_trip.is_zero() {
-            measured
-        } else {
-            (self.round_trip * (SMOOTHING - 1) + measured) / SMOOTHING
-        };
+    /// So many segments have passed the switch.
+    pub(super) fn pass(&mut self, segments: u32) {
+        self.passed += u64::from(segments);
+    }
+
+    /// The last segment of a train has reached the switch; what has passed of it will be
+    /// acknowledged.
+    pub(super) fn expect_ack(&mut self, at: SimTime, sent: SimTime, run: Run) {
+        let at = at.max(self.last_ack);
+        self.last_ack = at;
         let number = self.passed + self.dropped - 1;
-        self.acks.push(Ack { first, last, run, number });
+        self.acks.push(Ack { at, sent, run, number });
     }
 
     /// The switch has dropped a segment that was sent at `sent`.
-    pub(super) fn drop(&mut self, sent: SimTime, piece: Piece) {
+    pub(super) fn drop(&mut self, sent: SimTime, message: u32, run: Run) {
+        let piece = Piece { message, run };
         let before = self.passed;
         self.dropped += u64::from(piece.run.segments);
         // the timer was set by the last acknowledgement before the gap
-        let since = self.acks.last().map_or(sent, |last| last.max(sent));
+        let since = self.last_ack.max(sent);
         let lost = &mut self.backlog.as_mut().expect("the message is not complete").lost;
         match lost.back_mut() {
             Some(last) if (last.piece.message, last.before) == (piece.message, before) => {
@@ -240,15 +255,13 @@ impl Connection {
     }
 
     /// Takes in the acknowledgements that have arrived by `now`.
-    ///
-    /// `spacing`: between the acknowledgements of consecutive segments; without it, runs of
-    /// segments count when they are acknowledged whole.
-    pub(super) fn settle(&mut self, now: SimTime, spacing: Option<SimSpan>, settings: &Settings) {
-        while let Some((run, number)) = self.acks.take(now, spacing) {
-            self.in_flight -= run.wire;
-            self.acked += u64::from(run.segments);
+    pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
+        while let Some(ack) = self.acks.take(now) {
+            self.in_flight -= ack.run.wire;
+            self.acked += u64::from(ack.run.segments);
+            self.round_trip = (self.round_trip * (SMOOTHING - 1) + (ack.at - ack.sent)) / SMOOTHING;
             if self.state == State::Loss || (self.state == State::Open && self.limited) {
-                self.open(run.wire, settings);
+                self.open(ack.run.wire, settings);
             }
             let closed = match &mut self.backlog {
                 None => true,
@@ -258,7 +271,7 @@ impl Connection {
                     backlog.lost.is_empty() && backlog.resend.is_empty()
                 }
             };
-            if self.state != State::Open && closed && number >= self.resent {
+            if self.state != State::Open && closed && ack.number >= self.resent {
                 self.state = State::Open;
             }
         }
@@ -283,10 +296,10 @@ impl Connection {
     }
 
     /// Data waits for its turn.
-    pub(super) fn enqueue(&mut self, piece: Piece) {
+    pub(super) fn enqueue(&mut self, message: u32, run: Run) {
         let backlog = self.backlog.as_mut().expect("its message is entered");
-        backlog.incomplete.push_back(piece.message);
-        backlog.unsent.push_back(piece);
+        backlog.incomplete.push_back(message);
+        backlog.unsent.push_back(Piece { message, run });
     }
 
     /// Finds the losses that show by now; whether that halved the window.
@@ -356,7 +369,7 @@ impl Connection {
     }
 
     /// Sends one segment more when the time for it has come: a new one or, failing that, the last.
-    pub(super) fn probe(&mut self, now: SimTime, settings: &Settings) -> Option<Piece> {
+    pub(super) fn probe(&mut self, now: SimTime, settings: &Settings) -> Option<Sending> {
         if self.probe_at(settings).is_none_or(|at| at > now) {
             return None;
         }
@@ -366,7 +379,7 @@ impl Connection {
             lost.since = now;
         }
         if !backlog.unsent.is_empty() {
-            return Some(take(&mut backlog.unsent, 1));
+            return Some(take(&mut backlog.unsent, 1).sending(false));
         }
         let last = backlog.lost.back_mut().expect("a probe is due");
         let (message, run) = (last.piece.message, last.piece.run);
@@ -380,91 +393,55 @@ impl Connection {
         };
         self.in_flight -= run.wire;
         self.resent = self.sent;
-        Some(Piece { message, run })
+        Some(Sending { message, run, again: true })
     }
 
-    /// Whether all goes well, so that the pace of the near future is known.
-    fn calm(&self, backlog: &Backlog, settings: &Settings) -> bool {
-        let untroubled = backlog.lost.is_empty() && backlog.resend.is_empty();
-        settings.foresight && !self.crowded && self.state == State::Open && untroubled
-    }
-
-    /// The least new data worth sending when more is waiting, in segments.
-    fn portion(&self, run: Run, calm: bool, pace: &Pace) -> u32 {
-        // where acknowledgements come as fast as segments go, one begins a train of many
-        if calm && pace.back <= pace.out {
-            return 1;
-        }
+    /// The least new data worth sending when more is waiting, and the most that goes out as one
+    /// train, in segments.
+    fn portion(&self) -> u32 {
         let portion = self.window / (WINDOW_PARTS * SEGMENT_WIRE);
-        u32::try_from(portion).unwrap_or(u32::MAX).clamp(1, run.segments)
-    }
-
-    /// How many segments may go out one after the other from `pace.start` on.
-    fn room(&self, run: Run, calm: bool, pace: &Pace, settings: &Settings) -> u32 {
-        if !calm || pace.back > pace.out {
-            return run.fitting(self.window.saturating_sub(self.in_flight));
-        }
-        // bytes that may be in flight in the end, and by how much slow start will open the window
-        let mut limit = self.window;
-        let mut opening = self.slow_start_left(settings);
-        for ack in self.acks.iter() {
-            let count = limit.saturating_sub(self.in_flight) / SEGMENT_WIRE;
-            if count >= u64::from(run.segments) {
-                break;
-            }
-            let missing = self.in_flight + (count + 1) * SEGMENT_WIRE - limit;
-            let each = if opening == 0 { SEGMENT_WIRE } else { 2 * SEGMENT_WIRE };
-            let needed = missing.div_ceil(each);
-            let dry = pace.start + pace.out * count;
-            if needed <= u64::from(ack.run.segments) && ack.nth(needed, pace.back) > dry {
-                break;
-            }
-            let opened = opening.min(ack.run.wire);
-            opening -= opened;
-            limit += ack.run.wire + opened;
-        }
-        run.fitting(limit.saturating_sub(self.in_flight))
+        portion.clamp(1, u64::from(LONGEST_TRAIN)) as u32
     }
 
     /// What the window allows to be sent now.
-    pub(super) fn next(&mut self, pace: &Pace, settings: &Settings) -> Option<Piece> {
+    pub(super) fn next(&mut self) -> Option<Sending> {
         let backlog = self.backlog.as_ref()?;
-        let calm = self.calm(backlog, settings);
         let again = !backlog.resend.is_empty();
-        let (count, least) = if let Some(piece) = backlog.resend.front() {
-            (self.room(piece.run, false, pace, settings), u32::from(!backlog.urgent))
-        } else if let Some(piece) = backlog.unsent.front() {
-            (self.room(piece.run, calm, pace, settings), self.portion(piece.run, calm, pace))
-        } else {
+        let queue = if again { &backlog.resend } else { &backlog.unsent };
+        let Some(piece) = queue.front() else {
             self.limited = false;
             return None;
         };
-        if count < least && self.in_flight > 0 {
+        let room = piece.run.fitting(self.window.saturating_sub(self.in_flight));
+        let portion = self.portion();
+        let least = if again { u32::from(!backlog.urgent) } else { portion };
+        if room < least.min(piece.run.segments) && self.in_flight > 0 {
             self.limited = true;
             return None;
         }
         let backlog = self.backlog.as_mut().expect("it is there");
         backlog.urgent = false;
         let queue = if again { &mut backlog.resend } else { &mut backlog.unsent };
-        let piece = take(queue, count.max(1));
+        let piece = take(queue, room.clamp(1, portion));
         if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
         }
-        Some(piece)
+        Some(piece.sending(again))
     }
 
-    /// When there will be something to do, as far as it is known now.
-    pub(super) fn next_wake(&self, pace: &Pace, settings: &Settings) -> Option<SimTime> {
+    /// When there is something to do, as far as it is known now; perhaps it was to be done before.
+    pub(super) fn next_wake(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
-        let room = self.room_at(backlog, pace, settings);
+        let room = self.room_at(backlog, settings);
         let (shows, proof) = match backlog.lost.front() {
             None => (None, None),
             Some(lost) => {
-                let shows = self.acks.nth(lost.before + LATER_ACKS - self.acked, pace.back);
+                let later = (lost.before + LATER_ACKS).saturating_sub(self.acked);
+                let shows = if later == 0 { Some(SimTime::ZERO) } else { self.acks.nth(later) };
                 let proof = lost.proof.or_else(|| {
                     let wanted = settings.probes && self.acked <= lost.before;
                     let later = wanted.then(|| lost.before + 1 - self.acked)?;
-                    self.acks.nth(later, pace.back)
+                    self.acks.nth(later)
                 });
                 (shows, proof)
             }
@@ -474,13 +451,11 @@ impl Connection {
     }
 
     /// When the window has room for what is to be sent next.
-    fn room_at(&self, backlog: &Backlog, pace: &Pace, settings: &Settings) -> Option<SimTime> {
+    fn room_at(&self, backlog: &Backlog, settings: &Settings) -> Option<SimTime> {
         let wanted = if let Some(piece) = backlog.resend.front() {
             piece.run.first_wire()
         } else {
-            let run = backlog.unsent.front()?.run;
-            let calm = self.calm(backlog, settings);
-            run.split(self.portion(run, calm, pace)).0.wire
+            backlog.unsent.front()?.run.split(self.portion()).0.wire
         };
         let mut missing = (self.in_flight + wanted).saturating_sub(self.window).max(1);
         if self.slow_start_left(settings) > 0 {
@@ -489,7 +464,7 @@ impl Connection {
         }
         for ack in self.acks.iter() {
             if missing <= ack.run.wire {
-                return Some(ack.nth(missing.div_ceil(SEGMENT_WIRE), pace.back));
+                return Some(ack.at);
             }
             missing -= ack.run.wire;
         }
@@ -511,6 +486,11 @@ impl Connection {
 }
 
 impl Backlog {
+    /// Whether nothing waits to be sent.
+    fn is_idle(&self) -> bool {
+        self.unsent.is_empty() && self.resend.is_empty()
+    }
+
     /// Makes it ready to be used for another connection.
     pub(super) fn reset(&mut self) {
         debug_assert!(self.incomplete.is_empty() && self.unsent.is_empty());

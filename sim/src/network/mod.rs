@@ -1,24 +1,28 @@
 //! The network: full-duplex cables to one switch whose output ports have finite buffers, and TCP.
 //!
 //! **Cables.** A message is a run of segments (see `segment`): payload is 94.1 % of line rate. It
-//! goes over the sender's cable, reaches the switch after the cable's latency, and goes over the
-//! receiver's cable; the switch forwards segment by segment, so the second transfer begins when
-//! the first segment is there. Each cable serves trains of segments first come, first served.
+//! goes over the sender's cable, each segment reaches the switch after the cable's latency, and goes
+//! over the receiver's cable when those before it have: the switch takes segments in whole, first
+//! come, first served. The sender's cable serves trains of segments first come, first served.
 //!
-//! **Ports.** A segment that finds the output port's buffer full, or the buffer that all ports
-//! share, is dropped (tail drop).
+//! **Ports.** A segment that finds the output port's buffer full is dropped (tail drop), as is one
+//! that finds the port beyond its share of a buffer that all ports have in common (see `pool`).
 //!
 //! **TCP.** There is a connection from each host to each other host, set up before the run; its
 //! window lives on from message to message (see `connection`). Messages on it are delivered in
 //! order, whole. What the window allows goes out in one go, as a *train*, as adapters with
-//! segmentation offload do. While all is well, that is while the port's buffer would hold
-//! everything on its way, a train passes the switch as a whole, and the sender works its pace out
-//! in advance from the acknowledgements that are already known to come: two events for a message
-//! that the window lets out at once, three for each further train. Where a port could overflow,
-//! each segment is looked at when it arrives. A host acts on an acknowledgement within the time of
-//! a segment on the receiver's cable, uniformly at random: without it, simulated senders fall into
-//! step with the port and some starve (Floyd & Jacobson, *On Traffic Phase Effects in
-//! Packet-Switched Gateways*, 1992, who add the same).
+//! segmentation offload do. A host acts on an acknowledgement within the time of a segment on the
+//! receiver's cable, at random: without it, simulated senders fall into step with the port and some
+//! starve (Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, who add
+//! the same).
+//!
+//! **Events.** Segments are no events. When a train is sent, the time is known before which its last
+//! segment cannot be with the receiver; then the port is asked (see `port`) what became of it. If
+//! nothing else was sent there in the meantime, the message is delivered at that very moment: one
+//! event. Otherwise it is delivered when the port says. Where the port's buffer could overflow, it
+//! is asked as soon as a train has arrived, so that its sender is told of a loss in time.
+//! [`Network::segment_by_segment`] asks at each segment; it must give, and in the tests gives, the
+//! same times to the nanosecond, losses or not.
 //!
 //! **Incast.** Many servers that answer one client at once overflow its port. Most repair that by a
 //! fast retransmit; who loses too much waits for the timeout, and everybody waits for him: reads
@@ -26,28 +30,30 @@
 //! timeout is small (Vasudevan et al., SIGCOMM 2009). `cargo bench -p foretell-sim --bench incast`
 //! prints the model beside measurements.
 //!
-//! With [`NetworkModel::Queue`] buffers and windows have no end: cables alone, two events a
-//! message. TCP with an ample buffer and ample windows gives the same times.
+//! With [`NetworkModel::Queue`] buffers and windows have no end: cables alone. TCP with an ample
+//! buffer and ample windows gives the same times.
 //!
 //! **Left out:** connection set-up, acknowledgements' own bytes and queueing, delayed
 //! acknowledgements, segments shared by messages, spurious timeouts (a segment that is not lost is
 //! never sent twice), the variance term of the timeout, explicit congestion notification, pacing,
-//! pause frames, and the limits that switches put on a port's share of a common buffer.
+//! pause frames.
 
 mod acks;
 mod connection;
+mod pool;
 mod port;
 mod segment;
 mod tcp;
 
 use foretell_scenarios::model::{self, NetworkModel};
-use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream};
+use foretell_units::{Bytes, HostId, Seed, SimTime};
 
 use crate::ledger::{Usage, Violation};
 use crate::slab::Slab;
 
-use connection::{Pace, Piece};
-use port::Port;
+use connection::Sending;
+use pool::Pool;
+use port::{Coming, Outcome, Port};
 use segment::Run;
 pub use segment::wire_bytes;
 use tcp::Tcp;
@@ -56,12 +62,21 @@ use tcp::Tcp;
 #[derive(Debug)]
 pub struct Network {
     ports: Vec<Port>,
+    pool: Option<Pool>,
     trains: Slab<Train>,
+    /// Trains sent so far.
+    sequence: u64,
     /// `None`: cables alone.
     tcp: Option<Tcp>,
+    /// What was found out at the ports and has not been acted on.
+    outcomes: Vec<Outcome>,
+    /// Messages of which something was sent again, and its bytes on the wire.
+    resent: Vec<(u32, Bytes)>,
     counts: Counts,
     /// Of the messages sent, those on their way that the table of messages does not know.
     whole_messages: u64,
+    /// Whether the ports are asked at each segment.
+    eager: bool,
 }
 
 /// What happened since the beginning.
@@ -75,6 +90,8 @@ pub struct Counts {
     pub segments_sent: u64,
     /// Segments dropped at a full port.
     pub segments_dropped: u64,
+    /// Segments sent again.
+    pub segments_resent: u64,
     /// Losses that later acknowledgements showed and that halved a window.
     pub fast_retransmits: u64,
     /// Retransmission timeouts.
@@ -87,30 +104,31 @@ struct Train {
     connection: u32,
     to: HostId,
     cargo: Cargo,
-    /// What has not reached the switch yet.
     run: Run,
-    /// Its time on the receiver's cable.
-    service: SimSpan,
+    /// Of it, bytes on the wire that were dropped.
+    dropped: u64,
+    segments_passed: u32,
     sent: SimTime,
-    /// When the last segment reaches the switch.
-    tail: SimTime,
-    /// From one segment to the next.
-    spacing: SimSpan,
+    /// When what has passed is with the receiver, once that is known.
+    arrival: Option<SimTime>,
+    /// Looks at the port that are still to come for it.
+    looks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Cargo {
-    /// The whole of a message with that number; of what has passed the switch, the last byte is
-    /// with the receiver at `arrival`.
-    Whole { number: u32, arrival: SimTime },
+    /// The whole of a message with that number.
+    Whole { number: u32 },
     /// Part of a message of the table.
     Part { message: u32 },
+    /// It has been seen to.
+    Done,
 }
 
 /// What the network wants to be told when its time has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The next segment of a train is at the switch: [`Network::forward`].
+    /// A train has arrived at the switch or at its receiver: [`Network::forward`].
     Forward {
         /// The train.
         train: u32,
@@ -128,39 +146,48 @@ pub enum Step {
 }
 
 impl Network {
-    /// Idle cables with these adapters, for hosts in order. `delays`: how long hosts take to act.
+    /// Idle cables with these adapters, for hosts in order. `delays`: of how long hosts take to act.
     pub fn new(
         nics: impl IntoIterator<Item = model::Nic>,
         switch: &model::Switch,
-        delays: Stream,
+        delays: Seed,
     ) -> Self {
         let tcp = match switch.model {
             NetworkModel::Tcp => Some(Tcp::new(switch, delays)),
             NetworkModel::Queue => None,
         };
+        let ports: Vec<Port> =
+            nics.into_iter().map(|nic| Port::new(&nic, switch.port_buffer)).collect();
+        let pool = |size| Pool::new(size, switch.shared_buffer_alpha, ports.len());
         Self {
-            ports: nics.into_iter().map(|nic| Port::new(&nic, switch.port_buffer)).collect(),
+            pool: switch.shared_buffer.map(pool),
+            ports,
             trains: Slab::new(),
+            sequence: 0,
             tcp,
+            outcomes: Vec::new(),
+            resent: Vec::new(),
             counts: Counts::default(),
             whole_messages: 0,
+            eager: false,
         }
     }
 
-    /// Looks at every segment on its own and works nothing out in advance: the slow model that the
-    /// fast one is compared with.
+    /// Looks at every segment on its own, when it arrives: the slow model that the fast one is
+    /// compared with.
     pub fn segment_by_segment(mut self) -> Self {
-        if let Some(tcp) = &mut self.tcp {
-            tcp.whole_trains = false;
-            tcp.settings.foresight = false;
+        self.eager = true;
+        for port in &mut self.ports {
+            port.single_steps = true;
         }
         self
     }
 
     /// Sends a message of so many bytes on the wire from one host to another.
     ///
-    /// `number` comes back with [`Step::Deliver`], once. `schedule` is told which step is to be
-    /// taken when; steps at equal times are to be taken in the order in which it was told.
+    /// `number` comes back with [`Network::forward`] or [`Step::Deliver`], once. `schedule` is told
+    /// which step is to be taken when; steps at equal times are to be taken in the order in which
+    /// it was told.
     pub fn send(
         &mut self,
         now: SimTime,
@@ -173,22 +200,23 @@ impl Network {
         let run = Run::message(wire);
         let mut connection = u32::MAX;
         if let Some(tcp) = &mut self.tcp {
-            connection = tcp.connection(from, to);
+            let (out, back) = (&self.ports[from.index()], &self.ports[to.index()]);
+            let round_trip = || (out.latency + back.latency) * 2 + out.segment + back.segment;
+            connection = tcp.connection(from, to, round_trip);
             let sender = &mut tcp.connections[connection as usize];
             if !sender.may_send(now, run, &tcp.settings) {
-                let message = tcp.enter(connection, number, run.segments);
-                tcp.connections[connection as usize].enqueue(Piece { message, run });
+                let message = tcp.enter(connection, number, run);
+                tcp.connections[connection as usize].enqueue(message, run);
                 self.go_on(now, connection, schedule);
                 return;
             }
             sender.note_sent(now, run);
         }
         self.whole_messages += 1;
-        let cargo = Cargo::Whole { number, arrival: SimTime::ZERO };
-        self.transmit(now, (from, to), connection, cargo, run, schedule);
+        self.transmit(now, (from, to), connection, Cargo::Whole { number }, run, schedule);
     }
 
-    /// Books a train on the sender's cable.
+    /// Puts a train on the sender's cable.
     fn transmit(
         &mut self,
         now: SimTime,
@@ -198,182 +226,204 @@ impl Network {
         run: Run,
         schedule: &mut impl FnMut(SimTime, Step),
     ) {
-        let out = &mut self.ports[from.index()];
-        let busy = out.transmit.send(now, Bytes(run.wire));
-        let (latency, segment) = (out.latency, out.segment);
-        let first = if run.segments > 1 { segment } else { busy.finish - busy.start };
-        let (head, tail) = (busy.start + first + latency, busy.finish + latency);
-        let port = &mut self.ports[to.index()];
-        let service = port.receive.rate().time_for(Bytes(run.wire));
-        port.announce(service);
-        if let Some(pool) = self.tcp.as_mut().and_then(|tcp| tcp.pool.as_mut()) {
-            pool.coming += run.wire;
-        }
         self.counts.segments_sent += u64::from(run.segments);
-        // a receiver with a faster cable must not run dry in the middle of the train
-        let at = head.max(SimTime::from_ns(tail.as_ns().saturating_sub(service.as_ns())));
-        let spacing = segment.min(port.segment);
-        let train = Train { connection, to, cargo, run, service, sent: now, tail, spacing };
-        schedule(at, Step::Forward { train: self.trains.insert(train) });
-    }
-
-    /// A train, or what is left of it, has its next segment at the switch.
-    pub fn forward(&mut self, now: SimTime, train: u32, schedule: &mut impl FnMut(SimTime, Step)) {
-        let Train { to, run, service, .. } = self.trains[train];
-        let Some(tcp) = &mut self.tcp else {
-            let Cargo::Whole { number, .. } = self.trains.remove(train).cargo else {
-                unreachable!("only TCP cuts messages")
-            };
-            let port = &mut self.ports[to.index()];
-            port.reached(service);
-            let delivered = port.receive.book(now, service).finish + port.latency;
-            self.deliver_whole(delivered, number, schedule);
-            return;
-        };
-        let ports = &mut self.ports;
-        let ample = tcp.whole_trains
-            && ports[to.index()].ample(now)
-            && tcp.pool.as_mut().is_none_or(|pool| pool.ample(now, ports));
-        if !ample {
-            self.forward_segment(now, train, schedule);
+        let out = &mut self.ports[from.index()];
+        let (spacing, times) = (out.segment, out.transmit(now, run));
+        let train = self.trains.insert(Train {
+            connection,
+            to,
+            cargo,
+            run,
+            dropped: 0,
+            segments_passed: 0,
+            sent: now,
+            arrival: None,
+            looks: 1,
+        });
+        let coming = Coming::new(train, self.sequence, run, times, spacing);
+        self.sequence += 1;
+        let port = &mut self.ports[to.index()];
+        let delivered = port.announce(coming, run) + port.latency;
+        if self.eager {
+            schedule(times.0, Step::Forward { train });
             return;
         }
-        let port = &mut ports[to.index()];
-        port.reached(service);
-        if let Some(pool) = &mut tcp.pool {
-            pool.coming -= run.wire;
+        if self.is_safe(now, to) {
+            schedule(delivered, Step::Forward { train });
+            return;
         }
-        let train = *self.trains.remove(train);
-        if run.segments > 1 {
-            port.note_arriving(now, train.tail, train.spacing);
+        self.walk(now, to, schedule);
+        if self.is_safe(now, to) {
+            schedule(delivered, Step::Forward { train });
+            return;
         }
-        tcp.connections[train.connection as usize].crowded = false;
-        self.pass(now, &train, run, service, schedule);
-        self.plan(now, train.connection, schedule);
+        self.watch(train, to, schedule);
     }
 
-    /// The next segment of a train finds room at the port, or not.
-    fn forward_segment(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
-        let tcp = self.tcp.as_mut().expect("only TCP looks at segments");
-        let train = &mut self.trains[id];
-        let port = &mut self.ports[train.to.index()];
-        let before = *train;
-        let (segment, rest) = before.run.split(1);
-        let service =
-            if rest.is_some() { port.segment.min(before.service) } else { before.service };
-        port.reached(service);
-        let mut room = port.has_room(now, service);
-        if let Some(pool) = &mut tcp.pool {
-            pool.coming -= segment.wire;
-            room &= pool.has_room(now, segment.wire, &self.ports);
-        }
-        tcp.connections[before.connection as usize].crowded = true;
-        if let Some(rest) = rest {
-            train.run = rest;
-            train.service -= service;
-            let next = now + train.spacing;
-            let next = if rest.segments == 1 { next.min(train.tail) } else { next };
-            schedule(next.max(now), Step::Forward { train: id });
-        } else {
-            self.trains.remove(id);
-        }
-        // the place of the train keeps its value if that was its last segment
-        self.trains[id].cargo = if room {
-            let arrival = self.pass(now, &before, segment, service, schedule);
-            match before.cargo {
-                Cargo::Whole { number, .. } => Cargo::Whole { number, arrival },
-                part @ Cargo::Part { .. } => part,
+    /// Whether nothing that is at a port or on its way there could be dropped.
+    fn is_safe(&mut self, now: SimTime, to: HostId) -> bool {
+        let ample = self.ports[to.index()].ample(now);
+        match &mut self.pool {
+            None => ample,
+            Some(pool) => {
+                pool.note(to.index());
+                pool.ample(now, &self.ports) && ample
             }
-        } else {
-            self.drop(&before, segment)
-        };
-        self.plan(now, before.connection, schedule);
+        }
     }
 
-    /// Books segments of a train on the receiver's cable; returns when they are with the receiver.
-    fn pass(
+    /// Plans a look at whatever could be dropped, for when it has arrived; `train` is new.
+    fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+        let trains = &mut self.trains;
+        let mut watch = |other: u32, tail| {
+            trains[other].looks += u32::from(other != train);
+            schedule(tail, Step::Forward { train: other });
+        };
+        match &self.pool {
+            None => self.ports[to.index()].watch_all(&mut watch),
+            Some(pool) => {
+                for &port in pool.lively() {
+                    self.ports[port as usize].watch_all(&mut watch);
+                }
+            }
+        }
+    }
+
+    /// A train is at the switch or at its receiver. Returns the number of the message that it
+    /// delivers now, if it does.
+    pub fn forward(
         &mut self,
         now: SimTime,
-        train: &Train,
-        run: Run,
-        service: SimSpan,
+        train: u32,
         schedule: &mut impl FnMut(SimTime, Step),
-    ) -> SimTime {
-        let tcp = self.tcp.as_mut().expect("trains of TCP have connections");
-        let connection = &mut tcp.connections[train.connection as usize];
-        let back = self.ports[connection.from.index()].latency;
-        let port = &mut self.ports[train.to.index()];
-        let busy = port.receive.book(now, service);
-        if let Some(pool) = &mut tcp.pool {
-            pool.book(run.wire);
-        }
-        let delivered = busy.finish + port.latency;
-        let first = if run.segments > 1 { port.segment } else { service };
-        let first = busy.start + first + port.latency;
-        connection.pass(train.sent, run, first + back, delivered + back);
-        let last = run.segments == train.run.segments;
-        let (message, segments) = match train.cargo {
-            Cargo::Part { message } => (message, run.segments),
-            Cargo::Whole { .. } if !last => return delivered,
-            Cargo::Whole { number, .. } if connection.backlog.is_none() => {
-                self.deliver_whole(delivered, number, schedule);
-                return delivered;
-            }
-            // it is there, but what was sent before it is not
-            Cargo::Whole { number, .. } => {
-                self.whole_messages -= 1;
-                (tcp.enter_late(train.connection, number, 0, delivered), 0)
-            }
+    ) -> Option<u32> {
+        let to = self.trains[train].to;
+        self.walk(now, to, schedule);
+        let entry = &mut self.trains[train];
+        let Some(arrival) = entry.arrival else {
+            let next = self.ports[to.index()].next_of(train).expect("it has not arrived");
+            assert!(self.eager, "a train is looked at when it has arrived");
+            schedule(next, Step::Forward { train });
+            return None;
         };
-        let delivered_messages = &mut self.counts.messages_delivered;
-        tcp.passed(train.connection, message, segments, delivered, |number, at| {
-            *delivered_messages += 1;
-            schedule(at, Step::Deliver { number });
-        });
+        let mut delivered = None;
+        if let Cargo::Whole { number } = entry.cargo {
+            entry.cargo = Cargo::Done;
+            self.whole_messages -= 1;
+            self.counts.messages_delivered += 1;
+            if arrival == now {
+                delivered = Some(number);
+            } else {
+                schedule(arrival, Step::Deliver { number });
+            }
+        }
+        entry.looks -= 1;
+        if entry.looks == 0 {
+            self.trains.remove(train);
+        }
         delivered
     }
 
-    /// A message that went out whole has passed the switch.
-    fn deliver_whole(
-        &mut self,
-        at: SimTime,
-        number: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
-    ) {
-        self.whole_messages -= 1;
-        self.counts.messages_delivered += 1;
-        schedule(at, Step::Deliver { number });
+    /// Finds out what became of the segments that arrive at a port by `now`.
+    fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+        self.look(now, to);
+        if self.outcomes.is_empty() {
+            return;
+        }
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        for outcome in outcomes.drain(..) {
+            match outcome {
+                Outcome::Dropped { train, passed, segment } => self.dropped(train, passed, segment),
+                Outcome::Done { train, passed, finish } => {
+                    self.arrived(now, train, passed, finish, schedule);
+                }
+            }
+        }
+        self.outcomes = outcomes;
     }
 
-    /// Drops a segment of a train; returns what the rest of the train carries now.
-    fn drop(&mut self, train: &Train, segment: Run) -> Cargo {
+    fn look(&mut self, now: SimTime, to: HostId) {
+        match &mut self.pool {
+            None => self.ports[to.index()].walk(now, &mut self.outcomes),
+            Some(pool) => pool.walk(now, &mut self.ports, &mut self.outcomes),
+        }
+    }
+
+    /// So many segments of a train have passed, and the next was dropped.
+    fn dropped(&mut self, id: u32, passed: u32, segment: Run) {
         self.counts.segments_dropped += 1;
+        let train = &mut self.trains[id];
+        train.dropped += segment.wire;
+        train.segments_passed += passed;
         let tcp = self.tcp.as_mut().expect("only TCP drops");
+        tcp.connections[train.connection as usize].pass(passed);
         let message = match train.cargo {
             Cargo::Part { message } => message,
-            Cargo::Whole { number, arrival } => {
+            Cargo::Whole { number } => {
                 self.whole_messages -= 1;
-                tcp.enter_late(train.connection, number, train.run.segments, arrival)
+                tcp.enter_late(train.connection, number, train.run.segments)
             }
+            Cargo::Done => unreachable!("it has not arrived"),
         };
+        train.cargo = Cargo::Part { message };
+        tcp.connections[train.connection as usize].drop(train.sent, message, segment);
+    }
+
+    /// A train has arrived at the switch; of its last segments so many have passed.
+    fn arrived(
+        &mut self,
+        now: SimTime,
+        id: u32,
+        passed: u32,
+        finish: SimTime,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
+        let train = &mut self.trains[id];
+        let arrival = finish + self.ports[train.to.index()].latency;
+        train.arrival = Some(arrival);
+        let Some(tcp) = &mut self.tcp else { return };
+        train.segments_passed += passed;
+        let segments = train.segments_passed;
         let connection = &mut tcp.connections[train.connection as usize];
-        connection.drop(train.sent, Piece { message, run: segment });
-        Cargo::Part { message }
+        connection.pass(passed);
+        if segments > 0 {
+            let run = Run { segments, wire: train.run.wire - train.dropped };
+            let back = self.ports[connection.from.index()].latency;
+            connection.expect_ack(arrival + back, train.sent, run);
+        }
+        if connection.backlog.is_none() {
+            return;
+        }
+        let message = match train.cargo {
+            Cargo::Part { message } => message,
+            // it is there, but perhaps what was sent before it is not
+            Cargo::Whole { number } => {
+                self.whole_messages -= 1;
+                tcp.enter_late(train.connection, number, train.run.segments)
+            }
+            Cargo::Done => unreachable!("it has just arrived"),
+        };
+        train.cargo = Cargo::Done;
+        let id = train.connection;
+        let delivered = &mut self.counts.messages_delivered;
+        tcp.passed(id, message, segments, arrival, |number, at| {
+            *delivered += 1;
+            schedule(at, Step::Deliver { number });
+        });
+        self.plan(now, id, schedule);
     }
 
     /// When is a connection to be looked at, after all that is known now?
     fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
-        let tcp = self.tcp.as_mut().expect("connections are TCP's");
-        let connection = &mut tcp.connections[id as usize];
-        let Some(backlog) = &connection.backlog else { return };
-        let delay = backlog.delay;
-        let pace = pace(&self.ports, connection.from, connection.to, now);
-        if let Some(at) = connection.next_wake(&pace, &tcp.settings) {
-            let at = at.max(now) + delay;
-            if connection.wake.is_none_or(|wake| at < wake) {
-                connection.wake = Some(at);
-                schedule(at, Step::Wake { connection: id });
-            }
+        let tcp = self.tcp.as_ref().expect("connections are TCP's");
+        let connection = &tcp.connections[id as usize];
+        let Some(at) = connection.next_wake(&tcp.settings) else { return };
+        let delay = tcp.delay(connection, self.ports[connection.to.index()].segment);
+        let at = at.max(now) + delay;
+        if connection.wake.is_none_or(|wake| at < wake) {
+            let tcp = self.tcp.as_mut().expect("connections are TCP's");
+            tcp.connections[id as usize].wake = Some(at);
+            schedule(at, Step::Wake { connection: id });
         }
     }
 
@@ -398,25 +448,32 @@ impl Network {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
         let hosts = (connection.from, connection.to);
-        let spacing = self.ports[hosts.1.index()].segment;
-        connection.settle(now, Some(spacing), &tcp.settings);
-        self.counts.fast_retransmits += u64::from(connection.find_losses(now, &tcp.settings));
-        self.counts.timeouts += u64::from(connection.time_out(now, &tcp.settings));
+        connection.settle(now, &tcp.settings);
+        let fast = connection.find_losses(now, &tcp.settings);
+        let late = connection.time_out(now, &tcp.settings);
         let mut probe = connection.probe(now, &tcp.settings);
+        self.counts.fast_retransmits += u64::from(fast);
+        self.counts.timeouts += u64::from(late);
+        self.ports[hosts.0.index()].timeouts += u64::from(late);
         loop {
             let tcp = self.tcp.as_mut().expect("connections are TCP's");
             let connection = &mut tcp.connections[id as usize];
-            let pace = pace(&self.ports, hosts.0, hosts.1, now);
-            let next = probe.take().or_else(|| connection.next(&pace, &tcp.settings));
-            let Some(Piece { message, run }) = next else { break };
+            let Some(sending) = probe.take().or_else(|| connection.next()) else { break };
+            let Sending { message, run, again } = sending;
             connection.note_sent(now, run);
+            if again {
+                self.counts.segments_resent += u64::from(run.segments);
+                self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
+            }
             self.transmit(now, hosts, id, Cargo::Part { message }, run, schedule);
         }
-        let tcp = self.tcp.as_mut().expect("connections are TCP's");
-        if let Some(backlog) = &mut tcp.connections[id as usize].backlog {
-            backlog.delay = SimSpan::from_ns(tcp.delays.below(spacing.as_ns().max(1)));
-        }
         self.plan(now, id, schedule);
+    }
+
+    /// A message of which something was sent again since it was asked last, and how many bytes on
+    /// the wire.
+    pub fn take_resent(&mut self) -> Option<(u32, Bytes)> {
+        self.resent.pop()
     }
 
     /// What happened so far.
@@ -424,26 +481,33 @@ impl Network {
         self.counts
     }
 
+    /// Segments for a host that were dropped at its port, and times that it waited in vain for an
+    /// acknowledgement, so far.
+    pub fn troubles(&self, host: HostId) -> (u64, u64) {
+        let port = &self.ports[host.index()];
+        (port.dropped, port.timeouts)
+    }
+
     /// Measuring begins.
     pub fn mark(&mut self, now: SimTime) {
-        for port in &mut self.ports {
-            port.transmit.mark(now);
-            port.receive.mark(now);
+        for host in 0..self.ports.len() {
+            self.look(now, HostId::from(host));
+            self.ports[host].mark(now);
         }
     }
 
     /// What a host's cable did since the mark: (host to switch, switch to host). A job is a train
-    /// of segments or, where the port could overflow, a segment.
+    /// of segments; on its way to the host it is there from its first segment's arrival at the
+    /// switch until its last has left.
     pub fn usage(&mut self, now: SimTime, host: HostId) -> (Usage, Usage) {
-        let port = &mut self.ports[host.index()];
-        (port.transmit.usage(now), port.receive.usage(now))
+        self.look(now, host);
+        self.ports[host.index()].usage(now)
     }
 
     /// Whether the operational laws hold on a host's cable.
     pub fn audit(&mut self, now: SimTime, host: HostId) -> Result<(), Violation> {
-        let port = &mut self.ports[host.index()];
-        port.transmit.audit(now)?;
-        port.receive.audit(now)
+        self.look(now, host);
+        self.ports[host.index()].audit(now)
     }
 
     /// Whether every message and every segment is where it should be.
@@ -455,6 +519,12 @@ impl Network {
             let (arrivals, departures) = (messages_sent, messages_delivered);
             return Err(Violation::FlowBalance { arrivals, departures, present });
         }
+        let coming: u64 = self.ports.iter().map(Port::segments_coming).sum();
+        let met: u64 = self.ports.iter().map(|port| port.passed + port.dropped).sum();
+        if self.counts.segments_sent != met + coming {
+            let (arrivals, departures) = (self.counts.segments_sent, met);
+            return Err(Violation::FlowBalance { arrivals, departures, present: coming });
+        }
         let Some(tcp) = &self.tcp else { return Ok(()) };
         for connection in &tcp.connections {
             let (arrivals, departures) = (connection.in_flight(), connection.accounted_for());
@@ -464,11 +534,4 @@ impl Network {
         }
         Ok(())
     }
-}
-
-/// How fast segments go out and acknowledgements come back between two hosts.
-fn pace(ports: &[Port], from: HostId, to: HostId, now: SimTime) -> Pace {
-    let out = &ports[from.index()];
-    let start = now + out.transmit.backlog(now);
-    Pace { start, out: out.segment, back: ports[to.index()].segment }
 }

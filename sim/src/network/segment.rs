@@ -41,6 +41,11 @@ impl Run {
         self.wire.min(SEGMENT_WIRE)
     }
 
+    /// Bytes on the wire of its last segment.
+    pub(super) fn last_wire(self) -> u64 {
+        self.wire - u64::from(self.segments - 1) * SEGMENT_WIRE
+    }
+
     /// Its first `count` segments, and the others if there are any.
     pub(super) fn split(self, count: u32) -> (Self, Option<Self>) {
         assert!(count > 0);

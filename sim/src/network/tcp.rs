@@ -2,12 +2,11 @@
 
 use foldhash::fast::FixedState;
 use foretell_scenarios::model;
-use foretell_units::{Bytes, HostId, SimTime, Stream};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
 use hashbrown::HashMap;
 
 use super::connection::{Backlog, Connection, Settings};
-use super::port::Port;
-use super::segment::{SEGMENT_DATA, SEGMENT_WIRE};
+use super::segment::{Run, SEGMENT_DATA, SEGMENT_WIRE};
 use crate::slab::Slab;
 
 /// All connections.
@@ -19,11 +18,8 @@ pub(super) struct Tcp {
     pub(super) messages: Slab<Message>,
     /// Backlogs to be used again.
     spare: Vec<Box<Backlog>>,
-    pub(super) pool: Option<Pool>,
-    /// How long hosts take to act.
-    pub(super) delays: Stream,
-    /// Whether trains pass a port whole that has room for them.
-    pub(super) whole_trains: bool,
+    /// Of how long hosts take to act.
+    delays: Seed,
 }
 
 /// A message that did not go out whole, or that lost something, or that follows such a one.
@@ -34,21 +30,20 @@ pub(super) struct Message {
     /// Segments that have not passed the switch.
     pub(super) missing: u32,
     /// When the last byte of those that have is with the receiver.
-    pub(super) arrival: SimTime,
+    arrival: SimTime,
     /// Whether it went out whole at first.
     went_whole: bool,
 }
 
 impl Tcp {
     /// No connection yet.
-    pub(super) fn new(switch: &model::Switch, delays: Stream) -> Self {
+    pub(super) fn new(switch: &model::Switch, delays: Seed) -> Self {
         let wire = |data: Bytes| (data.get() / SEGMENT_DATA).saturating_mul(SEGMENT_WIRE);
         let settings = Settings {
             receive_window: wire(switch.receive_window).max(SEGMENT_WIRE),
             initial_window: u64::from(switch.initial_window.max(1)) * SEGMENT_WIRE,
             least_timeout: switch.retransmit_timeout,
             probes: switch.loss_probes,
-            foresight: true,
         };
         Self {
             settings,
@@ -56,39 +51,45 @@ impl Tcp {
             by_hosts: HashMap::default(),
             messages: Slab::new(),
             spare: Vec::new(),
-            pool: switch.shared_buffer.map(Pool::new),
             delays,
-            whole_trains: true,
         }
     }
 
     /// The connection from one host to another; set up when it is first used.
-    pub(super) fn connection(&mut self, from: HostId, to: HostId) -> u32 {
+    pub(super) fn connection(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        round_trip: impl FnOnce() -> SimSpan,
+    ) -> u32 {
         *self.by_hosts.entry((from, to)).or_insert_with(|| {
             let id = u32::try_from(self.connections.len()).expect("fewer than 2^32 connections");
-            self.connections.push(Connection::new(from, to, &self.settings));
+            self.connections.push(Connection::new(from, to, round_trip(), &self.settings));
             id
         })
     }
 
+    /// How long a connection's host takes to act on what it is waiting for, at most `most`. It
+    /// depends on what the connection has sent alone.
+    pub(super) fn delay(&self, connection: &Connection, most: SimSpan) -> SimSpan {
+        let hosts = u64::from(connection.from.0) << 32 | u64::from(connection.to.0);
+        let Seed(bits) = self.delays.child(hosts).child(connection.sent());
+        SimSpan::from_ns((u128::from(bits) * u128::from(most.as_ns()) >> 64) as u64)
+    }
+
     /// Enters a message that waits for its turn on a connection; its place in the stream is the
     /// last.
-    pub(super) fn enter(&mut self, connection: u32, number: u32, segments: u32) -> u32 {
+    pub(super) fn enter(&mut self, connection: u32, number: u32, run: Run) -> u32 {
         self.give_backlog(connection);
-        let arrival = SimTime::ZERO;
-        self.messages.insert(Message { number, missing: segments, arrival, went_whole: false })
+        let (missing, arrival) = (run.segments, SimTime::ZERO);
+        self.messages.insert(Message { number, missing, arrival, went_whole: false })
     }
 
     /// Enters a message that went out whole and of which so many segments are missing; its place
     /// in the stream is before all those that had to wait.
-    pub(super) fn enter_late(
-        &mut self,
-        connection: u32,
-        number: u32,
-        missing: u32,
-        arrival: SimTime,
-    ) -> u32 {
+    pub(super) fn enter_late(&mut self, connection: u32, number: u32, missing: u32) -> u32 {
         self.give_backlog(connection);
+        let arrival = SimTime::ZERO;
         let id = self.messages.insert(Message { number, missing, arrival, went_whole: true });
         let backlog = self.connections[connection as usize].backlog.as_mut().expect("just given");
         let incomplete = &mut backlog.incomplete;
@@ -133,40 +134,5 @@ impl Tcp {
         }
         backlog.reset();
         self.spare.extend(holder.take());
-    }
-}
-
-/// Buffer memory that all ports draw on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pool {
-    size: u64,
-    /// No less than what is booked and has not left; exact when it was last counted.
-    held: u64,
-    /// What has left its sender and has not reached the switch.
-    pub(super) coming: u64,
-}
-
-impl Pool {
-    fn new(size: Bytes) -> Self {
-        Self { size: size.get(), held: 0, coming: 0 }
-    }
-
-    /// Segments of so many bytes are booked.
-    pub(super) fn book(&mut self, bytes: u64) {
-        self.held += bytes;
-    }
-
-    /// Whether the pool would hold all that is booked and on its way.
-    pub(super) fn ample(&mut self, now: SimTime, ports: &[Port]) -> bool {
-        if self.held + self.coming > self.size {
-            self.held = ports.iter().map(|port| port.bytes(port.receive.backlog(now))).sum();
-        }
-        self.held + self.coming <= self.size
-    }
-
-    /// Whether the pool has room for a segment.
-    pub(super) fn has_room(&self, now: SimTime, segment: u64, ports: &[Port]) -> bool {
-        let queued: u64 = ports.iter().map(|port| port.bytes(port.queued(now))).sum();
-        queued + segment <= self.size
     }
 }

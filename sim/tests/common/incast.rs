@@ -40,6 +40,7 @@ impl Incast {
                 model: NetworkModel::Tcp,
                 port_buffer,
                 shared_buffer: None,
+                shared_buffer_alpha: 1.0,
                 retransmit_timeout: min_timeout,
                 receive_window: Bytes::kib(64),
                 initial_window: 10,
@@ -55,7 +56,7 @@ impl Incast {
     /// Runs it; goodput as a share of line rate, what happened, and events.
     pub fn run(&self) -> (f64, Counts, u64) {
         let nics = (0..=self.servers).map(|_| self.nic);
-        self.run_on(Network::new(nics, &self.switch, Seed(self.seed).stream("network")))
+        self.run_on(Network::new(nics, &self.switch, Seed(self.seed)))
     }
 
     pub fn run_on(&self, mut network: Network) -> (f64, Counts, u64) {
@@ -87,7 +88,11 @@ impl Incast {
             let now = agenda.now();
             let mut later = |at, step| agenda.schedule(at, Role::Step(step));
             match event {
-                Role::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
+                Role::Step(Step::Forward { train }) => {
+                    if let Some(number) = network.forward(now, train, &mut later) {
+                        later(now, Step::Deliver { number });
+                    }
+                }
                 Role::Step(Step::Wake { connection }) => {
                     network.wake(now, connection, &mut later);
                 }

@@ -78,6 +78,7 @@ pub(crate) fn switch() -> Switch {
         model: NetworkModel::Tcp,
         port_buffer: Bytes::mib(16),
         shared_buffer: None,
+        shared_buffer_alpha: 1.0,
         retransmit_timeout: SimSpan::from_ms(200),
         receive_window: Bytes::kib(64),
         initial_window: 10,
