@@ -84,52 +84,60 @@ impl Link {
     /// Books `bytes` on the link and returns when they are on it.
     ///
     /// FIFO: an earlier booking is never delayed by a later one. `now` must not go backwards.
+    #[inline]
     pub fn send(&mut self, now: SimTime, bytes: Bytes) -> Busy {
         self.book(now, self.rate.time_for(bytes))
     }
 
     /// As [`Link::send`], for what takes so long on the link.
+    #[inline]
     pub fn book(&mut self, now: SimTime, service: SimSpan) -> Busy {
         self.settle(now);
         let start = self.free_at.max(now);
         let finish = start + service;
-        self.serve(finish, service);
+        self.serve(start, finish, service);
         self.arrive(now);
         self.leave(now, finish);
         Busy { start, finish }
     }
 
     /// How long a transfer that is booked now would wait.
+    #[inline]
     pub fn backlog(&self, now: SimTime) -> SimSpan {
         self.free_at.saturating_since(now)
     }
 
     /// When all that is booked has left.
+    #[inline]
     pub(crate) fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    /// Books so much service, which ends at `finish`; the rest of the time since the last booking
-    /// is idle.
-    pub(crate) fn serve(&mut self, finish: SimTime, service: SimSpan) {
-        self.gaps_ns += (finish - self.free_at).as_ns() - service.as_ns();
+    /// Books so much service from `start` to `finish`, with pauses if that is longer.
+    #[inline]
+    pub(crate) fn serve(&mut self, start: SimTime, finish: SimTime, service: SimSpan) {
+        let pauses = (finish - start).as_ns() - service.as_ns();
+        self.gaps_ns += (start - self.free_at).as_ns() + pauses;
         self.served_ns += service.as_ns();
         self.free_at = finish;
     }
 
     /// Enters a job that joined the queue at `at`.
+    #[inline]
     pub(crate) fn arrive(&mut self, at: SimTime) {
         self.arrivals += 1;
         self.arrived_ns = self.arrived_ns.wrapping_add(at.as_ns());
     }
 
     /// A job that joined at `arrived` will leave at `leaves`, or when the one before has left.
+    #[inline]
     pub(crate) fn leave(&mut self, arrived: SimTime, leaves: SimTime) {
         let leaves = self.leaving.back().map_or(leaves, |last| last.leaves.max(leaves));
         self.leaving.push_back(Job { arrived, leaves });
     }
 
     /// Takes out the jobs that have left by `now`.
+    #[inline]
     pub(crate) fn settle(&mut self, now: SimTime) {
         while let Some(&Job { arrived, leaves }) = self.leaving.front() {
             if leaves > now {

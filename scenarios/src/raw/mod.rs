@@ -124,7 +124,7 @@ pub(crate) struct RawSwitch {
     #[schemars(extend("default" = "200 ms", "x-when" = { "model": ["tcp"] }))]
     pub(crate) retransmit_timeout: Option<Time>,
     /// Data that a receiver lets be under way to it on one connection.
-    #[schemars(extend("default" = "64 KiB", "x-when" = { "model": ["tcp"] }))]
+    #[schemars(extend("default" = "4 MiB", "x-when" = { "model": ["tcp"] }))]
     pub(crate) receive_window: Option<Size>,
     /// Congestion window of a new or long idle connection, in segments (RFC 6928: 10).
     #[schemars(extend(

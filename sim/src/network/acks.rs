@@ -31,6 +31,7 @@ pub(super) struct Acks {
 
 impl Acks {
     /// One more; not before those that are there.
+    #[inline]
     pub(super) fn push(&mut self, ack: Ack) {
         if self.front.is_none() {
             self.front = Some(ack);
@@ -40,6 +41,7 @@ impl Acks {
     }
 
     /// Takes the first, if it has arrived by `now`.
+    #[inline]
     pub(super) fn take(&mut self, now: SimTime) -> Option<Ack> {
         let front = self.front.filter(|front| front.at <= now)?;
         self.front = if self.others.is_empty() { None } else { self.others.pop_front() };

@@ -179,6 +179,7 @@ impl Connection {
     /// Whether a message may go out at once and whole.
     ///
     /// What was dropped and the sender does not know of is no hindrance.
+    #[inline]
     pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &Settings) -> bool {
         let idle = self.backlog.as_ref().is_none_or(|backlog| backlog.is_idle());
         if !idle || self.state != State::Open || run.segments > LONGEST_TRAIN {
@@ -208,6 +209,7 @@ impl Connection {
     }
 
     /// Segments have gone out.
+    #[inline]
     pub(super) fn note_sent(&mut self, now: SimTime, run: Run) {
         self.in_flight += run.wire;
         self.sent += u64::from(run.segments);
@@ -225,12 +227,14 @@ impl Connection {
     }
 
     /// So many segments have passed the switch.
+    #[inline]
     pub(super) fn pass(&mut self, segments: u32) {
         self.passed += u64::from(segments);
     }
 
     /// The last segment of a train has reached the switch; what has passed of it will be
     /// acknowledged.
+    #[inline]
     pub(super) fn expect_ack(&mut self, at: SimTime, sent: SimTime, run: Run) {
         let at = at.max(self.last_ack);
         self.last_ack = at;
@@ -255,6 +259,7 @@ impl Connection {
     }
 
     /// Takes in the acknowledgements that have arrived by `now`.
+    #[inline]
     pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
         while let Some(ack) = self.acks.take(now) {
             self.in_flight -= ack.run.wire;

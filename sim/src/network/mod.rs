@@ -152,12 +152,12 @@ impl Network {
         switch: &model::Switch,
         delays: Seed,
     ) -> Self {
+        let nics: Vec<model::Nic> = nics.into_iter().collect();
         let tcp = match switch.model {
-            NetworkModel::Tcp => Some(Tcp::new(switch, delays)),
+            NetworkModel::Tcp => Some(Tcp::new(switch, delays, nics.len())),
             NetworkModel::Queue => None,
         };
-        let ports: Vec<Port> =
-            nics.into_iter().map(|nic| Port::new(&nic, switch.port_buffer)).collect();
+        let ports: Vec<Port> = nics.iter().map(|nic| Port::new(nic, switch.port_buffer)).collect();
         let pool = |size| Pool::new(size, switch.shared_buffer_alpha, ports.len());
         Self {
             pool: switch.shared_buffer.map(pool),
@@ -297,12 +297,18 @@ impl Network {
         train: u32,
         schedule: &mut impl FnMut(SimTime, Step),
     ) -> Option<u32> {
-        let to = self.trains[train].to;
-        self.walk(now, to, schedule);
+        if !self.outcomes.is_empty() {
+            // something was found out by the way
+            self.act(now, schedule);
+        }
+        let Train { to, arrival, .. } = self.trains[train];
+        if arrival.is_none() {
+            self.conclude(now, train, to, schedule);
+        }
         let entry = &mut self.trains[train];
         let Some(arrival) = entry.arrival else {
-            let next = self.ports[to.index()].next_of(train).expect("it has not arrived");
             assert!(self.eager, "a train is looked at when it has arrived");
+            let next = self.ports[to.index()].next_of(train).expect("it has not arrived");
             schedule(next, Step::Forward { train });
             return None;
         };
@@ -324,16 +330,41 @@ impl Network {
         delivered
     }
 
+    /// Finds out what became of a train that has arrived, or of as much of it as has.
+    fn conclude(
+        &mut self,
+        now: SimTime,
+        train: u32,
+        to: HostId,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
+        if self.pool.is_some() || self.eager {
+            self.walk(now, to, schedule);
+            return;
+        }
+        let port = &mut self.ports[to.index()];
+        let finish = port.conclude(now, train, &mut self.outcomes);
+        if !self.outcomes.is_empty() {
+            self.act(now, schedule);
+        }
+        if let Some(finish) = finish {
+            let segments = self.trains[train].run.segments;
+            self.arrived(now, train, segments, finish, schedule);
+        }
+    }
+
     /// Finds out what became of the segments that arrive at a port by `now`.
     fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
         self.look(now, to);
-        if self.outcomes.is_empty() {
-            return;
-        }
+        self.act(now, schedule);
+    }
+
+    /// Acts on what was found out.
+    fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, Step)) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         for outcome in outcomes.drain(..) {
             match outcome {
-                Outcome::Dropped { train, passed, segment } => self.dropped(train, passed, segment),
+                Outcome::Dropped { train, passed, last } => self.dropped(train, passed, last),
                 Outcome::Done { train, passed, finish } => {
                     self.arrived(now, train, passed, finish, schedule);
                 }
@@ -349,10 +380,11 @@ impl Network {
         }
     }
 
-    /// So many segments of a train have passed, and the next was dropped.
-    fn dropped(&mut self, id: u32, passed: u32, segment: Run) {
+    /// So many segments of a train have passed, and the next, perhaps the last, was dropped.
+    fn dropped(&mut self, id: u32, passed: u32, last: bool) {
         self.counts.segments_dropped += 1;
         let train = &mut self.trains[id];
+        let segment = Run { segments: 1, wire: train.run.wire_of_one(last) };
         train.dropped += segment.wire;
         train.segments_passed += passed;
         let tcp = self.tcp.as_mut().expect("only TCP drops");

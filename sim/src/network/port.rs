@@ -11,6 +11,8 @@
 //! train from a cable that is no slower than the port's lets the port have no pause from its first
 //! segment to its last. Where the buffer could overflow the walk goes segment by segment.
 
+use std::collections::VecDeque;
+
 use foretell_scenarios::model;
 use foretell_units::{Bytes, SimSpan, SimTime};
 
@@ -29,12 +31,16 @@ pub(super) struct Port {
     pub(super) latency: SimSpan,
     /// A full segment.
     pub(super) segment: SimSpan,
+    /// A byte, if that is a whole number of nanoseconds.
+    byte: Option<SimSpan>,
     /// What the buffer holds.
     buffer: SimSpan,
-    /// Trains on their way, of which segments have not been walked.
-    coming: Vec<Coming>,
+    /// Trains on their way, of which segments have not been walked, by the arrival of the first.
+    coming: VecDeque<Coming>,
     /// What these have left.
     coming_service: SimSpan,
+    /// When the last of them ends, and which it is.
+    last_end: (SimTime, u64),
     /// Segments that have gone on to the host, and those dropped.
     pub(super) passed: u64,
     pub(super) dropped: u64,
@@ -43,6 +49,9 @@ pub(super) struct Port {
     /// Whether the walk goes segment by segment always.
     pub(super) single_steps: bool,
 }
+
+/// No train.
+const NONE: u32 = u32::MAX;
 
 /// The timetable of a train.
 #[derive(Clone, Copy, Debug)]
@@ -59,12 +68,13 @@ pub(super) struct Coming {
     sequence: u64,
     /// The last segment's service here.
     last: SimSpan,
-    /// Bytes on the wire of the last segment.
-    last_wire: u32,
     /// Segments since the last drop, or in all.
     segments: u32,
-    /// When all that was queued at the first of the latest drops in a row has left.
+    /// When all that was queued at the first of the latest drops in a row has left; zero: nothing
+    /// was dropped.
     cut: SimTime,
+    /// How many segments pass in one stride.
+    count: u32,
     /// When the first segment arrives.
     head: SimTime,
     /// Whether a look at the port is planned for the moment when the last segment arrives.
@@ -73,11 +83,23 @@ pub(super) struct Coming {
     entered: bool,
 }
 
+/// The trains that matter next.
+#[derive(Clone, Copy, Debug)]
+struct Survey {
+    /// Whose segment arrives next.
+    front: usize,
+    /// Whose last segment arrives first.
+    ending: usize,
+    /// How many begin before that, from the first.
+    count: usize,
+}
+
 /// What became of segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Outcome {
-    /// A segment was dropped, after so many segments of its train had passed since the last drop.
-    Dropped { train: u32, passed: u32, segment: Run },
+    /// A segment was dropped, perhaps the last of its train, after so many segments of the train had
+    /// passed since the last drop.
+    Dropped { train: u32, passed: u32, last: bool },
     /// The last segment of a train has arrived, after so many had passed since the last drop. What
     /// has passed has left by `finish`; where the last segments were dropped, all that was queued
     /// at the first of these drops has, and the last one has come.
@@ -86,6 +108,7 @@ pub(super) enum Outcome {
 
 impl Coming {
     /// A train whose first and last segments arrive at `head` and `tail`.
+    #[inline]
     pub(super) fn new(
         train: u32,
         sequence: u64,
@@ -101,30 +124,34 @@ impl Coming {
             tail,
             sequence,
             last: SimSpan::ZERO,
-            last_wire: run.last_wire() as u32,
             segments: run.segments,
             cut: SimTime::ZERO,
+            count: 0,
             head,
             watched: false,
             entered: false,
         }
     }
 
+    #[inline]
     fn next(&self) -> (SimTime, u64) {
         (self.next_at, self.sequence)
     }
 
+    #[inline]
     fn end(&self) -> (SimTime, u64) {
         (self.tail, self.sequence)
     }
 
     /// Service of what is left.
+    #[inline]
     fn service(&self, segment: SimSpan) -> SimSpan {
         segment * u64::from(self.left - 1) + self.last
     }
 
     /// How many of the segments left arrive up to `end` (time and sequence number), in which no
     /// other train's last segment comes later than this one's.
+    #[inline]
     fn arriving(&self, end: (SimTime, u64)) -> u32 {
         if self.next() > end {
             return 0;
@@ -141,11 +168,38 @@ impl Coming {
         count.min(u64::from(self.left) - 1) as u32
     }
 
-    /// Moves on by so many segments, not all.
+    /// Moves on by so many segments.
+    #[inline]
     fn advance(&mut self, count: u32) {
         self.left -= count;
         self.next_at =
-            if self.left == 1 { self.tail } else { self.next_at + self.spacing * u64::from(count) };
+            if self.left <= 1 { self.tail } else { self.next_at + self.spacing * u64::from(count) };
+    }
+
+    /// Service of the next so many segments.
+    #[inline]
+    fn part(&self, count: u32, segment: SimSpan) -> SimSpan {
+        if count == self.left { self.service(segment) } else { segment * u64::from(count) }
+    }
+
+    /// When the last of the next so many segments, one at least, leaves a port that is free at
+    /// `free`, if nothing else comes.
+    ///
+    /// Each but the last takes `segment`, and they come evenly: so the port has no pause after the
+    /// first of them, or pauses before each.
+    #[inline]
+    fn finish_alone(&self, count: u32, free: SimTime, segment: SimSpan) -> SimTime {
+        let start = free.max(self.next_at);
+        let whole = count == self.left;
+        let last = if whole { self.last } else { segment };
+        if count == 1 {
+            return start + last;
+        }
+        let full = u64::from(count - 1);
+        let steady = start + segment * full;
+        let paused = self.next_at + self.spacing * (full - 1) + segment;
+        let tail = if whole { self.tail } else { self.next_at + self.spacing * full };
+        steady.max(paused).max(tail) + last
     }
 }
 
@@ -158,9 +212,12 @@ impl Port {
             receive: Link::new(nic.rate),
             latency: nic.latency,
             segment: nic.rate.time_for(Bytes(SEGMENT_WIRE)),
+            byte: Some(nic.rate.time_for(Bytes(1)))
+                .filter(|byte| byte.as_ns() * nic.rate.as_bits_per_s() == 8_000_000_000),
             buffer: if unlimited { SimSpan::MAX } else { nic.rate.time_for(buffer) },
-            coming: Vec::new(),
+            coming: VecDeque::new(),
             coming_service: SimSpan::ZERO,
+            last_end: (SimTime::ZERO, 0),
             passed: 0,
             dropped: 0,
             timeouts: 0,
@@ -169,16 +226,20 @@ impl Port {
     }
 
     /// Time that a run takes on the cable: full segments, and the last.
+    #[inline]
     pub(super) fn service(&self, run: Run) -> SimSpan {
         self.segment * u64::from(run.segments - 1) + self.last(run)
     }
 
     /// Time that the last segment of a run takes on the cable.
+    #[inline]
     fn last(&self, run: Run) -> SimSpan {
-        self.receive.rate().time_for(Bytes(run.last_wire()))
+        let bytes = run.last_wire();
+        self.byte.map_or_else(|| self.receive.rate().time_for(Bytes(bytes)), |byte| byte * bytes)
     }
 
     /// Books a run on the cable to the switch: when its first and last segments are there.
+    #[inline]
     pub(super) fn transmit(&mut self, now: SimTime, run: Run) -> (SimTime, SimTime) {
         let busy = self.transmit.book(now, self.service(run));
         let tail = busy.finish + self.latency;
@@ -187,6 +248,7 @@ impl Port {
     }
 
     /// Whether the buffer would hold all that is there and on its way.
+    #[inline]
     pub(super) fn ample(&self, now: SimTime) -> bool {
         self.receive.backlog(now) + self.coming_service <= self.buffer
     }
@@ -208,22 +270,26 @@ impl Port {
 
     /// A train is on its way. Returns when its last segment leaves, if nothing is dropped and
     /// nothing else is sent; never too late.
+    #[inline]
     pub(super) fn announce(&mut self, mut coming: Coming, run: Run) -> SimTime {
         coming.last = self.last(run);
         let own = coming.service(self.segment);
-        // what will have arrived before its last segment is served before it
-        let (mut first, mut before) = (coming.head, SimSpan::ZERO);
-        for other in &self.coming {
-            if other.tail <= coming.tail {
-                first = first.min(other.next_at);
-                before += other.service(self.segment);
-            }
+        let free = self.receive.free_at();
+        let mut finish = coming.finish_alone(coming.left, free, self.segment);
+        if self.last_end <= coming.end() {
+            // all that is on its way arrives, and is served, before its last segment
+            let first =
+                self.coming.front().map_or(coming.head, |first| first.head.min(coming.head));
+            finish = finish.max(free.max(first) + self.coming_service + own);
+            self.last_end = coming.end();
         }
-        let queued = self.receive.free_at().max(first) + before + own;
-        let alone = finish_alone(&coming, self.receive.free_at(), self.segment);
         self.coming_service += own;
-        self.coming.push(coming);
-        queued.max(alone)
+        let mut place = self.coming.len();
+        while place > 0 && self.coming[place - 1].head > coming.head {
+            place -= 1;
+        }
+        self.coming.insert(place, coming);
+        finish
     }
 
     /// Calls `watch` with each train on its way for which no look is planned at the moment when its
@@ -237,100 +303,135 @@ impl Port {
         }
     }
 
+    /// Finds out what became of a train that is on its way and has arrived by `now`, and of what
+    /// arrived before it. Returns when its last segment leaves, if all of it has passed; otherwise
+    /// its end is among the outcomes.
+    #[inline]
+    pub(super) fn conclude(
+        &mut self,
+        now: SimTime,
+        train: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Option<SimTime> {
+        self.receive.settle(now);
+        loop {
+            let survey = self.survey();
+            let end = self.coming[survey.ending].end();
+            if self.stride(&survey, end) {
+                let (ended, finish) = self.end(survey.ending, train, outcomes);
+                if ended == train {
+                    return finish;
+                }
+            } else if self.step(survey.front, |_| true, outcomes) == Some(train) {
+                return None;
+            }
+        }
+    }
+
     /// Finds out what became of the segments that arrive by `now`.
     pub(super) fn walk(&mut self, now: SimTime, outcomes: &mut Vec<Outcome>) {
-        while let Some(front) = self.front().filter(|&front| self.coming[front].next_at <= now) {
-            if self.single_steps || !self.stride(front, now, outcomes) {
-                self.step(front, |_| true, outcomes);
+        while !self.coming.is_empty() {
+            let survey = self.survey();
+            if self.coming[survey.front].next_at > now {
+                break;
+            }
+            let end = self.coming[survey.ending].end().min((now, u64::MAX));
+            if !self.stride(&survey, end) {
+                self.step(survey.front, |_| true, outcomes);
+            } else if self.coming[survey.ending].left == 0 {
+                self.end(survey.ending, NONE, outcomes);
             }
         }
         self.receive.settle(now);
     }
 
-    /// The train whose segment arrives next.
-    fn front(&self) -> Option<usize> {
-        if self.coming.len() <= 1 {
-            return self.coming.len().checked_sub(1);
+    /// Looks at the trains that begin before the first one ends.
+    #[inline]
+    fn survey(&self) -> Survey {
+        let mut survey = Survey { front: 0, ending: 0, count: 1 };
+        let first = &self.coming[0];
+        let (mut next, mut end) = (first.next(), first.end());
+        for (index, coming) in self.coming.iter().enumerate().skip(1) {
+            if coming.head > end.0 {
+                break;
+            }
+            survey.count = index + 1;
+            if coming.next() < next {
+                (next, survey.front) = (coming.next(), index);
+            }
+            if coming.end() < end {
+                (end, survey.ending) = (coming.end(), index);
+            }
         }
-        (0..self.coming.len()).min_by_key(|&index| self.coming[index].next())
+        survey
     }
 
-    /// Walks up to the next end of a train, or up to `now`, if nothing can be dropped on the way;
-    /// whether it has.
-    fn stride(&mut self, front: usize, now: SimTime, outcomes: &mut Vec<Outcome>) -> bool {
+    /// Lets pass what arrives up to `end`, which is no later than the end of any train, if nothing
+    /// of it can be dropped; whether it has.
+    #[inline]
+    fn stride(&mut self, survey: &Survey, end: (SimTime, u64)) -> bool {
+        if self.single_steps {
+            return false;
+        }
         let segment = self.segment;
-        let (mut end, mut ending) = ((now, u64::MAX), None);
-        for (index, coming) in self.coming.iter().enumerate() {
-            if coming.end() < end {
-                (end, ending) = (coming.end(), Some(index));
+        let free = self.receive.free_at();
+        let first = &self.coming[survey.front];
+        let (start, count) = (free.max(first.next_at), first.arriving(end));
+        let mut work = first.part(count, segment);
+        let mut finish = first.finish_alone(count, free, segment);
+        if survey.count > 1 {
+            let (own, steady) = (work, first.spacing <= segment);
+            for (index, coming) in self.coming.iter_mut().enumerate().take(survey.count) {
+                coming.count = coming.arriving(end);
+                if index != survey.front {
+                    work += coming.part(coming.count, segment);
+                }
+            }
+            if work > own {
+                if !steady {
+                    return false;
+                }
+                // the first one lets the port have no pause
+                finish = start + work;
             }
         }
-        let first = &self.coming[front];
-        let start = self.receive.free_at().max(first.next_at);
-        let waiting = start - first.next_at;
-        if self.coming.len() == 1 {
-            // nobody comes between
-            let count = first.arriving(end);
-            let service = part(first, count, segment);
-            if waiting + service > self.buffer {
-                return false;
-            }
-            let mut alone = *first;
-            if count < alone.left {
-                // as if the segments that arrive were all
-                alone.tail = alone.next_at + alone.spacing * u64::from(count - 1);
-                (alone.left, alone.last) = (count, segment);
-            }
-            let finish = finish_alone(&alone, self.receive.free_at(), segment);
-            self.receive.serve(finish, service);
-            self.pass(front, count, service, outcomes);
-            return true;
-        }
-        // it must be as fast as the port, or there are pauses
-        if first.spacing > segment {
+        if start - self.coming[survey.front].next_at + work > self.buffer {
             return false;
         }
-        let works = self.coming.iter().map(|coming| part(coming, coming.arriving(end), segment));
-        let work: SimSpan = works.sum();
-        if waiting + work > self.buffer {
-            return false;
-        }
-        self.receive.serve(start + work, work);
-        // the one that ends comes last, so that the others keep their places
-        for index in 0..self.coming.len() {
-            if Some(index) != ending {
-                let count = self.coming[index].arriving(end);
-                let service = part(&self.coming[index], count, segment);
-                self.pass(index, count, service, outcomes);
+        self.receive.serve(start, finish, work);
+        self.coming_service -= work;
+        self.coming[survey.front].count = count;
+        for coming in self.coming.iter_mut().take(survey.count) {
+            if coming.count > 0 {
+                self.passed += u64::from(coming.count);
+                if !coming.entered {
+                    coming.entered = true;
+                    self.receive.arrive(coming.head);
+                }
+                coming.advance(coming.count);
             }
-        }
-        if let Some(index) = ending {
-            let service = self.coming[index].service(segment);
-            self.pass(index, self.coming[index].left, service, outcomes);
         }
         true
     }
 
-    /// So many segments of a train have passed, and have been booked.
-    fn pass(&mut self, index: usize, count: u32, service: SimSpan, outcomes: &mut Vec<Outcome>) {
-        if count == 0 {
-            return;
-        }
-        self.coming_service -= service;
-        self.passed += u64::from(count);
-        let coming = &mut self.coming[index];
-        if !coming.entered {
-            coming.entered = true;
-            self.receive.arrive(coming.head);
-        }
-        if count < coming.left {
-            coming.advance(count);
-            return;
-        }
+    /// The last segment of a train has passed. Returns which train it is, and, if it is the one
+    /// that is `wanted` and all of it has passed, when it leaves; otherwise that is an outcome.
+    #[inline]
+    fn end(
+        &mut self,
+        index: usize,
+        wanted: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) -> (u32, Option<SimTime>) {
         let finish = self.receive.free_at();
-        let Coming { train, segments, head, .. } = self.coming.swap_remove(index);
+        let ended = self.coming.remove(index).expect("it is on its way");
+        let Coming { train, segments: passed, head, cut, .. } = ended;
         self.receive.leave(head, finish);
-        outcomes.push(Outcome::Done { train, passed: segments, finish });
+        if train == wanted && cut == SimTime::ZERO {
+            return (train, Some(finish));
+        }
+        outcomes.push(Outcome::Done { train, passed, finish });
+        (train, None)
     }
 
     /// What arrives next finds room, or is dropped. `room`: whether there is room elsewhere for so
@@ -340,48 +441,53 @@ impl Port {
         room: impl FnOnce(&Self) -> bool,
         outcomes: &mut Vec<Outcome>,
     ) {
-        let front = self.front().expect("something is coming");
-        self.step(front, room, outcomes);
+        self.step(self.survey().front, room, outcomes);
     }
 
+    /// The next segment of a train finds room, or is dropped; which train that was the last of, if
+    /// it was.
     fn step(
         &mut self,
         index: usize,
         room: impl FnOnce(&Self) -> bool,
         outcomes: &mut Vec<Outcome>,
-    ) {
-        let Coming { train, left, next_at, last, last_wire, segments, head, .. } =
-            self.coming[index];
+    ) -> Option<u32> {
+        let Coming { train, left, next_at, last, segments, head, .. } = self.coming[index];
         let service = if left == 1 { last } else { self.segment };
         let waiting = self.receive.backlog(next_at);
-        if waiting + service <= self.buffer && room(self) {
-            self.receive.serve(next_at + waiting + service, service);
-            self.pass(index, 1, service, outcomes);
-            return;
-        }
-        self.dropped += 1;
+        let passes = waiting + service <= self.buffer && room(self);
         self.coming_service -= service;
-        let wire = if left == 1 { u64::from(last_wire) } else { SEGMENT_WIRE };
-        let segment = Run { segments: 1, wire };
-        let coming = &mut self.coming[index];
-        if !coming.entered {
-            coming.entered = true;
+        if !self.coming[index].entered {
+            self.coming[index].entered = true;
             self.receive.arrive(head);
         }
-        let passed = segments - left;
-        if passed > 0 {
-            coming.cut = self.receive.free_at();
+        if passes {
+            self.passed += 1;
+            let start = next_at + waiting;
+            self.receive.serve(start, start + service, service);
+            if left == 1 {
+                self.end(index, NONE, outcomes);
+                return Some(train);
+            }
+        } else {
+            self.dropped += 1;
+            let passed = segments - left;
+            outcomes.push(Outcome::Dropped { train, passed, last: left == 1 });
+            let coming = &mut self.coming[index];
+            if passed > 0 || coming.cut == SimTime::ZERO {
+                coming.cut = self.receive.free_at();
+            }
+            coming.segments = left - 1;
+            if left == 1 {
+                let finish = coming.cut.max(next_at);
+                self.coming.remove(index);
+                self.receive.leave(head, next_at);
+                outcomes.push(Outcome::Done { train, passed: 0, finish });
+                return Some(train);
+            }
         }
-        outcomes.push(Outcome::Dropped { train, passed, segment });
-        coming.segments = left - 1;
-        if left > 1 {
-            coming.advance(1);
-            return;
-        }
-        let finish = coming.cut.max(next_at);
-        self.coming.swap_remove(index);
-        self.receive.leave(head, next_at);
-        outcomes.push(Outcome::Done { train, passed: 0, finish });
+        self.coming[index].advance(1);
+        None
     }
 
     /// Bytes in the buffer, and on their way.
@@ -417,24 +523,4 @@ impl Port {
         let entered = self.coming.iter().filter(|coming| coming.entered);
         self.receive.audit_with(now, entered.map(|coming| coming.head))
     }
-}
-
-/// Service of the next so many segments of a train.
-fn part(coming: &Coming, count: u32, segment: SimSpan) -> SimSpan {
-    if count == coming.left { coming.service(segment) } else { segment * u64::from(count) }
-}
-
-/// When the last segment of a train leaves a port that is free at `free`, if nothing else comes.
-///
-/// Each segment but the last takes `segment`, and they come evenly: so the port has no pause after
-/// the first of them, or pauses before each.
-fn finish_alone(coming: &Coming, free: SimTime, segment: SimSpan) -> SimTime {
-    let start = free.max(coming.next_at);
-    if coming.left == 1 {
-        return start + coming.last;
-    }
-    let full = u64::from(coming.left - 1);
-    let steady = start + segment * full;
-    let paused = coming.next_at + coming.spacing * (full - 1) + segment;
-    steady.max(paused).max(coming.tail) + coming.last
 }

@@ -36,6 +36,11 @@ impl Run {
         Self { segments, wire: wire.get() }
     }
 
+    /// Bytes on the wire of one of its segments.
+    pub(super) fn wire_of_one(self, last: bool) -> u64 {
+        if last { self.last_wire() } else { SEGMENT_WIRE }
+    }
+
     /// Bytes on the wire of its first segment.
     pub(super) fn first_wire(self) -> u64 {
         self.wire.min(SEGMENT_WIRE)

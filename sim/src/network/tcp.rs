@@ -14,12 +14,50 @@ use crate::slab::Slab;
 pub(super) struct Tcp {
     pub(super) settings: Settings,
     pub(super) connections: Vec<Connection>,
-    by_hosts: HashMap<(HostId, HostId), u32, FixedState>,
+    directory: Directory,
     pub(super) messages: Slab<Message>,
     /// Backlogs to be used again.
     spare: Vec<Box<Backlog>>,
     /// Of how long hosts take to act.
     delays: Seed,
+}
+
+/// Where connections are in their table, by hosts.
+#[derive(Debug)]
+enum Directory {
+    /// A row for each sender, made when it first sends.
+    Rows(Vec<Vec<u32>>),
+    /// For so many hosts that rows would take too much memory.
+    Sparse(HashMap<(HostId, HostId), u32, FixedState>),
+}
+
+/// No connection.
+const NONE: u32 = u32::MAX;
+/// With more hosts, rows would take more than 16 MiB.
+const MOST_ROWS: usize = 2048;
+
+impl Directory {
+    fn new(hosts: usize) -> Self {
+        if hosts > MOST_ROWS {
+            return Self::Sparse(HashMap::default());
+        }
+        Self::Rows(vec![Vec::new(); hosts])
+    }
+
+    #[inline]
+    fn place(&mut self, from: HostId, to: HostId) -> &mut u32 {
+        match self {
+            Self::Rows(rows) => {
+                let hosts = rows.len();
+                let row = &mut rows[from.index()];
+                if row.is_empty() {
+                    row.resize(hosts, NONE);
+                }
+                &mut row[to.index()]
+            }
+            Self::Sparse(map) => map.entry((from, to)).or_insert(NONE),
+        }
+    }
 }
 
 /// A message that did not go out whole, or that lost something, or that follows such a one.
@@ -37,7 +75,7 @@ pub(super) struct Message {
 
 impl Tcp {
     /// No connection yet.
-    pub(super) fn new(switch: &model::Switch, delays: Seed) -> Self {
+    pub(super) fn new(switch: &model::Switch, delays: Seed, hosts: usize) -> Self {
         let wire = |data: Bytes| (data.get() / SEGMENT_DATA).saturating_mul(SEGMENT_WIRE);
         let settings = Settings {
             receive_window: wire(switch.receive_window).max(SEGMENT_WIRE),
@@ -48,7 +86,7 @@ impl Tcp {
         Self {
             settings,
             connections: Vec::new(),
-            by_hosts: HashMap::default(),
+            directory: Directory::new(hosts),
             messages: Slab::new(),
             spare: Vec::new(),
             delays,
@@ -62,11 +100,12 @@ impl Tcp {
         to: HostId,
         round_trip: impl FnOnce() -> SimSpan,
     ) -> u32 {
-        *self.by_hosts.entry((from, to)).or_insert_with(|| {
-            let id = u32::try_from(self.connections.len()).expect("fewer than 2^32 connections");
+        let place = self.directory.place(from, to);
+        if *place == NONE {
+            *place = u32::try_from(self.connections.len()).expect("fewer than 2^32 connections");
             self.connections.push(Connection::new(from, to, round_trip(), &self.settings));
-            id
-        })
+        }
+        *place
     }
 
     /// How long a connection's host takes to act on what it is waiting for, at most `most`. It

@@ -42,7 +42,7 @@ impl Incast {
                 shared_buffer: None,
                 shared_buffer_alpha: 1.0,
                 retransmit_timeout: min_timeout,
-                receive_window: Bytes::kib(64),
+                receive_window: Bytes::mib(4),
                 initial_window: 10,
                 loss_probes: true,
             },

@@ -80,7 +80,7 @@ pub(crate) fn switch() -> Switch {
         shared_buffer: None,
         shared_buffer_alpha: 1.0,
         retransmit_timeout: SimSpan::from_ms(200),
-        receive_window: Bytes::kib(64),
+        receive_window: Bytes::mib(4),
         initial_window: 10,
         loss_probes: true,
     }
