@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod calibrate;
 mod replay_cache;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
+pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 
 /// A storage-cluster simulator that predicts itself.
@@ -29,6 +31,8 @@ pub enum Command {
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
     ReplayCache(ReplayCacheArguments),
+    /// Measure real hardware, and write a profile of it.
+    Calibrate(CalibrateArguments),
 }
 
 /// Arguments of `run`.

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use foretell_ati::DirectoryLock;
+
 use crate::failure::Failure;
 
 /// The scenario with all its defaults.
@@ -13,15 +15,15 @@ pub(crate) const TRUTH_FILE: &str = "truth.json";
 /// What a run that is kept consists of.
 const FILES: [&str; 3] = [TRUTH_FILE, SCENARIO_FILE, foretell_ati::STORE_FILE];
 
-/// A directory that a run is kept in.
+/// A directory that a run is kept in. Nobody else writes into it meanwhile.
 pub(crate) struct RunDirectory {
-    path: PathBuf,
+    lock: DirectoryLock,
 }
 
 impl RunDirectory {
     /// Makes the directory, and clears it of what an earlier run left there.
     pub(crate) fn prepare(path: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(path).map_err(Failure::file("make the directory", path))?;
+        let lock = DirectoryLock::take(path)?;
         for name in FILES {
             let old = path.join(name);
             match fs::remove_file(&old) {
@@ -31,33 +33,44 @@ impl RunDirectory {
                 _ => {}
             }
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { lock })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.lock.path()
+    }
+
+    /// What keeps others out.
+    pub(crate) fn lock(&self) -> &DirectoryLock {
+        &self.lock
     }
 
     /// Removes what a run that failed has left, as far as possible: nothing may look whole.
     pub(crate) fn discard(&self) {
         for name in FILES {
             // the error that led here says more than a second one
-            let _ = fs::remove_file(self.path.join(name));
+            let _ = fs::remove_file(self.path().join(name));
         }
     }
 
-    /// Writes a file under another name and gives it its own when it is whole.
+    /// Writes a file of the run, whole or not at all.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
-        let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
-        let written = File::create(&partial).and_then(|mut file| {
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
-        });
-        written
-            .and_then(|()| fs::rename(&partial, &path))
-            .inspect_err(|_| drop(fs::remove_file(&partial)))
-            .map_err(Failure::file("write", &path))
+        write_whole(&self.path().join(name), content)
     }
+}
+
+/// Writes a file under another name and gives it its own when it is whole.
+pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = File::create(&partial).and_then(|mut file| {
+        file.write_all(content.as_bytes())?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| fs::rename(&partial, path))
+        .inspect_err(|_| drop(fs::remove_file(&partial)))
+        .map_err(Failure::file("write", path))
 }

@@ -2,8 +2,9 @@
 //! placements, and what was measured when a processor was installed. The seed, the disks'
 //! mechanics, and what workloads will do are not among it.
 
-use foretell_ati::{Facts, Host, HostKind, Volume, Workload};
+use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{Arrivals, Cost, Layout, Role, Scenario, Storage, Think};
+use foretell_sim::process;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
 /// The facts of a scenario.
@@ -45,14 +46,19 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
             workload: WorkloadId::from(index),
             name: workload.name.clone(),
             volume: workload.volume,
-            client: workload.clients[0],
+            clients: workload.clients.clone(),
         });
         let root = format!("workload.{}", workload.name);
-        let clients: Vec<&str> =
-            workload.clients.iter().map(|client| scenario.host(*client).name.as_str()).collect();
-        facts.set(format!("{root}.clients"), clients.join(","), "");
         arrivals(&mut facts, &root, workload.arrivals);
     }
+    let applications = (0..).zip(&scenario.workloads).map(|(index, workload)| Process {
+        process: process::application(index),
+        name: workload.name.clone(),
+    });
+    let system = process::SYSTEM
+        .into_iter()
+        .map(|(process, name)| Process { process, name: name.to_owned() });
+    facts.processes = system.chain(applications).collect();
     size(&mut facts, "switch.port_buffer", scenario.switch.port_buffer);
     span(&mut facts, "warmup", scenario.warmup);
     facts

@@ -137,6 +137,7 @@ impl fmt::Display for Shown<'_> {
             (Some(file), Some((line, column))) if !self.has_lines() => {
                 write!(f, "{file}:{line}:{column}: {}", self.error)
             }
+            (Some(file), None) => write!(f, "{file}: {}", self.error),
             _ => self.error.fmt(f),
         }
     }

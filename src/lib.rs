@@ -1,5 +1,6 @@
 //! The face of `foretell`: one file for each command. It joins the crates and models nothing.
 
+mod calibrate;
 pub mod cli;
 mod directory;
 mod facts;
@@ -22,6 +23,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
+        Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

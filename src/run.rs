@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use foretell_ati::{KindSet, RecordKind, Recorder, Requests, Selection, Summary};
+use foretell_ati::{KindSet, RecordKind, Recorder, Selection, Summary};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
 use foretell_units::Seed;
+use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 
 use crate::cli::RunArguments;
 use crate::directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
@@ -62,6 +63,9 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     let mut document = if is_trace(path) {
         let mut document = Document::parse("trace-replay.toml", TRACE_SCENARIO, ".")?;
         document.set("workload.replay.file", &path.display().to_string())?;
+        if !has_times(path)? {
+            document.set("workload.replay.arrivals", "closed")?;
+        }
         document
     } else {
         Document::load(path)?
@@ -89,6 +93,17 @@ fn is_trace(path: &Path) -> bool {
     path.is_file() && path.extension().is_none_or(|ending| ending != "toml")
 }
 
+/// Whether a trace tells when its requests were issued.
+fn has_times(path: &Path) -> Result<bool, Failure> {
+    let trace = TraceReader::open(path, &ReadOptions::default());
+    match trace {
+        Ok(trace) => Ok(trace.format().has_times()),
+        // which may still be given with `--set workload.replay.format`
+        Err(TraceError::UnknownFormat { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
     let wrong = |error: String| Failure::Usage(format!("record: {error}"));
     let selection: Selection = tracking
@@ -112,26 +127,22 @@ fn simulate(
     selection: Selection,
     directory: Option<&RunDirectory>,
 ) -> Result<(Truth, Summary), Failure> {
-    let mut scenario = scenario.clone();
-    if selection.requests() == Requests::None {
-        // who records nothing is not slowed down by recording
-        scenario.tracking.cost = None;
-    }
-    let facts = facts::of(&scenario);
+    let facts = facts::of(scenario);
     let recorder = match directory {
-        Some(directory) => Recorder::create(directory.path(), selection)?,
+        Some(directory) => Recorder::create_in(directory.lock(), selection)?,
         None => Recorder::forgetful(selection),
     };
     let watch = Watch::new();
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let start = Instant::now();
-    let mut cluster = Cluster::new(scenario, recorder)?;
+    let mut cluster = Cluster::new(scenario.clone(), recorder)?;
     let outcome = cluster.run(|progress| watch.look(progress));
     drop(watch);
+    let demands = cluster.demands();
     let recorder = cluster.into_recorder();
     match outcome {
         Ok(mut truth) => {
-            let summary = recorder.finish(&facts, &[])?;
+            let summary = recorder.finish(&facts, &demands)?;
             truth.wall_seconds = start.elapsed().as_secs_f64();
             Ok((truth, summary))
         }

@@ -21,17 +21,23 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:.3} s simulated after {} of warm-up: {} requests, {} events in {:.2} s ({:.2} CPU-s, \
-         {:.1} M events per CPU-second)\n",
+        "{:.3} s simulated{}: {} requests, {} events in {:.2} s ({:.2} CPU-s, {:.1} M events per \
+         CPU-second)\n",
         truth.simulated_seconds,
-        scenario.warmup,
-        truth.requests_completed,
+        if scenario.warmup.is_zero() {
+            String::new()
+        } else {
+            format!(" after {} of warm-up", scenario.warmup)
+        },
+        truth.workloads.values().map(|workload| workload.requests).sum::<u64>(),
         truth.events,
         truth.wall_seconds,
         cpu.as_secs_f64(),
         truth.events as f64 / cpu.as_secs_f64().max(1e-9) / 1e6
     );
-    let _ = writeln!(text, "What clients saw (± 95 % confidence)\n{}\n", workloads(truth));
+    let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
+    let confidence = if known { " (± 95 % confidence)" } else { "" };
+    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
     let _ = writeln!(text, "{}", bottleneck(truth));
     text

@@ -217,3 +217,44 @@ fn a_run_without_records_keeps_its_facts() {
     assert_eq!(rows(&none, others), rows(&all, others));
     assert_eq!(named(&none, "hosts"), named(&all, "hosts"));
 }
+
+#[test]
+fn demands_by_workload_add_up_to_what_resources_did() {
+    let (db, truth) = recorded(&Place::with(SMALL), "out", &["--set", "warmup=0 s"]);
+    let seconds = truth["simulated_seconds"].as_f64().unwrap();
+    let mut compared = 0;
+    for (host, resources) in truth["hosts"].as_object().unwrap() {
+        for (resource, did) in resources.as_object().unwrap() {
+            let of = format!(
+                "FROM rollup_demand JOIN hosts USING (host)
+                 WHERE name = '{host}' AND resource = '{resource}'"
+            );
+            let busy_ms =
+                integer(&db, &format!("SELECT coalesce(sum(busy_ns), 0) {of}")) as f64 / 1e6;
+            let operations = integer(&db, &format!("SELECT coalesce(sum(operations), 0) {of}"));
+            let truly = did["utilization"].as_f64().unwrap() * seconds * 1e3;
+            let done = did["operations"].as_i64().unwrap();
+            compared += 1;
+            match resource.as_str() {
+                // what a core spends on switching threads belongs to no workload
+                "cpu" => assert!(busy_ms > 0.0, "{host}"),
+                // a message is charged when it is handed over, and arrives later
+                "nic_transmit" | "nic_receive" => {
+                    assert!((busy_ms - truly).abs() < 0.01 * truly + 5.0, "{host} {resource}");
+                    assert!((operations - done).abs() <= 20, "{host} {resource}");
+                }
+                // an operation is charged when it is done; one may be in service at the end
+                _ => {
+                    assert_eq!(operations, done, "{host} {resource}");
+                    assert!(busy_ms <= truly + 1e-3 && truly < busy_ms + 50.0, "{host} {resource}");
+                }
+            }
+        }
+    }
+    assert!(compared > 10);
+    // sampling changes records, not the accounts
+    let sampled = ["--set", "warmup=0 s", "--set", "record=every 1/10 requests"];
+    let (sampled, _) = recorded(&Place::with(SMALL), "sampled", &sampled);
+    let all = "SELECT * FROM rollup_demand";
+    assert_eq!(rows(&db, all), rows(&sampled, all));
+}

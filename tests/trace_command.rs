@@ -169,3 +169,81 @@ fn a_run_without_records_says_so() {
     assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""));
     assert!(done.stderr.contains("has no records at all"), "{}", done.stderr);
 }
+
+/// One node that two clients ask for the same page, or write to faster than its disk takes.
+const CROWDED: &str = r#"
+seed     = 3
+warmup   = "0 s"
+duration = "2 s"
+
+[node.brick]
+cpu   = "xeon-2023"
+cache = { size = "1 MiB", read_ahead = "0 B" }
+disk  = ["cheetah-15k"]
+nic   = { rate = "1 Gbit/s", latency = "50 us" }
+
+[client.app]
+cpu = "xeon-2023"
+nic = { rate = "1 Gbit/s", latency = "50 us" }
+
+[volume.data]
+size  = "1 GiB"
+nodes = "brick"
+
+[workload.load]
+volume      = "data"
+client      = "app"
+kind        = "ssio"
+reads       = "100%"
+pattern     = "sequential"
+access      = "2 KiB"
+working_set = "512 MiB"
+outstanding = 2
+
+[tracking]
+overhead = false
+"#;
+
+#[test]
+fn who_finds_a_page_that_another_reads_waits_for_it() {
+    // two reads at once of the two halves of each page: the second finds it on its way
+    let place = Place::with(CROWDED);
+    let dir = place.keep("out", &[]);
+    let db = store(&dir);
+    let steps = steps(&dir, 2);
+    let response = is_sound(&db, 2, &steps);
+    let said = |step: &&Value, words: &str| step["what"].as_str().unwrap().contains(words);
+    let waits: Vec<&Value> = steps.iter().filter(|step| said(step, "another request")).collect();
+    assert_eq!(waits.len(), 1);
+    assert_eq!(of(&steps, "disk0").len(), 0, "it reads nothing itself");
+    assert!(ms(waits[0], "waiting_ms") > 0.5 * response, "the disk takes most of the time");
+    let sum: f64 = steps.iter().map(|step| ms(step, "waiting_ms") + ms(step, "service_ms")).sum();
+    assert!((sum - response).abs() < 1e-3, "{sum} of {response} ms");
+}
+
+#[test]
+fn a_writer_waits_until_there_is_room_for_dirty_pages() {
+    let place = Place::with(CROWDED);
+    let change =
+        |path: &str, value: &str| ["--set".to_owned(), format!("workload.load.{path}={value}")];
+    let changes = [
+        change("reads", "0%"),
+        change("pattern", "random"),
+        change("access", "64 KiB"),
+        change("outstanding", "16"),
+    ];
+    let changes: Vec<&str> = changes.iter().flatten().map(String::as_str).collect();
+    let dir = place.keep("out", &changes);
+    let db = store(&dir);
+    // 400 KiB may be dirty: the first six writes go through, the hundredth waits
+    let first = steps(&dir, 1);
+    let late = steps(&dir, 100);
+    is_sound(&db, 1, &first);
+    is_sound(&db, 100, &late);
+    let write = |steps: &[Value]| {
+        let is = |step: &&&Value| step["what"].as_str().unwrap().starts_with("write: ");
+        ms(of(steps, "cache").iter().find(is).unwrap(), "waiting_ms")
+    };
+    assert!(write(&first) < 1e-6);
+    assert!(write(&late) > 1.0, "{} ms", write(&late));
+}

@@ -89,9 +89,17 @@ fn insert_facts(db: &Transaction<'_>, facts: &Facts) -> rusqlite::Result<()> {
             insert_node.execute(params![volume.volume.0, position, node.0])?;
         }
     }
-    let mut insert = db.prepare("INSERT INTO workloads VALUES (?, ?, ?, ?)")?;
+    let mut insert = db.prepare("INSERT INTO workloads VALUES (?, ?, ?)")?;
+    let mut insert_client = db.prepare("INSERT INTO workload_clients VALUES (?, ?)")?;
     for w in &facts.workloads {
-        insert.execute(params![w.workload.0, w.name, w.volume.0, w.client.0])?;
+        insert.execute(params![w.workload.0, w.name, w.volume.0])?;
+        for client in &w.clients {
+            insert_client.execute(params![w.workload.0, client.0])?;
+        }
+    }
+    let mut insert = db.prepare("INSERT INTO processes VALUES (?, ?)")?;
+    for process in &facts.processes {
+        insert.execute(params![process.process, process.name])?;
     }
     let mut insert = db.prepare("INSERT INTO facts VALUES (?, ?, ?)")?;
     for fact in &facts.settings {

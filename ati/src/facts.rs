@@ -17,6 +17,8 @@ pub struct Facts {
     pub volumes: Vec<Volume>,
     /// Every workload.
     pub workloads: Vec<Workload>,
+    /// Every process.
+    pub processes: Vec<Process>,
     /// Everything else, by path.
     pub settings: Vec<Fact>,
 }
@@ -133,8 +135,17 @@ pub struct Workload {
     pub name: String,
     /// The volume it uses.
     pub volume: VolumeId,
-    /// The client machine that runs it.
-    pub client: HostId,
+    /// The client machines that run it, an instance each.
+    pub clients: Vec<HostId>,
+}
+
+/// A kernel-level process, the same number on each host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Process {
+    /// Its number, `pid` in the records.
+    pub process: u32,
+    /// What it is: `server`, `flusher`, the name of a workload.
+    pub name: String,
 }
 
 /// One fact, found by its path.
@@ -198,7 +209,7 @@ pub struct Demand {
     pub workload: WorkloadId,
     /// Of which host.
     pub host: HostId,
-    /// Of which resource of it: `cpu`, `nic`, `disk0`.
+    /// Of which resource of it: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
     pub resource: String,
     /// How long the resource was busy for it.
     pub busy: SimSpan,

@@ -39,11 +39,11 @@ pub use rusqlite;
 pub use error::StoreError;
 pub use foretell_units::Op;
 
-pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Volume, Workload};
+pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Process, Volume, Workload};
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
 pub use record::{Body, Header, HostClock, Phase, Record};
 pub use recorder::{Method, Recorder, Summary};
 pub use run::{RunDb, open_run};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 pub use selection::{Requests, Selection, SelectionError};
-pub use target::{PARTIAL_FILE, STORE_FILE};
+pub use target::{DirectoryLock, PARTIAL_FILE, STORE_FILE};

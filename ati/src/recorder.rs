@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use crate::pages::PageWriter;
 use crate::statements::StatementWriter;
 use crate::tally::Tally;
-use crate::target::{Target, io_error};
+use crate::target::{DirectoryLock, Target, io_error};
 use crate::writer::{Batch, RowWriter, write_batches};
 use crate::{Demand, Facts, Record, RecordKind, Selection, StoreError, conclude};
 
@@ -107,7 +107,20 @@ impl Recorder {
 
     /// As [`Recorder::create`], by a chosen method.
     pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
-        let target = Target::prepare(dir)?;
+        Self::start_in(method, DirectoryLock::take(dir)?, selection)
+    }
+
+    /// As [`Recorder::create`], in a directory that is locked already.
+    pub fn create_in(lock: &DirectoryLock, selection: Selection) -> Result<Self, StoreError> {
+        Self::start_in(Method::default(), lock.clone(), selection)
+    }
+
+    fn start_in(
+        method: Method,
+        lock: DirectoryLock,
+        selection: Selection,
+    ) -> Result<Self, StoreError> {
+        let target = Target::prepare(lock)?;
         let partial = target.partial();
         match method {
             Method::Pages => Self::start(PageWriter::create(&partial), target, selection),
@@ -151,6 +164,11 @@ impl Recorder {
     /// Which records it keeps.
     pub fn selection(&self) -> Selection {
         self.selection
+    }
+
+    /// Whether what is posted ends in a store.
+    pub fn is_stored(&self) -> bool {
+        self.store.is_some()
     }
 
     /// Whether to build and post a record of `kind` for `breadcrumb`.

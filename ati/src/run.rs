@@ -16,8 +16,8 @@ use rusqlite::{Connection, OpenFlags, Row, params};
 use crate::conclude::{KINDS_FACT, SELECTION_FACT};
 use crate::target::{io_error, sql_error};
 use crate::{
-    APPLICATION_ID, Demand, Fact, FactValue, Facts, Host, HostKind, PARTIAL_FILE, RecordKind,
-    SCHEMA_VERSION, STORE_FILE, Selection, StoreError, Volume, Workload,
+    APPLICATION_ID, Demand, Fact, FactValue, Facts, Host, HostKind, PARTIAL_FILE, Process,
+    RecordKind, SCHEMA_VERSION, STORE_FILE, Selection, StoreError, Volume, Workload,
 };
 
 /// Bytes of the store that SQLite may map into memory, so that a scan copies nothing. A store is
@@ -176,6 +176,7 @@ impl RunDb {
             hosts: hosts.collect::<Result<_, _>>()?,
             volumes: self.volumes()?,
             workloads: self.workloads()?,
+            processes: self.processes()?,
             settings: self.settings()?,
         })
     }
@@ -205,18 +206,27 @@ impl RunDb {
     }
 
     fn workloads(&self) -> Result<Vec<Workload>, StoreError> {
-        self.list(
-            "SELECT workload, name, volume, client FROM workloads ORDER BY workload",
+        let clients: Vec<(u32, u32)> = self.list(
+            "SELECT workload, client FROM workload_clients ORDER BY workload, client",
             [],
-            |row| {
-                Ok(Workload {
-                    workload: WorkloadId(row.get(0)?),
-                    name: row.get(1)?,
-                    volume: VolumeId(row.get(2)?),
-                    client: HostId(row.get(3)?),
-                })
-            },
-        )
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        self.list("SELECT workload, name, volume FROM workloads ORDER BY workload", [], |row| {
+            let workload = row.get(0)?;
+            let here = clients.iter().filter(|(of, _)| *of == workload);
+            Ok(Workload {
+                workload: WorkloadId(workload),
+                name: row.get(1)?,
+                volume: VolumeId(row.get(2)?),
+                clients: here.map(|(_, client)| HostId(*client)).collect(),
+            })
+        })
+    }
+
+    fn processes(&self) -> Result<Vec<Process>, StoreError> {
+        self.list("SELECT process, name FROM processes ORDER BY process", [], |row| {
+            Ok(Process { process: row.get(0)?, name: row.get(1)? })
+        })
     }
 
     fn settings(&self) -> Result<Vec<Fact>, StoreError> {

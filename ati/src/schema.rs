@@ -99,8 +99,16 @@ CREATE TABLE volume_nodes (
 CREATE TABLE workloads (
   workload INTEGER PRIMARY KEY,  -- number of the workload in the records
   name TEXT NOT NULL UNIQUE,
-  volume INTEGER NOT NULL,       -- the volume it uses -> volumes
-  client INTEGER NOT NULL        -- the host that runs it -> hosts
+  volume INTEGER NOT NULL        -- the volume it uses -> volumes
+);
+CREATE TABLE workload_clients (
+  workload INTEGER NOT NULL,     -- -> workloads
+  client INTEGER NOT NULL,       -- a host that runs an instance of it -> hosts
+  PRIMARY KEY (workload, client)
+) WITHOUT ROWID;
+CREATE TABLE processes (
+  process INTEGER PRIMARY KEY,   -- number of the process on each host; `pid` in the records
+  name TEXT NOT NULL             -- 'server', 'flusher', or the workload that it runs
 );
 CREATE TABLE facts (
   path TEXT PRIMARY KEY,         -- as in the scenario: 'node.brick0.cache.size'
@@ -116,7 +124,7 @@ CREATE TABLE rollup_records (
 CREATE TABLE rollup_demand (
   workload INTEGER NOT NULL,     -- who asked -> workloads
   host INTEGER NOT NULL,         -- of which host -> hosts
-  resource TEXT NOT NULL,        -- of which resource of it: 'cpu', 'nic', 'disk0'
+  resource TEXT NOT NULL,        -- of which resource of it: 'cpu', 'nic_transmit', 'nic_receive', 'disk0'
   busy_ns INTEGER NOT NULL,      -- nanoseconds that it was busy for it
   operations INTEGER NOT NULL,   -- operations that it served for it
   PRIMARY KEY (workload, host, resource)

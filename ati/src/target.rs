@@ -13,6 +13,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::StoreError;
 
@@ -22,20 +23,43 @@ pub const STORE_FILE: &str = "run.db";
 /// Name of a store that is being written.
 pub const PARTIAL_FILE: &str = "run.db.partial";
 
+/// A directory that only this process writes into, until all clones are dropped or it ends.
+#[derive(Clone, Debug)]
+pub struct DirectoryLock {
+    dir: PathBuf,
+    /// Keeps the lock while it is open; `None` where directories cannot be locked.
+    _file: Option<Arc<File>>,
+}
+
+impl DirectoryLock {
+    /// Makes the directory if need be, and locks it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made, or another process holds it.
+    pub fn take(dir: &Path) -> Result<Self, StoreError> {
+        let dir = dir.to_owned();
+        fs::create_dir_all(&dir).map_err(io_error("make the directory", &dir))?;
+        let file = lock(&dir)?.map(Arc::new);
+        Ok(Self { dir, _file: file })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+}
+
 /// The directory that a store is being written into.
 #[derive(Debug)]
 pub(crate) struct Target {
-    dir: PathBuf,
-    /// Keeps the lock while it is open; `None` where directories cannot be locked.
-    _lock: Option<File>,
+    lock: DirectoryLock,
 }
 
 impl Target {
-    /// Makes `dir` ready: creates it, locks it, removes what earlier runs left.
-    pub(crate) fn prepare(dir: &Path) -> Result<Self, StoreError> {
-        let dir = dir.to_owned();
-        fs::create_dir_all(&dir).map_err(io_error("create", &dir))?;
-        let lock = lock(&dir)?;
+    /// Makes a directory ready: removes what earlier runs left.
+    pub(crate) fn prepare(lock: DirectoryLock) -> Result<Self, StoreError> {
+        let dir = lock.path();
         for name in [STORE_FILE, PARTIAL_FILE] {
             let path = dir.join(name);
             match fs::remove_file(&path) {
@@ -45,22 +69,22 @@ impl Target {
                 _ => {}
             }
         }
-        sync_dir(&dir)?;
-        Ok(Self { dir, _lock: lock })
+        sync_dir(dir)?;
+        Ok(Self { lock })
     }
 
     /// The file to write to.
     pub(crate) fn partial(&self) -> PathBuf {
-        self.dir.join(PARTIAL_FILE)
+        self.lock.dir.join(PARTIAL_FILE)
     }
 
     /// Gives the finished file its name; it is on the disk when this returns.
     pub(crate) fn publish(self) -> Result<PathBuf, StoreError> {
-        let (partial, store) = (self.partial(), self.dir.join(STORE_FILE));
+        let (partial, store) = (self.partial(), self.lock.dir.join(STORE_FILE));
         let file = File::open(&partial).map_err(io_error("open", &partial))?;
         file.sync_all().map_err(io_error("write", &partial))?;
         fs::rename(&partial, &store).map_err(io_error("rename", &partial))?;
-        sync_dir(&self.dir)?;
+        sync_dir(&self.lock.dir)?;
         Ok(store)
     }
 

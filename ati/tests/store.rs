@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use foretell_ati::{
-    Demand, Facts, Host, HostKind, KindSet, Method, PARTIAL_FILE, Record, RecordKind, Recorder,
-    STORE_FILE, Selection, StoreError, Summary, Volume, Workload, open_run, rusqlite, synthetic,
+    Demand, Facts, Host, HostKind, KindSet, Method, PARTIAL_FILE, Process, Record, RecordKind,
+    Recorder, STORE_FILE, Selection, StoreError, Summary, Volume, Workload, open_run, rusqlite,
+    synthetic,
 };
 use foretell_units::{Breadcrumb, Bytes, HostId, Seed, SimSpan, VolumeId, WorkloadId};
 
@@ -33,8 +34,9 @@ fn facts() -> Facts {
             workload: WorkloadId(0),
             name: "postmark".to_owned(),
             volume: VolumeId(0),
-            client: HostId(8),
+            clients: vec![HostId(8)],
         }],
+        processes: vec![Process { process: 1, name: "server".to_owned() }],
         settings: Vec::new(),
     };
     facts.set("node.brick0.cache.policy", "lru", "");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
-use crate::source::{Place, Sources};
+use crate::source::{Place, Source, Sources};
 
 /// Errors beyond so many are only counted: whoever made them all wants to see the first ones.
 pub const MOST_ERRORS: usize = 20;
@@ -246,7 +246,10 @@ impl Sources {
             .or_else(|| all().find(|place| !place.is_default()))
             .unwrap_or(place);
         let Some((source, mut span)) = self.find(main) else {
-            return ScenarioError::nowhere(message, help);
+            // something that is missing: the file is at fault as a whole
+            let named = |source: &Source| NamedSource::new(&source.name, source.text.clone());
+            let source_code = self.first().map(named);
+            return ScenarioError { message, help, source_code, labels: Vec::new() };
         };
         if span.is_empty() {
             // a default: underline the name of the table that lacks the key

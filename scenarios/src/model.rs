@@ -158,6 +158,12 @@ pub enum Scheduler {
     Elevator,
     /// The nearest block first.
     Sstf,
+    /// Linux's noop: first come, first served, with merging.
+    Noop,
+    /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
+    Deadline,
+    /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
+    Cfq,
 }
 
 /// What a processor is and what operations cost on it.
@@ -469,5 +475,12 @@ macro_rules! names {
 names!(Cipher: None = "none", Aes128Cbc = "aes-128-cbc");
 names!(Placement: Rotate = "rotate", Hash = "hash");
 names!(ReadFrom: Primary = "primary", Random = "random");
-names!(Scheduler: Fcfs = "fcfs", Elevator = "elevator", Sstf = "sstf");
+names!(
+    Scheduler: Fcfs = "fcfs",
+    Elevator = "elevator",
+    Sstf = "sstf",
+    Noop = "noop",
+    Deadline = "deadline",
+    Cfq = "cfq"
+);
 names!(WritePolicy: Back = "back", Through = "through");

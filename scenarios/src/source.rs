@@ -65,6 +65,11 @@ impl Sources {
         base
     }
 
+    /// The scenario's own file.
+    pub(crate) fn first(&self) -> Option<&Source> {
+        self.texts.first()
+    }
+
     /// The text that has the place, and where in it.
     pub(crate) fn find(&self, place: Place) -> Option<(&Source, Range<usize>)> {
         let after = self.texts.partition_point(|source| source.base <= place.start);

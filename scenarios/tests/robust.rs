@@ -250,7 +250,7 @@ fn exercise_document(document: &Document) -> Result<(), TestCaseError> {
                 );
                 // every place is in its text
                 prop_assert!(
-                    error.text().is_none() || error.underlined().is_some(),
+                    error.spans().next().is_none() || error.underlined().is_some(),
                     "{}",
                     errors.lines()
                 );

@@ -60,8 +60,15 @@ impl Run {
     }
 }
 
+/// Whose write it was that dirtied a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Owner {
+    pub(crate) breadcrumb: Breadcrumb,
+    pub(crate) workload: u32,
+}
+
 /// Notes that `owner` had dirtied `page`, which may continue the last run noted.
-fn own(owners: &mut Vec<(Run, Breadcrumb)>, page: PageKey, owner: Breadcrumb) {
+fn own(owners: &mut Vec<(Run, Owner)>, page: PageKey, owner: Owner) {
     match owners.last_mut() {
         Some((run, last)) if *last == owner && run.first.plus(u64::from(run.pages)) == page => {
             run.pages += 1;
@@ -84,7 +91,7 @@ pub(crate) struct Effects {
     /// Clean pages that left.
     pub(crate) evicted: Vec<Run>,
     /// Dirty pages that left and must be written, with the request that dirtied them.
-    pub(crate) spilled: Vec<(Run, Breadcrumb)>,
+    pub(crate) spilled: Vec<(Run, Owner)>,
 }
 
 impl Effects {
@@ -210,7 +217,7 @@ impl Buffer {
         &mut self,
         now: SimTime,
         run: Run,
-        owner: Breadcrumb,
+        owner: Owner,
         dirty: bool,
         effects: &mut Effects,
     ) {
@@ -243,11 +250,7 @@ impl Buffer {
 
     /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
     /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
-    pub(crate) fn take_dirty(
-        &mut self,
-        most: u32,
-        owners: &mut Vec<(Run, Breadcrumb)>,
-    ) -> Option<Run> {
+    pub(crate) fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Owner)>) -> Option<Run> {
         let oldest = self.dirty.oldest;
         if oldest == NONE {
             return None;
@@ -277,14 +280,14 @@ impl Buffer {
     }
 
     /// Makes a page clean if it is in the cache and dirty; who had dirtied it.
-    fn clean(&mut self, page: PageKey) -> Option<Breadcrumb> {
+    fn clean(&mut self, page: PageKey) -> Option<Owner> {
         let state = &mut self.states[self.policy.contains(page.0)? as usize];
         let run = std::mem::replace(&mut state.dirty, NONE);
         (run != NONE).then(|| self.no_longer_dirty(run))
     }
 
     /// A page of a dirty run is clean or gone; who had dirtied it.
-    fn no_longer_dirty(&mut self, run: u32) -> Breadcrumb {
+    fn no_longer_dirty(&mut self, run: u32) -> Owner {
         self.dirty_pages -= 1;
         let owner = self.dirty.runs[run].owner;
         self.dirty.runs[run].left -= 1;
@@ -332,7 +335,7 @@ struct DirtyRuns {
 #[derive(Clone, Copy, Debug)]
 struct DirtyRun {
     run: Run,
-    owner: Breadcrumb,
+    owner: Owner,
     since: SimTime,
     /// Pages still dirty by this write.
     left: u32,
@@ -345,7 +348,7 @@ impl DirtyRuns {
         Self { runs: Slab::new(), oldest: NONE, newest: NONE }
     }
 
-    fn begin(&mut self, run: Run, owner: Breadcrumb, since: SimTime) -> u32 {
+    fn begin(&mut self, run: Run, owner: Owner, since: SimTime) -> u32 {
         let older = self.newest;
         let id = self.runs.insert(DirtyRun { run, owner, since, left: 0, older, newer: NONE });
         self.newest = id;

@@ -15,6 +15,7 @@ use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
+use crate::demand::Resource;
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::load::Instance;
@@ -221,6 +222,11 @@ impl Cluster {
         Ok(truth::of(self))
     }
 
+    /// What each workload demanded of each resource since the beginning, if a store is kept.
+    pub fn demands(&self) -> Vec<foretell_ati::Demand> {
+        self.tracker.demands()
+    }
+
     /// The recorder, to be finished after the run.
     pub fn into_recorder(self) -> Recorder {
         self.tracker.into_recorder()
@@ -268,6 +274,7 @@ impl Cluster {
             Event::Wake { connection } => {
                 let now = self.agenda.now();
                 self.network.wake(now, connection, &mut network_events(&mut self.agenda));
+                self.note_repetitions();
             }
             Event::Deliver { leg } => self.deliver(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
@@ -290,9 +297,10 @@ impl Cluster {
         (node, around)
     }
 
-    /// Makes a task ready on a host's processor.
-    pub(crate) fn compute(&mut self, host: HostId, mut task: HostTask) {
+    /// Makes a task that works for `workload` ready on a host's processor.
+    pub(crate) fn compute(&mut self, host: HostId, workload: u32, mut task: HostTask) {
         task.work += self.tracker.take_debt(host);
+        self.tracker.charge(host, Resource::Cpu, workload, || task.work);
         let now = self.agenda.now();
         if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
             self.take_up(host, &slice);

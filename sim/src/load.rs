@@ -4,7 +4,7 @@ use foretell_scenarios::model::{self, Arrivals, Scenario, WorkloadKind};
 use foretell_units::{HostId, SimSpan, SimTime, Stream, VolumeId, WorkloadId};
 use foretell_workloads::arrivals::{Gaps, OpenLoop, RequestRate, SpeedUp, Think};
 use foretell_workloads::generate::{Pattern, Ssio};
-use foretell_workloads::source::{Beyond, Generated, Replay, Source};
+use foretell_workloads::source::{Beyond, Generated, Replay, Source, SourceError};
 use foretell_workloads::trace::ReadOptions;
 use foretell_workloads::{Access, Request};
 
@@ -114,6 +114,10 @@ impl Instance {
                 let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
                 let replay = Replay::open(path, &options, volume, beyond)
                     .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
+                if matches!(pace, Pace::Trace { .. }) && !replay.trace().format().has_times() {
+                    let error = SourceError::NoTimes { trace: path.display().to_string() };
+                    return Err(SimError::Source { workload: workload.name.clone(), error });
+                }
                 Box::new(replay)
             }
         };

@@ -16,17 +16,19 @@ use smallvec::SmallVec;
 
 use crate::address::AddressSpace;
 use crate::agenda::Agenda;
-use crate::buffer::{Buffer, Effects, PageKey, Run};
+use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
+use crate::demand::Resource;
 use crate::disk::{Disk, Io};
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::process;
 use crate::read_ahead::Streams;
 use crate::slab::Slab;
 use crate::tracker::Tracker;
 
 /// The kernel's thread that flushes.
-const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
+const FLUSHER: Thread = Thread { pid: process::FLUSHER, tid: 1 };
 /// Most that the flusher writes in one operation where pages have their places.
 const CLUSTER: Bytes = Bytes::kib(128);
 /// Flushes under way on each disk, at the most, before the flusher waits.
@@ -51,6 +53,14 @@ pub(crate) struct FileAccess {
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) thread: Thread,
     pub(crate) workload: u32,
+    /// On whose behalf: the schedulers of disks that give threads turns go by it.
+    pub(crate) reader: u64,
+}
+
+impl FileAccess {
+    fn owner(&self) -> Owner {
+        Owner { breadcrumb: self.breadcrumb, workload: self.workload }
+    }
 }
 
 /// A storage node.
@@ -72,7 +82,7 @@ pub(crate) struct Node {
     flushes: u32,
     ticking: bool,
     blocked: VecDeque<FileAccess>,
-    owners: Vec<(Run, Breadcrumb)>,
+    owners: Vec<(Run, Owner)>,
     batch: Vec<PageKey>,
     hits: HitCounts,
 }
@@ -86,7 +96,10 @@ struct Transfer {
     size: Bytes,
     op: Op,
     breadcrumb: Breadcrumb,
+    workload: u32,
     thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    reader: u64,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
     /// The buffer's ticket for a read; `None`: a flush.
@@ -243,7 +256,9 @@ impl Node {
                     size: page * u64::from(pages),
                     op: Op::Read,
                     breadcrumb: access.breadcrumb,
+                    workload: access.workload,
                     thread: access.thread,
+                    reader: access.reader,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
                 });
@@ -276,7 +291,7 @@ impl Node {
         let run = self.run(access);
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
-        owners.push((run, access.breadcrumb));
+        owners.push((run, access.owner()));
         let started = self.write_out(around, run, &owners, Some(access.leg), access.thread);
         self.owners = owners;
         started
@@ -286,7 +301,7 @@ impl Node {
     fn put(&mut self, around: &mut Surroundings, access: &FileAccess, dirty: bool) {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
-        self.buffer.write(around.now, run, access.breadcrumb, dirty, &mut effects);
+        self.buffer.write(around.now, run, access.owner(), dirty, &mut effects);
         let body = Body::BufferWrite {
             file: access.file,
             offset: access.offset.get(),
@@ -358,7 +373,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         run: Run,
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) -> u32 {
@@ -389,7 +404,7 @@ impl Node {
         &mut self,
         around: &mut Surroundings,
         pages: &[PageKey],
-        owners: &[(Run, Breadcrumb)],
+        owners: &[(Run, Owner)],
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -399,11 +414,11 @@ impl Node {
         self.start_write(around, run, extent.disk, extent.lbn, owners[0].1, leg, thread);
     }
 
-    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Breadcrumb)], thread: Thread) {
+    fn post_flush(&self, around: &mut Surroundings, owners: &[(Run, Owner)], thread: Thread) {
         for &(run, owner) in owners {
             let (file, offset, size) = range(run, self.buffer.page());
             let body = Body::BufferFlush { file, offset, size };
-            around.tracker.post(around.now, around.host, thread, owner, body);
+            around.tracker.post(around.now, around.host, thread, owner.breadcrumb, body);
         }
     }
 
@@ -414,7 +429,7 @@ impl Node {
         run: Run,
         disk: u32,
         lbn: Sectors,
-        breadcrumb: Breadcrumb,
+        owner: Owner,
         leg: Option<u32>,
         thread: Thread,
     ) {
@@ -426,8 +441,10 @@ impl Node {
             lbn,
             size: self.buffer.page() * u64::from(run.pages),
             op: Op::Write,
-            breadcrumb,
+            breadcrumb: owner.breadcrumb,
+            workload: owner.workload,
             thread,
+            reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
         });
@@ -439,23 +456,28 @@ impl Node {
         let transfer = &self.transfers[id];
         let (disk, sectors) = (transfer.disk, Sectors::covering(transfer.size));
         post_disk_op(around, transfer, Phase::Issue);
-        let io = Io { lbn: transfer.lbn, sectors, op: transfer.op, tag: id };
-        if let Some(done) = self.disks[disk as usize].submit(around.now, io) {
+        let io =
+            Io { lbn: transfer.lbn, sectors, op: transfer.op, thread: transfer.reader, tag: id };
+        if let Some(next) = self.disks[disk as usize].submit(around.now, io) {
             let host = around.host.0;
-            around.agenda.schedule(done, Event::DiskDone { host, disk: disk as u16 });
+            around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
     }
 
-    /// A disk has finished an operation. Appends the legs that waited for it to `ready`.
+    /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
+    /// waited for it to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {
             let host = around.host.0;
             around.agenda.schedule(next, Event::DiskDone { host, disk: disk as u16 });
         }
-        let id = completion.io.tag;
+        let Some(done) = completion.done else { return };
+        let id = done.io.tag;
         let transfer = self.transfers.remove(id);
         post_disk_op(around, transfer, Phase::Complete);
+        let workload = transfer.workload;
+        around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let waiters = std::mem::take(&mut transfer.waiters);
         let (run, ticket) = (transfer.run, transfer.ticket);
         if let Some(ticket) = ticket {

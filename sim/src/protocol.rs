@@ -11,20 +11,16 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Volume, network_events};
 use crate::cpu::Thread;
+use crate::demand::{NOBODY, Resource};
 use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
+use crate::process::{self, SERVER, TRACKER};
 
 /// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
 /// NFS call or an `iSCSI` header takes about as much.
 const MESSAGE_HEADER: Bytes = Bytes(128);
-/// Process of the storage server on a node.
-const SERVER: u32 = 1;
-/// Process of the activity tracking on each host.
-const TRACKER: u32 = 3;
-/// Process of the first workload on a client; the others follow.
-const FIRST_APPLICATION: u32 = 100;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -130,7 +126,7 @@ impl Leg {
 
 // Threads are numbered so that no two that live on a host are alike.
 fn request_thread(request: u32, workload: u32) -> Thread {
-    Thread { pid: FIRST_APPLICATION + workload, tid: request * 2 + 2 }
+    Thread { pid: process::application(workload), tid: request * 2 + 2 }
 }
 
 fn leg_thread(leg: u32, pid: u32) -> Thread {
@@ -205,7 +201,7 @@ impl Cluster {
             (request.client, request.workload, request.breadcrumb)
         };
         let thread = request_thread(request, workload);
-        self.compute(client, HostTask { thread, breadcrumb, work, then });
+        self.compute(client, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// The messages of a request go out.
@@ -304,8 +300,9 @@ impl Cluster {
         }
         for &leg in &scratch.legs {
             let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
-            let thread = leg_thread(leg, FIRST_APPLICATION + workload);
-            self.compute(client, HostTask { thread, breadcrumb, work, then: Then::Sent { leg } });
+            let thread = leg_thread(leg, process::application(workload));
+            let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg } };
+            self.compute(client, workload, task);
         }
         self.scratch = scratch;
     }
@@ -313,19 +310,34 @@ impl Cluster {
     /// Hands a leg's message to the network.
     pub(crate) fn transmit(&mut self, id: u32) {
         let leg = &self.legs[id];
+        let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
+        let now = self.agenda.now();
+        self.note_transmission(id, wire);
+        self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
+        self.note_repetitions();
+    }
+
+    /// Records what senders have sent again.
+    pub(crate) fn note_repetitions(&mut self) {
+        while let Some((leg, wire)) = self.network.take_resent() {
+            self.note_transmission(leg, wire);
+        }
+    }
+
+    /// Records that so many bytes of a leg's message go out.
+    fn note_transmission(&mut self, id: u32, wire: Bytes) {
+        let leg = &self.legs[id];
         let (from, to) = (leg.sender(), leg.receiver());
         let pid = match leg.kind {
             LegKind::Records => TRACKER,
-            LegKind::Fragment { .. } if leg.outbound => FIRST_APPLICATION + leg.workload,
+            LegKind::Fragment { .. } if leg.outbound => process::application(leg.workload),
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
-        let body =
-            Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire().get() };
+        let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
-        let wire = leg.wire();
-        let schedule = &mut network_events(&mut self.agenda);
-        self.network.send(now, (from, to), wire, id, schedule);
+        self.tracker
+            .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
     }
 
     /// A leg's message has arrived.
@@ -345,11 +357,14 @@ impl Cluster {
                 (SERVER, Then::Serve { leg: id })
             }
             LegKind::Fragment { .. } => {
-                (FIRST_APPLICATION + leg.workload, Then::Replied { leg: id })
+                (process::application(leg.workload), Then::Replied { leg: id })
             }
         };
-        let (thread, breadcrumb) = (leg_thread(id, pid), leg.breadcrumb);
-        self.compute(host, HostTask { thread, breadcrumb, work, then });
+        let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
+        let wire = leg.wire();
+        self.tracker
+            .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
+        self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// A node looks into its cache and disks.
@@ -367,6 +382,8 @@ impl Cluster {
             breadcrumb: leg.breadcrumb,
             thread: leg_thread(id, SERVER),
             workload: leg.workload,
+            // a client's workload has a connection, and the server a process for each of these
+            reader: u64::from(leg.client.0) << 32 | u64::from(leg.workload),
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
@@ -417,14 +434,16 @@ impl Cluster {
         let carried = Bytes(u64::from(carried));
         leg.outbound = false;
         leg.load(if op == Op::Read { carried } else { Bytes::ZERO });
-        let (host, breadcrumb, data) = (leg.node, leg.breadcrumb, leg.message());
+        let (host, breadcrumb, workload) = (leg.node, leg.breadcrumb, leg.workload);
+        let data = leg.message();
         let cpu = &self.hosts[host.index()].profile;
         let mut work = cpu.send.of(data);
         if op == Op::Read {
             work += cpu.copy.of(carried);
         }
         let thread = leg_thread(id, SERVER);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, workload, task);
     }
 
     /// A client has taken a node's answer in.
@@ -533,7 +552,7 @@ impl Cluster {
             message: 0,
             awaiting: 0,
             breadcrumb: Breadcrumb::NONE,
-            workload: u32::MAX,
+            workload: NOBODY,
         };
         leg.load(data);
         let id = self.legs.insert(leg);
@@ -543,7 +562,8 @@ impl Cluster {
         }
         let work = self.hosts[host.index()].profile.send.of(data);
         let (thread, breadcrumb) = (leg_thread(id, TRACKER), Breadcrumb::NONE);
-        self.compute(host, HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } });
+        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
+        self.compute(host, NOBODY, task);
     }
 
     /// The Activity DB's node appends a batch to its file.
@@ -558,7 +578,8 @@ impl Cluster {
             size,
             breadcrumb: Breadcrumb::NONE,
             thread: leg_thread(id, TRACKER),
-            workload: u32::MAX,
+            workload: NOBODY,
+            reader: u64::MAX,
         };
         self.database_size += size;
         let host = leg.node;

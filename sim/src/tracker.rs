@@ -10,6 +10,7 @@ use foretell_scenarios::model::{Scenario, TrackingCost};
 use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime};
 
 use crate::cpu::{Slice, Thread};
+use crate::demand::{Demands, Resource};
 
 /// Posts records of all hosts.
 pub(crate) struct Tracker {
@@ -19,6 +20,8 @@ pub(crate) struct Tracker {
     hosts: Vec<HostCost>,
     /// Hosts whose batch is full.
     due: Vec<HostId>,
+    /// Kept for a store alone.
+    demands: Option<Demands>,
 }
 
 #[derive(Clone, Copy)]
@@ -36,8 +39,15 @@ impl Tracker {
             debt: SimSpan::ZERO,
             unshipped: 0,
         };
+        let disks = |host: &foretell_scenarios::model::Host| {
+            host.role.storage().map_or(0, |storage| storage.disks.len())
+        };
+        let demands = recorder
+            .is_stored()
+            .then(|| Demands::new(scenario.workloads.len(), scenario.hosts.iter().map(disks)));
         Self {
             recorder,
+            demands,
             clock: HostClock::new(scenario.hosts.len()),
             cost: scenario.tracking.cost.clone(),
             hosts: scenario.hosts.iter().map(host).collect(),
@@ -80,6 +90,25 @@ impl Tracker {
                 self.due.push(host);
             }
         }
+    }
+
+    /// Charges a workload with the use of a resource.
+    #[inline]
+    pub(crate) fn charge(
+        &mut self,
+        host: HostId,
+        resource: Resource,
+        workload: u32,
+        busy: impl FnOnce() -> SimSpan,
+    ) {
+        if let Some(demands) = &mut self.demands {
+            demands.charge(host, resource, workload, busy());
+        }
+    }
+
+    /// What each workload demanded of each resource.
+    pub(crate) fn demands(&self) -> Vec<foretell_ati::Demand> {
+        self.demands.as_ref().map_or_else(Vec::new, Demands::rows)
     }
 
     /// Posts the switch that begins `slice`: of processes where the process changes, of user-level

@@ -39,6 +39,15 @@ pub enum SourceError {
         /// The volume's size.
         volume: Bytes,
     },
+    /// The trace is to be replayed at times that it does not have.
+    #[error(
+        "trace `{trace}` is a list of blocks without times to replay them at; set `arrivals = \
+         \"closed\"`, and how many are `outstanding`"
+    )]
+    NoTimes {
+        /// The trace's name.
+        trace: String,
+    },
     /// Nothing in the trace is a request.
     #[error(
         "trace `{trace}` has no requests: {bad} bad lines or records and {other} others were left \

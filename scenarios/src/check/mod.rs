@@ -19,7 +19,6 @@ pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::error::{Problem, Problems, ScenarioErrors};
 use crate::model::{NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
-use crate::names::meant;
 use crate::profiles::{ProfileKind, Profiles};
 use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Time};
 use crate::read::read;
@@ -206,11 +205,22 @@ impl Context<'_> {
             }
             kinds.push(name.to_owned());
         }
-        let cost = if *raw.overhead.get() { Some(self.tracking_cost(&raw, hosts)?) } else { None };
+        // who records nothing is not slowed down by recording
+        let records = record.as_deref() != Some("none");
+        let cost = if *raw.overhead.get() {
+            Some(self.tracking_cost(&raw, hosts, records)?).filter(|_| records)
+        } else {
+            None
+        };
         Some(Tracking { record: record?, kinds, cost })
     }
 
-    fn tracking_cost(&mut self, raw: &RawTracking, hosts: &Hosts) -> Option<TrackingCost> {
+    fn tracking_cost(
+        &mut self,
+        raw: &RawTracking,
+        hosts: &Hosts,
+        records: bool,
+    ) -> Option<TrackingCost> {
         let (buffer, record, batch, store) = (
             raw.buffer.as_ref()?,
             raw.record_size.as_ref()?,
@@ -232,7 +242,9 @@ impl Context<'_> {
                 format!("a batch of {batch} never waits in a buffer of {buffer}: it is larger");
             self.add(Problem::new(batch_place, message));
         }
-        hosts.hold_buffer(buffer, raw_buffer, self);
+        if records {
+            hosts.hold_buffer(buffer, raw_buffer, self);
+        }
         Some(TrackingCost { buffer, record, batch, store: store? })
     }
 
@@ -266,13 +278,8 @@ impl Context<'_> {
         };
         if found.is_none() {
             let message = format!("`{}` does not say which requests are recorded", raw.get());
-            let help = meant(raw.get(), ["all", "none"])
-                .filter(|help| help.starts_with("did"))
-                .unwrap_or_else(|| {
-                    "write `all`, `none`, or `every 1/100 requests`, with a whole number after \
-                     the `1/`"
-                        .to_owned()
-                });
+            let help = "write `all`, `none`, or `every 1/100 requests`, with a whole number after \
+                        the `1/`";
             self.add(Problem::new(raw.place(), message).help(help));
         }
         found

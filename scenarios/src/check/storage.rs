@@ -229,6 +229,9 @@ impl Context<'_> {
                 RawScheduler::Elevator => Scheduler::Elevator,
                 RawScheduler::Fcfs => Scheduler::Fcfs,
                 RawScheduler::Sstf => Scheduler::Sstf,
+                RawScheduler::Noop => Scheduler::Noop,
+                RawScheduler::Deadline => Scheduler::Deadline,
+                RawScheduler::Cfq => Scheduler::Cfq,
             };
             let disk = Disk { device_name: name.clone(), device, scheduler };
             disks.extend(std::iter::repeat_n(disk, count));

@@ -48,8 +48,8 @@ pub(crate) struct RawScenario {
     /// trace, or one with `requests`.
     pub(crate) duration: Option<Time>,
     /// Which requests leave records in `run.db`: `all`, `none`, or `every 1/100 requests` for a
-    /// sample of whole requests. What tracking costs in the simulated system does not depend on
-    /// it; see `tracking.overhead`.
+    /// sample of whole requests. Records that are kept also cost the simulated system something;
+    /// see `tracking.overhead`.
     #[schemars(extend("default" = "all", "examples" = ["all", "none", "every 1/100 requests"]))]
     pub(crate) record: At<String>,
     /// Whether requests carry bytes.

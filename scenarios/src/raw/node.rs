@@ -172,6 +172,15 @@ pub(crate) enum RawScheduler {
     Fcfs,
     /// The nearest block first.
     Sstf,
+    /// Linux's noop: first come, first served; operations that follow each other are merged.
+    Noop,
+    /// Linux's deadline: batches of up to 16 upwards, reads before writes; a read that has waited
+    /// 500 ms or a write that has waited 5 s begins the next batch. Operations are merged.
+    Deadline,
+    /// Linux's CFQ: the reads of each workload of each client have the disk for 100 ms in turn, in
+    /// which it waits up to 8 ms for the next one; writes share a turn of 40 ms. Operations are
+    /// merged.
+    Cfq,
 }
 
 /// A full-duplex network adapter and its cable.

@@ -179,7 +179,7 @@ pub(crate) struct RawTrace {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawTraceArrivals {
-    /// At the recorded times.
+    /// At the recorded times, which lists of blocks do not have.
     Trace,
     /// So many are always outstanding: a completed one is followed by the next.
     Closed,

@@ -1,24 +1,38 @@
-//! Disks: a queue with a scheduler in front of a mechanism.
+//! Disks: a scheduler in front of a mechanism.
 //!
-//! A disk never sees the agenda. [`Disk::submit`] returns the time of the next completion if the
-//! disk was idle, [`Disk::complete`] takes the operation that has just finished and starts the next.
-//! One operation is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
-//! detailed [`drive::Drive`], which may go on writing or reading ahead by itself.
+//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] name the time at which the
+//! disk is to be called again, and every time that is named must be answered by a call of
+//! [`Disk::complete`] then. Usually an operation is done; but a scheduler may only have wanted to
+//! think again (CFQ waits for a thread's next operation), and what came meanwhile may have made the
+//! call needless.
+//!
+//! One request is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
+//! detailed [`drive::Drive`], which may go on writing or reading ahead by itself. Such a drive may
+//! hold several commands (`queue_depth`), also while one is in service: it takes up the one that its
+//! head reaches first, but one that it has held for a second before all others (assumed: firmware
+//! is not documented, but none is known to starve a command). The bus transfer of a command does not
+//! overlap with the seek of the next.
 
 pub mod drive;
 mod mechanism;
-mod queue;
 pub mod replay;
+mod scheduler;
 
-use drive::Drive;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use drive::{Command, Drive};
 pub use mechanism::Mechanism;
-use queue::Queue;
+use scheduler::{Choice, Request, Scheduler};
 
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model;
-use foretell_units::{Op, Sectors, SimTime};
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
 use crate::ledger::{Ledger, Usage, Violation};
+
+/// A drive holds no command back for longer.
+const HELD_BACK: SimSpan = SimSpan::from_secs(1);
 
 /// A disk operation; `T` is what the caller needs to know when it is done.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +43,8 @@ pub struct Io<T> {
     pub sectors: Sectors,
     /// Direction.
     pub op: Op,
+    /// On whose behalf it is read: CFQ gives threads turns.
+    pub thread: u64,
     /// The caller's own.
     pub tag: T,
 }
@@ -37,9 +53,17 @@ pub struct Io<T> {
 #[derive(Debug)]
 pub struct Disk<T> {
     arm: Arm,
-    queue: Queue<T>,
+    scheduler: Box<dyn Scheduler<T>>,
+    /// Commands that the drive holds beside the one in service, in the order in which it got them.
+    held: Vec<Held<T>>,
+    /// So many commands may be held and in service.
+    depth: usize,
     serving: Option<Serving<T>>,
-    /// Where the last operation ends.
+    /// Operations that are done with the one in service they were merged with, but not told yet.
+    followers: VecDeque<Follower<T>>,
+    /// The earliest time that was named and has not come.
+    call: Option<SimTime>,
+    /// Where the last request that the drive was given ends.
     head: Sectors,
     ledger: Ledger,
 }
@@ -51,78 +75,172 @@ enum Arm {
     Drive(Box<Drive>),
 }
 
-impl Arm {
-    fn serve<T>(&mut self, now: SimTime, io: &Io<T>) -> SimTime {
-        match self {
-            Self::Simple(mechanism) => mechanism.access(now, io.lbn, io.sectors),
-            Self::Drive(drive) => drive.serve(now, io.op, io.lbn, io.sectors).finish,
-        }
-    }
+/// A command that the drive holds.
+#[derive(Debug)]
+struct Held<T> {
+    request: Request<T>,
+    since: SimTime,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Serving<T> {
-    io: Io<T>,
-    arrived: SimTime,
+    request: Request<T>,
     started: SimTime,
     finish: SimTime,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Follower<T> {
+    io: Io<T>,
+    arrived: SimTime,
+    started: SimTime,
+}
+
 /// An operation that is done.
 #[derive(Clone, Copy, Debug)]
-pub struct Completion<T> {
+pub struct Done<T> {
     /// The operation.
     pub io: Io<T>,
-    /// When the mechanism took it up.
+    /// When the mechanism took it up, or the one with which it was merged.
     pub started: SimTime,
-    /// When the following operation will be done, if one was waiting.
+    /// How long the mechanism was busy with it; nothing if it was merged with another.
+    pub service: SimSpan,
+}
+
+/// What a call of [`Disk::complete`] brings.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion<T> {
+    /// The operation that is done, if one is.
+    pub done: Option<Done<T>>,
+    /// When to call again; `None` if an earlier call is due or nothing waits.
     pub next: Option<SimTime>,
 }
 
-impl<T: Copy> Disk<T> {
+impl<T: Copy + Debug + Send + 'static> Disk<T> {
     /// An idle disk, its arm at the outermost cylinder.
     pub fn new(spec: &model::Disk) -> Self {
-        let arm = match &spec.device {
-            Device::Mechanical(mechanical) => Arm::Simple(Mechanism::new(mechanical)),
-            Device::Drive(drive) => Arm::Drive(Box::new(Drive::new(drive))),
+        let (arm, depth) = match &spec.device {
+            Device::Mechanical(mechanical) => (Arm::Simple(Mechanism::new(mechanical)), 1),
+            Device::Drive(drive) => {
+                (Arm::Drive(Box::new(Drive::new(drive))), drive.specification().queue_depth)
+            }
         };
         Self {
             arm,
-            queue: Queue::new(spec.scheduler),
+            scheduler: scheduler::scheduler(spec.scheduler, depth),
+            held: Vec::new(),
+            depth: depth as usize,
             serving: None,
+            followers: VecDeque::new(),
+            call: None,
             head: Sectors(0),
             ledger: Ledger::default(),
         }
     }
 
-    /// Adds an operation. Returns when it will be done if the disk was idle.
+    /// Adds an operation. Returns when to call [`Disk::complete`], unless an earlier call is due.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.ledger.arrive(now);
-        if self.serving.is_some() {
-            self.queue.push(now, io);
-            None
+        self.scheduler.add(now, io);
+        self.go_on(now)
+    }
+
+    /// Takes an operation that is done at `now`, if there is one, and starts the next. To be called
+    /// once for each time that the disk has named.
+    pub fn complete(&mut self, now: SimTime) -> Completion<T> {
+        if self.call.is_some_and(|call| call <= now) {
+            self.call = None;
+        }
+        let mut service = SimSpan::ZERO;
+        let done = if let Some(serving) = self.serving.take_if(|serving| serving.finish <= now) {
+            assert_eq!(serving.finish, now, "a disk is called when it asked for it");
+            assert!(self.followers.is_empty(), "they are told at the time when they are done");
+            let Serving { request, started, .. } = serving;
+            self.ledger.stop(now, started);
+            service = now - started;
+            self.scheduler.served(now, &request);
+            let follower = |(arrived, io)| Follower { io, arrived, started };
+            self.followers.extend(request.merged.iter().copied().map(follower));
+            Some(follower((request.first_arrived, request.first)))
         } else {
-            Some(self.serve(now, now, io))
+            self.followers.pop_front()
+        };
+        let done = done.map(|done| {
+            self.ledger.depart(now, done.arrived);
+            Done { io: done.io, started: done.started, service }
+        });
+        let next = if self.followers.is_empty() { self.go_on(now) } else { self.name(now) };
+        Completion { done, next }
+    }
+
+    /// Gives the drive what it can take and starts a service if none goes on. Returns when to call
+    /// again, unless an earlier call is due.
+    fn go_on(&mut self, now: SimTime) -> Option<SimTime> {
+        let mut again = None;
+        while self.held.len() + usize::from(self.serving.is_some()) < self.depth {
+            match self.scheduler.next(now, self.head) {
+                Choice::Serve(request) => {
+                    self.head = request.end();
+                    let held = Held { request, since: now };
+                    if self.depth == 1 {
+                        self.serve(now, held);
+                    } else {
+                        self.held.push(held);
+                    }
+                }
+                Choice::Wait(until) => {
+                    assert!(until > now, "a scheduler that waits lets time pass");
+                    again = Some(until);
+                    break;
+                }
+                Choice::Nothing => break,
+            }
+        }
+        if self.serving.is_none() && !self.held.is_empty() {
+            let chosen = self.take_up(now);
+            let held = self.held.remove(chosen);
+            self.serve(now, held);
+        }
+        let finish = self.serving.as_ref().map(|serving| serving.finish);
+        let next = again.into_iter().chain(finish).min()?;
+        self.name(next)
+    }
+
+    /// Names the time of a call, unless one is due by then.
+    fn name(&mut self, at: SimTime) -> Option<SimTime> {
+        if self.call.is_some_and(|call| call <= at) {
+            return None;
+        }
+        self.call = Some(at);
+        self.call
+    }
+
+    /// Which of the held commands the drive takes up.
+    fn take_up(&mut self, now: SimTime) -> usize {
+        match &mut self.arm {
+            Arm::Drive(drive) if self.held.len() > 1 && now < self.held[0].since + HELD_BACK => {
+                let commands = self.held.iter().map(|Held { request, .. }| Command {
+                    op: request.op,
+                    lbn: request.lbn,
+                    sectors: request.sectors,
+                });
+                drive.reaches_first(now, commands).unwrap_or(0)
+            }
+            Arm::Drive(_) | Arm::Simple(_) => 0,
         }
     }
 
-    /// Takes the operation that is done at `now` and starts the next.
-    pub fn complete(&mut self, now: SimTime) -> Completion<T> {
-        let done = self.serving.take().expect("a disk completes what it serves");
-        assert_eq!(done.finish, now, "an operation is done when it was said to be");
-        self.ledger.stop(now, done.started);
-        self.ledger.depart(now, done.arrived);
-        let next = self.queue.pop(self.head).map(|(arrived, io)| self.serve(now, arrived, io));
-        Completion { io: done.io, started: done.started, next }
-    }
-
-    fn serve(&mut self, now: SimTime, arrived: SimTime, io: Io<T>) -> SimTime {
-        let finish = self.arm.serve(now, &io);
-        self.head = io.lbn + io.sectors;
+    fn serve(&mut self, now: SimTime, Held { request, since }: Held<T>) {
+        let finish = match &mut self.arm {
+            Arm::Simple(mechanism) => mechanism.access(now, request.lbn, request.sectors),
+            Arm::Drive(drive) => {
+                let (op, lbn, sectors) = (request.op, request.lbn, request.sectors);
+                drive.serve_held(now, since, Command { op, lbn, sectors }).finish
+            }
+        };
         assert!(finish > now);
         self.ledger.start(now);
-        self.serving = Some(Serving { io, arrived, started: now, finish });
-        finish
+        self.serving = Some(Serving { request, started: now, finish });
     }
 
     /// Operations waiting or in service.
@@ -142,8 +260,18 @@ impl<T: Copy> Disk<T> {
 
     /// Whether the operational laws hold.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        let serving = self.serving.iter().map(|serving| (serving.arrived, Some(serving.started)));
-        let waiting = self.queue.arrivals().map(|arrived| (arrived, None));
-        self.ledger.audit(now, serving.chain(waiting))
+        let serving = self.serving.iter().flat_map(|serving| {
+            // those that were merged have no service of their own
+            let started = std::iter::once(Some(serving.started)).chain(std::iter::repeat(None));
+            serving.request.operations().map(|(arrived, _)| arrived).zip(started)
+        });
+        let held = self.held.iter().flat_map(|held| held.request.operations());
+        let held = held.map(|(arrived, _)| arrived);
+        let told = self.followers.iter().map(|follower| follower.arrived);
+        let waiting = self.scheduler.arrivals().chain(held).chain(told);
+        self.ledger.audit(now, serving.chain(waiting.map(|arrived| (arrived, None))))
     }
 }
+
+#[cfg(test)]
+mod tests;

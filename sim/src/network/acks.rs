@@ -14,8 +14,7 @@ use super::segment::Run;
 pub(super) struct Ack {
     /// When it is with the sender.
     pub(super) at: SimTime,
-    /// When the train was sent.
-    pub(super) sent: SimTime,
+
     pub(super) run: Run,
     /// Number of the train's last segment, counting all that were sent on the connection.
     pub(super) number: u64,
@@ -63,10 +62,5 @@ impl Acks {
             n -= segments;
         }
         None
-    }
-
-    /// When the last one arrives.
-    pub(super) fn last(&self) -> Option<SimTime> {
-        self.others.back().or(self.front.as_ref()).map(|ack| ack.at)
     }
 }

@@ -106,12 +106,13 @@ pub(super) struct Connection {
     dropped: u64,
     acked: u64,
     last_sent: SimTime,
+    /// Smoothed, with all acknowledgements to come.
     round_trip: SimSpan,
     acks: Acks,
     /// When the last acknowledgement of what has passed so far arrives.
     last_ack: SimTime,
-    /// When the connection is to be looked at; an event for it is pending.
-    pub(super) wake: Option<SimTime>,
+    /// When the connection is to be looked at, which an event is pending for.
+    pub(super) wake: Option<Wake>,
     state: State,
     /// Whether the window kept data waiting when it was looked at last.
     limited: bool,
@@ -119,6 +120,15 @@ pub(super) struct Connection {
     resent: u64,
     /// Messages that did not go out whole, or lost something, or follow such a one.
     pub(super) backlog: Option<Box<Backlog>>,
+}
+
+/// When a connection is to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wake {
+    /// The host gets round to it then.
+    pub(super) at: SimTime,
+    /// There is something to do since then.
+    pub(super) due: SimTime,
 }
 
 /// What a connection has not got across.
@@ -143,10 +153,17 @@ pub(super) struct Backlog {
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     piece: Piece,
+    /// Number of the first of them, counting all that were sent on the connection.
+    number: u64,
+    /// When the last segment of their train was at the switch: nothing happens to the train later.
+    tail: SimTime,
+
     /// Segments that had passed before.
     before: u64,
     /// When the retransmission timer was set.
     since: SimTime,
+    /// The round trip by the acknowledgements up to then.
+    round_trip: SimSpan,
     /// When the sender takes a single later acknowledgement for a proof.
     proof: Option<SimTime>,
 }
@@ -216,11 +233,6 @@ impl Connection {
         self.last_sent = now;
     }
 
-    /// Segments sent, repetitions included.
-    pub(super) fn sent(&self) -> u64 {
-        self.sent
-    }
-
     /// Segments sent whose fate is not known to the network.
     pub(super) fn under_way(&self) -> u64 {
         self.sent - self.passed - self.dropped
@@ -238,23 +250,35 @@ impl Connection {
     pub(super) fn expect_ack(&mut self, at: SimTime, sent: SimTime, run: Run) {
         let at = at.max(self.last_ack);
         self.last_ack = at;
+        self.round_trip = (self.round_trip * (SMOOTHING - 1) + (at - sent)) / SMOOTHING;
         let number = self.passed + self.dropped - 1;
-        self.acks.push(Ack { at, sent, run, number });
+        self.acks.push(Ack { at, run, number });
     }
 
-    /// The switch has dropped a segment that was sent at `sent`.
-    pub(super) fn drop(&mut self, sent: SimTime, message: u32, run: Run) {
+    /// The switch has dropped a segment of a train that was sent at `sent` and is there at `tail`.
+    pub(super) fn drop(&mut self, sent: SimTime, tail: SimTime, message: u32, run: Run) {
         let piece = Piece { message, run };
-        let before = self.passed;
+        let (before, number) = (self.passed, self.passed + self.dropped);
         self.dropped += u64::from(piece.run.segments);
         // the timer was set by the last acknowledgement before the gap
         let since = self.last_ack.max(sent);
         let lost = &mut self.backlog.as_mut().expect("the message is not complete").lost;
         match lost.back_mut() {
-            Some(last) if (last.piece.message, last.before) == (piece.message, before) => {
+            Some(last) if (last.tail, last.before) == (tail, before) => {
                 last.piece.run.append(piece.run);
             }
-            _ => lost.push_back(Lost { piece, before, since, proof: None }),
+            _ => {
+                let round_trip = self.round_trip;
+                lost.push_back(Lost {
+                    piece,
+                    number,
+                    before,
+                    tail,
+                    since,
+                    round_trip,
+                    proof: None,
+                });
+            }
         }
     }
 
@@ -262,37 +286,37 @@ impl Connection {
     #[inline]
     pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
         while let Some(ack) = self.acks.take(now) {
+            let (window, state) = self.after(&ack, self.window, self.state, settings);
+            (self.window, self.state) = (window, state);
             self.in_flight -= ack.run.wire;
             self.acked += u64::from(ack.run.segments);
-            self.round_trip = (self.round_trip * (SMOOTHING - 1) + (ack.at - ack.sent)) / SMOOTHING;
-            if self.state == State::Loss || (self.state == State::Open && self.limited) {
-                self.open(ack.run.wire, settings);
-            }
-            let closed = match &mut self.backlog {
-                None => true,
-                Some(backlog) => {
-                    backlog.timeouts = 0;
-                    backlog.probed = false;
-                    backlog.lost.is_empty() && backlog.resend.is_empty()
-                }
-            };
-            if self.state != State::Open && closed && ack.number >= self.resent {
-                self.state = State::Open;
+            if let Some(backlog) = &mut self.backlog {
+                backlog.timeouts = 0;
+                backlog.probed = false;
             }
         }
     }
 
-    /// Opens the window for so many bytes acknowledged.
-    fn open(&mut self, bytes: u64, settings: &Settings) {
-        let slow_start = bytes.min(self.threshold.saturating_sub(self.window));
-        self.window += slow_start;
-        self.window += (bytes - slow_start) * SEGMENT_WIRE / self.window;
-        self.window = self.window.min(settings.receive_window);
+    /// What the window and the state are after an acknowledgement, if they are so before it.
+    fn after(&self, ack: &Ack, window: u64, state: State, settings: &Settings) -> (u64, State) {
+        let opens = state == State::Loss || (state == State::Open && self.limited);
+        let window = if opens { self.opened(window, ack.run.wire, settings) } else { window };
+        if state == State::Open {
+            return (window, state);
+        }
+        let gap = self.backlog.as_ref().is_some_and(|backlog| {
+            let lost = backlog.lost.front().is_some_and(|lost| lost.number < ack.number);
+            lost || !backlog.resend.is_empty()
+        });
+        let closed = !gap && ack.number >= self.resent;
+        (window, if closed { State::Open } else { state })
     }
 
-    /// By how much slow start will open the window.
-    fn slow_start_left(&self, settings: &Settings) -> u64 {
-        self.threshold.min(settings.receive_window).saturating_sub(self.window)
+    /// The window, opened for so many bytes acknowledged.
+    fn opened(&self, window: u64, bytes: u64, settings: &Settings) -> u64 {
+        let slow_start = bytes.min(self.threshold.saturating_sub(window));
+        let window = window + slow_start;
+        (window + (bytes - slow_start) * SEGMENT_WIRE / window).min(settings.receive_window)
     }
 
     /// Half the window, from where it will open slowly.
@@ -303,7 +327,6 @@ impl Connection {
     /// Data waits for its turn.
     pub(super) fn enqueue(&mut self, message: u32, run: Run) {
         let backlog = self.backlog.as_mut().expect("its message is entered");
-        backlog.incomplete.push_back(message);
         backlog.unsent.push_back(Piece { message, run });
     }
 
@@ -317,7 +340,7 @@ impl Connection {
                 if later == 0 || !settings.probes {
                     break;
                 }
-                let proof = *lost.proof.get_or_insert(now + self.round_trip / 8);
+                let proof = *lost.proof.get_or_insert(now + lost.round_trip / 8);
                 if self.state == State::Open && proof > now {
                     break;
                 }
@@ -340,9 +363,16 @@ impl Connection {
     /// When the retransmission timeout passes, if something is lost.
     fn deadline(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
-        let timeout = settings.least_timeout + self.round_trip;
-        let backed_off = (timeout * (1 << backlog.timeouts.min(16))).min(LONGEST_TIMEOUT);
-        Some(backlog.lost.front()?.since + backed_off)
+        let lost = backlog.lost.front()?;
+        let timeout = settings.least_timeout + lost.round_trip;
+        let after = |timeouts: u32| {
+            let timeout = (timeout * (1 << timeouts.min(16))).min(LONGEST_TIMEOUT);
+            (lost.since + timeout).max(lost.tail)
+        };
+        let deadline = after(backlog.timeouts);
+        // an acknowledgement ends the row of timeouts
+        let ends = self.acks.iter().next().filter(|ack| ack.at <= deadline);
+        Some(ends.map_or(deadline, |ack| after(0).max(ack.at)))
     }
 
     /// Acts on the retransmission timeout, if it has passed; whether it has.
@@ -357,7 +387,7 @@ impl Connection {
         self.window = SEGMENT_WIRE;
         let backlog = self.backlog.as_mut().expect("it has a deadline");
         backlog.timeouts += 1;
-        while let Some(lost) = backlog.lost.pop_front() {
+        while let Some(lost) = backlog.lost.pop_front_if(|lost| lost.tail <= now) {
             self.in_flight -= lost.piece.run.wire;
             backlog.resend.push_back(lost.piece);
         }
@@ -367,10 +397,19 @@ impl Connection {
     /// When a probe is due, if one is.
     fn probe_at(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
-        let lost = backlog.lost.front()?;
-        let allowed = settings.probes && self.state == State::Open && !backlog.probed;
-        let needed = self.acked <= lost.before && self.in_flight > SEGMENT_WIRE;
-        (allowed && needed).then(|| lost.since + self.round_trip * 2)
+        let lost = backlog.lost.front().filter(|_| settings.probes)?;
+        let due = (lost.since + lost.round_trip * 2).max(lost.tail);
+        // things as they will be then
+        let (mut state, mut in_flight, mut acked) = (self.state, self.in_flight, self.acked);
+        let mut probed = backlog.probed;
+        for ack in self.acks.iter().take_while(|ack| ack.at <= due) {
+            state = self.after(ack, self.window, state, settings).1;
+            in_flight -= ack.run.wire;
+            acked += u64::from(ack.run.segments);
+            probed = false;
+        }
+        let needed = acked <= lost.before && in_flight > SEGMENT_WIRE;
+        (needed && state == State::Open && !probed).then_some(due)
     }
 
     /// Sends one segment more when the time for it has come: a new one or, failing that, the last.
@@ -380,20 +419,21 @@ impl Connection {
         }
         let backlog = self.backlog.as_mut().expect("a probe is due");
         backlog.probed = true;
-        for lost in &mut backlog.lost {
+        let known = backlog.lost.iter().take_while(|lost| lost.tail <= now).count();
+        for lost in backlog.lost.iter_mut().take(known) {
             lost.since = now;
         }
         if !backlog.unsent.is_empty() {
             return Some(take(&mut backlog.unsent, 1).sending(false));
         }
-        let last = backlog.lost.back_mut().expect("a probe is due");
+        let last = &mut backlog.lost[known - 1];
         let (message, run) = (last.piece.message, last.piece.run);
         let run = if run.segments > 1 {
             let (head, tail) = run.split(run.segments - 1);
             last.piece.run = head;
             tail.expect("one segment is left")
         } else {
-            backlog.lost.pop_back();
+            backlog.lost.remove(known - 1);
             run
         };
         self.in_flight -= run.wire;
@@ -401,48 +441,45 @@ impl Connection {
         Some(Sending { message, run, again: true })
     }
 
-    /// The least new data worth sending when more is waiting, and the most that goes out as one
-    /// train, in segments.
-    fn portion(&self) -> u32 {
-        let portion = self.window / (WINDOW_PARTS * SEGMENT_WIRE);
-        portion.clamp(1, u64::from(LONGEST_TRAIN)) as u32
+    /// How many segments may go out: of what waits first, if enough of it may.
+    fn room(&self, backlog: &Backlog, window: u64, in_flight: u64) -> Option<u32> {
+        let again = !backlog.resend.is_empty();
+        let queue = if again { &backlog.resend } else { &backlog.unsent };
+        let run = queue.front()?.run;
+        let room = run.fitting(window.saturating_sub(in_flight));
+        let portion = portion(window);
+        let least = if again { u32::from(!backlog.urgent) } else { portion.min(run.segments) };
+        (room >= least || in_flight == 0).then(|| room.clamp(1, portion))
     }
 
     /// What the window allows to be sent now.
     pub(super) fn next(&mut self) -> Option<Sending> {
         let backlog = self.backlog.as_ref()?;
-        let again = !backlog.resend.is_empty();
-        let queue = if again { &backlog.resend } else { &backlog.unsent };
-        let Some(piece) = queue.front() else {
-            self.limited = false;
+        let Some(count) = self.room(backlog, self.window, self.in_flight) else {
+            self.limited = !backlog.is_idle();
             return None;
         };
-        let room = piece.run.fitting(self.window.saturating_sub(self.in_flight));
-        let portion = self.portion();
-        let least = if again { u32::from(!backlog.urgent) } else { portion };
-        if room < least.min(piece.run.segments) && self.in_flight > 0 {
-            self.limited = true;
-            return None;
-        }
         let backlog = self.backlog.as_mut().expect("it is there");
         backlog.urgent = false;
+        let again = !backlog.resend.is_empty();
         let queue = if again { &mut backlog.resend } else { &mut backlog.unsent };
-        let piece = take(queue, room.clamp(1, portion));
+        let piece = take(queue, count);
         if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
         }
         Some(piece.sending(again))
     }
 
-    /// When there is something to do, as far as it is known now; perhaps it was to be done before.
+    /// When there will be something to do, as far as it is known now.
     pub(super) fn next_wake(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let room = self.room_at(backlog, settings);
         let (shows, proof) = match backlog.lost.front() {
             None => (None, None),
             Some(lost) => {
+                // if it shows already, the connection is to be looked at for that
                 let later = (lost.before + LATER_ACKS).saturating_sub(self.acked);
-                let shows = if later == 0 { Some(SimTime::ZERO) } else { self.acks.nth(later) };
+                let shows = if later == 0 { None } else { self.acks.nth(later) };
                 let proof = lost.proof.or_else(|| {
                     let wanted = settings.probes && self.acked <= lost.before;
                     let later = wanted.then(|| lost.before + 1 - self.acked)?;
@@ -455,26 +492,20 @@ impl Connection {
         [room, shows, proof].into_iter().chain(timers).flatten().min()
     }
 
-    /// When the window has room for what is to be sent next.
+    /// After which acknowledgement the window has room for what is to be sent next.
     fn room_at(&self, backlog: &Backlog, settings: &Settings) -> Option<SimTime> {
-        let wanted = if let Some(piece) = backlog.resend.front() {
-            piece.run.first_wire()
-        } else {
-            backlog.unsent.front()?.run.split(self.portion()).0.wire
-        };
-        let mut missing = (self.in_flight + wanted).saturating_sub(self.window).max(1);
-        if self.slow_start_left(settings) > 0 {
-            // each byte acknowledged opens the window by another one
-            missing = missing.div_ceil(2);
+        if backlog.is_idle() {
+            return None;
         }
+        let (mut window, mut state, mut in_flight) = (self.window, self.state, self.in_flight);
         for ack in self.acks.iter() {
-            if missing <= ack.run.wire {
+            (window, state) = self.after(ack, window, state, settings);
+            in_flight -= ack.run.wire;
+            if self.room(backlog, window, in_flight).is_some() {
                 return Some(ack.at);
             }
-            missing -= ack.run.wire;
         }
-        // more is known when what is under way has reached the switch
-        if self.under_way() > 0 { None } else { self.acks.last() }
+        None
     }
 
     /// Bytes in flight, as its parts make them up: acknowledgements to come, and losses.
@@ -502,6 +533,12 @@ impl Backlog {
         debug_assert!(self.lost.is_empty() && self.resend.is_empty());
         (self.timeouts, self.urgent, self.probed) = (0, false, false);
     }
+}
+
+/// The least new data worth sending when more is waiting, and the most that goes out as one train,
+/// in segments.
+fn portion(window: u64) -> u32 {
+    (window / (WINDOW_PARTS * SEGMENT_WIRE)).clamp(1, u64::from(LONGEST_TRAIN)) as u32
 }
 
 /// Takes so many segments off the front of a queue.

@@ -44,14 +44,16 @@ mod pool;
 mod port;
 mod segment;
 mod tcp;
+#[cfg(test)]
+mod tests;
 
 use foretell_scenarios::model::{self, NetworkModel};
-use foretell_units::{Bytes, HostId, Seed, SimTime};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
 use crate::slab::Slab;
 
-use connection::Sending;
+use connection::{Sending, Wake};
 use pool::Pool;
 use port::{Coming, Outcome, Port};
 use segment::Run;
@@ -109,6 +111,8 @@ struct Train {
     dropped: u64,
     segments_passed: u32,
     sent: SimTime,
+    /// When its last segment is at the switch.
+    tail: SimTime,
     /// When what has passed is with the receiver, once that is known.
     arrival: Option<SimTime>,
     /// Looks at the port that are still to come for it.
@@ -117,8 +121,8 @@ struct Train {
 
 #[derive(Clone, Copy, Debug)]
 enum Cargo {
-    /// The whole of a message with that number.
-    Whole { number: u32 },
+    /// The whole of a message: its owner's number, and how many were sent up to it.
+    Whole { number: u32, order: u64 },
     /// Part of a message of the table.
     Part { message: u32 },
     /// It has been seen to.
@@ -205,15 +209,22 @@ impl Network {
             connection = tcp.connection(from, to, round_trip);
             let sender = &mut tcp.connections[connection as usize];
             if !sender.may_send(now, run, &tcp.settings) {
-                let message = tcp.enter(connection, number, run);
+                let order = self.counts.messages_sent;
+                let message = tcp.enter(connection, number, run.segments, order);
                 tcp.connections[connection as usize].enqueue(message, run);
-                self.go_on(now, connection, schedule);
+                self.go_on(now, now, connection, schedule);
                 return;
             }
             sender.note_sent(now, run);
+            if sender.backlog.is_some() {
+                // it has taken acknowledgements in
+                self.plan(now, connection, schedule);
+            }
         }
+
         self.whole_messages += 1;
-        self.transmit(now, (from, to), connection, Cargo::Whole { number }, run, schedule);
+        let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
+        self.transmit(now, (from, to), connection, cargo, run, schedule);
     }
 
     /// Puts a train on the sender's cable.
@@ -237,6 +248,7 @@ impl Network {
             dropped: 0,
             segments_passed: 0,
             sent: now,
+            tail: times.1,
             arrival: None,
             looks: 1,
         });
@@ -244,6 +256,9 @@ impl Network {
         self.sequence += 1;
         let port = &mut self.ports[to.index()];
         let delivered = port.announce(coming, run) + port.latency;
+        if let Some(pool) = &mut self.pool {
+            pool.note(to.index());
+        }
         if self.eager {
             schedule(times.0, Step::Forward { train });
             return;
@@ -261,15 +276,9 @@ impl Network {
     }
 
     /// Whether nothing that is at a port or on its way there could be dropped.
-    fn is_safe(&mut self, now: SimTime, to: HostId) -> bool {
-        let ample = self.ports[to.index()].ample(now);
-        match &mut self.pool {
-            None => ample,
-            Some(pool) => {
-                pool.note(to.index());
-                pool.ample(now, &self.ports) && ample
-            }
-        }
+    fn is_safe(&self, now: SimTime, to: HostId) -> bool {
+        self.ports[to.index()].ample(now)
+            && self.pool.as_ref().is_none_or(|pool| pool.ample(now, &self.ports))
     }
 
     /// Plans a look at whatever could be dropped, for when it has arrived; `train` is new.
@@ -313,7 +322,7 @@ impl Network {
             return None;
         };
         let mut delivered = None;
-        if let Cargo::Whole { number } = entry.cargo {
+        if let Cargo::Whole { number, .. } = entry.cargo {
             entry.cargo = Cargo::Done;
             self.whole_messages -= 1;
             self.counts.messages_delivered += 1;
@@ -391,14 +400,14 @@ impl Network {
         tcp.connections[train.connection as usize].pass(passed);
         let message = match train.cargo {
             Cargo::Part { message } => message,
-            Cargo::Whole { number } => {
+            Cargo::Whole { number, order } => {
                 self.whole_messages -= 1;
-                tcp.enter_late(train.connection, number, train.run.segments)
+                tcp.enter(train.connection, number, train.run.segments, order)
             }
             Cargo::Done => unreachable!("it has not arrived"),
         };
         train.cargo = Cargo::Part { message };
-        tcp.connections[train.connection as usize].drop(train.sent, message, segment);
+        tcp.connections[train.connection as usize].drop(train.sent, train.tail, message, segment);
     }
 
     /// A train has arrived at the switch; of its last segments so many have passed.
@@ -420,7 +429,8 @@ impl Network {
         connection.pass(passed);
         if segments > 0 {
             let run = Run { segments, wire: train.run.wire - train.dropped };
-            let back = self.ports[connection.from.index()].latency;
+            let ports = &self.ports;
+            let back = ports[train.to.index()].latency + ports[connection.from.index()].latency;
             connection.expect_ack(arrival + back, train.sent, run);
         }
         if connection.backlog.is_none() {
@@ -429,9 +439,9 @@ impl Network {
         let message = match train.cargo {
             Cargo::Part { message } => message,
             // it is there, but perhaps what was sent before it is not
-            Cargo::Whole { number } => {
+            Cargo::Whole { number, order } => {
                 self.whole_messages -= 1;
-                tcp.enter_late(train.connection, number, train.run.segments)
+                tcp.enter(train.connection, number, train.run.segments, order)
             }
             Cargo::Done => unreachable!("it has just arrived"),
         };
@@ -449,12 +459,12 @@ impl Network {
     fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
         let tcp = self.tcp.as_ref().expect("connections are TCP's");
         let connection = &tcp.connections[id as usize];
-        let Some(at) = connection.next_wake(&tcp.settings) else { return };
-        let delay = tcp.delay(connection, self.ports[connection.to.index()].segment);
-        let at = at.max(now) + delay;
-        if connection.wake.is_none_or(|wake| at < wake) {
+        let Some(due) = connection.next_wake(&tcp.settings) else { return };
+        if connection.wake.is_none_or(|wake| due < wake.due) {
+            let delay = tcp.delay(connection, due, self.ports[connection.to.index()].segment);
+            let at = due.max(now) + delay;
             let tcp = self.tcp.as_mut().expect("connections are TCP's");
-            tcp.connections[id as usize].wake = Some(at);
+            tcp.connections[id as usize].wake = Some(Wake { at, due });
             schedule(at, Step::Wake { connection: id });
         }
     }
@@ -468,22 +478,27 @@ impl Network {
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let sender = &mut tcp.connections[connection as usize];
-        // an earlier time may have been found after this one
-        if sender.wake == Some(now) {
-            sender.wake = None;
-            self.go_on(now, connection, schedule);
+        // something due earlier may have been found after this
+        if let Some(Wake { due, .. }) = sender.wake.take_if(|wake| wake.at == now) {
+            self.go_on(now, due, connection, schedule);
         }
     }
 
-    /// A connection takes acknowledgements in and sends what it may.
-    fn go_on(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
+    /// A connection takes in what came by `due`, and sends what it may.
+    fn go_on(
+        &mut self,
+        now: SimTime,
+        due: SimTime,
+        id: u32,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
         let hosts = (connection.from, connection.to);
-        connection.settle(now, &tcp.settings);
-        let fast = connection.find_losses(now, &tcp.settings);
-        let late = connection.time_out(now, &tcp.settings);
-        let mut probe = connection.probe(now, &tcp.settings);
+        connection.settle(due, &tcp.settings);
+        let fast = connection.find_losses(due, &tcp.settings);
+        let late = connection.time_out(due, &tcp.settings);
+        let mut probe = connection.probe(due, &tcp.settings);
         self.counts.fast_retransmits += u64::from(fast);
         self.counts.timeouts += u64::from(late);
         self.ports[hosts.0.index()].timeouts += u64::from(late);
@@ -506,6 +521,11 @@ impl Network {
     /// the wire.
     pub fn take_resent(&mut self) -> Option<(u32, Bytes)> {
         self.resent.pop()
+    }
+
+    /// Time that so many bytes on the wire, a message or full segments of one, take on a host's cable.
+    pub fn wire_time(&self, host: HostId, wire: Bytes) -> SimSpan {
+        self.ports[host.index()].service(Run::message(wire))
     }
 
     /// What happened so far.

@@ -10,6 +10,7 @@
 //! With a pool, ports are walked together, since what one holds another cannot have.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use foretell_units::{Bytes, SimTime};
 
@@ -54,13 +55,7 @@ impl Pool {
 
     /// Whether no port could reach its threshold, whatever the order in which things arrive that
     /// are on their way.
-    pub(super) fn ample(&mut self, now: SimTime, ports: &[Port]) -> bool {
-        let is_lively = &mut self.is_lively;
-        self.lively.retain(|&port| {
-            let quiet = ports[port as usize].quiet(now);
-            is_lively[port as usize] = !quiet;
-            !quiet
-        });
+    pub(super) fn ample(&self, now: SimTime, ports: &[Port]) -> bool {
         let (mut held, mut most) = (0, 0);
         for &port in &self.lively {
             let (queued, coming) = ports[port as usize].bytes(now);
@@ -74,27 +69,34 @@ impl Pool {
 
     /// Finds out what became of the segments that arrive at any port by `now`.
     pub(super) fn walk(&mut self, now: SimTime, ports: &mut [Port], outcomes: &mut Vec<Outcome>) {
-        if self.ample(now, ports) {
-            for &port in &self.lively {
-                ports[port as usize].walk(now, outcomes);
-            }
-            return;
+        if !self.ample(now, ports) {
+            self.step_through(now, ports, outcomes);
         }
+        for &port in &self.lively {
+            ports[port as usize].walk(now, outcomes);
+        }
+        let is_lively = &mut self.is_lively;
+        self.lively.retain(|&port| {
+            let quiet = ports[port as usize].quiet(now);
+            is_lively[port as usize] = !quiet;
+            !quiet
+        });
+    }
+
+    /// As [`Pool::walk`], segment by segment.
+    fn step_through(&self, now: SimTime, ports: &mut [Port], outcomes: &mut Vec<Outcome>) {
         let next = |ports: &[Port], port: u32| {
             let next = ports[port as usize].next().filter(|&(at, _)| at <= now);
             next.map(|next| Reverse((next, port)))
         };
         let firsts = self.lively.iter().filter_map(|&port| next(ports, port));
-        let mut due = std::collections::BinaryHeap::from_iter(firsts);
+        let mut due = BinaryHeap::from_iter(firsts);
         while let Some(Reverse(((at, _), port))) = due.pop() {
             let held = self.lively.iter().map(|&port| ports[port as usize].bytes(at).0).sum();
             let threshold = self.threshold(held);
             let room = |port: &Port| port.bytes(at).0 + SEGMENT_WIRE <= threshold;
             ports[port as usize].step_next(room, outcomes);
             due.extend(next(ports, port));
-        }
-        for &port in &self.lively {
-            ports[port as usize].walk(now, outcomes);
         }
     }
 }

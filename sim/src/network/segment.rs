@@ -41,11 +41,6 @@ impl Run {
         if last { self.last_wire() } else { SEGMENT_WIRE }
     }
 
-    /// Bytes on the wire of its first segment.
-    pub(super) fn first_wire(self) -> u64 {
-        self.wire.min(SEGMENT_WIRE)
-    }
-
     /// Bytes on the wire of its last segment.
     pub(super) fn last_wire(self) -> u64 {
         self.wire - u64::from(self.segments - 1) * SEGMENT_WIRE

@@ -6,7 +6,7 @@ use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
 use hashbrown::HashMap;
 
 use super::connection::{Backlog, Connection, Settings};
-use super::segment::{Run, SEGMENT_DATA, SEGMENT_WIRE};
+use super::segment::{SEGMENT_DATA, SEGMENT_WIRE};
 use crate::slab::Slab;
 
 /// All connections.
@@ -69,8 +69,8 @@ pub(super) struct Message {
     pub(super) missing: u32,
     /// When the last byte of those that have is with the receiver.
     arrival: SimTime,
-    /// Whether it went out whole at first.
-    went_whole: bool,
+    /// Messages are numbered in the order in which they were sent.
+    order: u64,
 }
 
 impl Tcp {
@@ -108,40 +108,29 @@ impl Tcp {
         *place
     }
 
-    /// How long a connection's host takes to act on what it is waiting for, at most `most`. It
-    /// depends on what the connection has sent alone.
-    pub(super) fn delay(&self, connection: &Connection, most: SimSpan) -> SimSpan {
-        let hosts = u64::from(connection.from.0) << 32 | u64::from(connection.to.0);
-        let Seed(bits) = self.delays.child(hosts).child(connection.sent());
+    /// How long a connection's host takes to act on what is due at `due`, at most `most`. It
+    /// depends on nothing else, least of all on when that was found out.
+    pub(super) fn delay(&self, connection: &Connection, due: SimTime, most: SimSpan) -> SimSpan {
+        let hosts = (u64::from(connection.from.0) << 32) | u64::from(connection.to.0);
+        let Seed(bits) = self.delays.child(hosts).child(due.as_ns());
         SimSpan::from_ns((u128::from(bits) * u128::from(most.as_ns()) >> 64) as u64)
     }
 
-    /// Enters a message that waits for its turn on a connection; its place in the stream is the
-    /// last.
-    pub(super) fn enter(&mut self, connection: u32, number: u32, run: Run) -> u32 {
-        self.give_backlog(connection);
-        let (missing, arrival) = (run.segments, SimTime::ZERO);
-        self.messages.insert(Message { number, missing, arrival, went_whole: false })
-    }
-
-    /// Enters a message that went out whole and of which so many segments are missing; its place
-    /// in the stream is before all those that had to wait.
-    pub(super) fn enter_late(&mut self, connection: u32, number: u32, missing: u32) -> u32 {
-        self.give_backlog(connection);
+    /// Enters a message of which so many segments have not passed. The receiver has it after those
+    /// of the same connection that were sent before it: `order` counts them.
+    pub(super) fn enter(&mut self, connection: u32, number: u32, missing: u32, order: u64) -> u32 {
+        let connection = &mut self.connections[connection as usize];
+        let spare = &mut self.spare;
+        let backlog = connection.backlog.get_or_insert_with(|| spare.pop().unwrap_or_default());
         let arrival = SimTime::ZERO;
-        let id = self.messages.insert(Message { number, missing, arrival, went_whole: true });
-        let backlog = self.connections[connection as usize].backlog.as_mut().expect("just given");
+        let id = self.messages.insert(Message { number, missing, arrival, order });
         let incomplete = &mut backlog.incomplete;
-        let place = incomplete.iter().take_while(|&&id| self.messages[id].went_whole).count();
+        let mut place = incomplete.len();
+        while place > 0 && self.messages[incomplete[place - 1]].order > order {
+            place -= 1;
+        }
         incomplete.insert(place, id);
         id
-    }
-
-    fn give_backlog(&mut self, connection: u32) {
-        let connection = &mut self.connections[connection as usize];
-        if connection.backlog.is_none() {
-            connection.backlog = Some(self.spare.pop().unwrap_or_default());
-        }
     }
 
     /// So many segments of a message have passed the switch. Calls `deliver` with each message

@@ -126,6 +126,16 @@ pub enum TraceError {
     /// A line or record is not what its format says.
     #[error("{0}")]
     Bad(Box<BadRecord>),
+    /// The very first is bad, and the content looks like another format than the one given.
+    #[error("{bad}; it is read as `{given}`, but looks like `{looks_like}`")]
+    OtherFormat {
+        /// What is wrong.
+        bad: Box<BadRecord>,
+        /// The format given.
+        given: Format,
+        /// The one that it looks like.
+        looks_like: Format,
+    },
     /// A line that goes on and on: hardly text.
     #[error("trace `{trace}`, line {line} is longer than {limit} bytes; wanted lines of one request each", limit = MAX_LINE)]
     LongLine {

@@ -106,6 +106,11 @@ impl Format {
         !matches!(self, Self::Csv | Self::OracleGeneral | Self::Vscsi | Self::BlockList)
     }
 
+    /// Whether traces of the format tell when requests were issued.
+    pub const fn has_times(self) -> bool {
+        !matches!(self, Self::BlockList)
+    }
+
     /// The names of all, as a list for people.
     pub fn names() -> String {
         Self::ALL.map(|format| format!("`{format}`")).join(", ")

@@ -59,6 +59,8 @@ pub struct TraceReader {
     input: Input,
     decoder: Box<dyn Decoder>,
     format: Format,
+    /// What the content looks like, if another format was given.
+    looks_like: Option<Format>,
     clock: Clock,
     tally: Tally,
     done: bool,
@@ -98,14 +100,16 @@ impl TraceReader {
         }
         let block = |default| options.block.map_or(default, Bytes::get);
         let head = input.head()?;
+        let detected = Format::detect(&name, head);
         let format = match options.format {
             Some(format) => format,
             None if head.is_empty() => return Err(TraceError::Empty { trace: name }),
-            None => Format::detect(&name, head).ok_or_else(|| TraceError::UnknownFormat {
+            None => detected.ok_or_else(|| TraceError::UnknownFormat {
                 trace: name,
                 formats: Format::names(),
             })?,
         };
+        let looks_like = detected.filter(|&other| other != format);
         if options.device.is_some() && !format.has_devices() {
             return Err(TraceError::NoDevices { trace: input.name().to_owned(), format });
         }
@@ -131,7 +135,7 @@ impl TraceReader {
         };
         let clock = Clock::new(decoder.tick_ns());
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
-        Ok(Self { input, decoder, format, clock, tally, done: false })
+        Ok(Self { input, decoder, format, looks_like, clock, tally, done: false })
     }
 
     /// The format, given or found out.
@@ -171,6 +175,7 @@ impl Iterator for TraceReader {
         }
         match self.decoder.next(&mut self.input, &mut self.tally) {
             Ok(Some(decoded)) => {
+                self.looks_like = None;
                 let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
                 Some(Ok(Request { at, access: decoded.access }))
             }
@@ -180,7 +185,12 @@ impl Iterator for TraceReader {
             }
             Err(error) => {
                 self.done = true;
-                Some(Err(error))
+                Some(Err(match (error, self.looks_like) {
+                    (TraceError::Bad(bad), Some(looks_like)) => {
+                        TraceError::OtherFormat { bad, given: self.format, looks_like }
+                    }
+                    (error, _) => error,
+                }))
             }
         }
     }
@@ -223,6 +233,15 @@ mod tests {
     fn a_given_format_may_be_empty() {
         let options = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
         assert!(TraceReader::new("x", &b""[..], &options).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_wrong_format_given_is_told_from_a_bad_line() {
+        let text = b"version,time,op,size,lbn\n1,2,2a,512,4096\n1,3,2a,512,4097\n";
+        let options = ReadOptions { format: Some(Format::Vscsi), ..ReadOptions::default() };
+        let mut trace = TraceReader::new("x", &text[..], &options).unwrap();
+        let message = trace.next().unwrap().unwrap_err().to_string();
+        assert!(message.ends_with("; it is read as `vscsi`, but looks like `csv`"), "{message}");
     }
 
     #[test]

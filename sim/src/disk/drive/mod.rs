@@ -3,7 +3,7 @@
 //! One command after the other is given to [`Drive::serve`], which says when the host sees it done.
 //! What the drive does in between is kept as an intention (reading along from here until there,
 //! writing behind until then) and worked out when the next command comes: there are no events
-//! inside a drive. Modelled after Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling*
+//! inside a drive. A host that lets the drive hold several commands asks [`Drive::reaches_first`]. Modelled after Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling*
 //! (1994) and DiskSim (Bucy et al., CMU-PDL-08-101, 2008):
 //!
 //! - **mechanics**: exact angle, seek, head switch, settling, skews, zones, slips, defects;
@@ -66,6 +66,8 @@ pub struct Drive {
     /// Where the arm stands while nothing goes on.
     position: Position,
     background: Background,
+    /// How long the command in service was held, beyond its first overhead.
+    made_ready: SimSpan,
     /// What the last command was.
     last: Op,
     /// Where the last command ended, if it was a write.
@@ -107,6 +109,17 @@ struct Writing {
     done: SimTime,
 }
 
+/// What a host asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// Direction.
+    pub op: Op,
+    /// First sector.
+    pub lbn: Sectors,
+    /// How many.
+    pub sectors: Sectors,
+}
+
 /// How a command was served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Served {
@@ -141,6 +154,7 @@ impl Drive {
             segments: Segments::new(&specification.cache),
             position: Position::default(),
             background: Background::Nothing,
+            made_ready: SimSpan::ZERO,
             last: Op::Read,
             last_write: None,
             runs: Vec::new(),
@@ -156,18 +170,64 @@ impl Drive {
     /// Serves a command that arrives at `now`, when no other is in service; `now` must not be
     /// before the finish of the last. Sectors beyond the end of the disk are left out.
     pub fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> Served {
+        self.serve_held(now, now, Command { op, lbn, sectors })
+    }
+
+    /// The same for a command that the drive has held since `since`: what its controller does before
+    /// anything moves has been done meanwhile.
+    pub fn serve_held(&mut self, now: SimTime, since: SimTime, command: Command) -> Served {
         let total = self.mechanics.layout.total();
-        let first = lbn.get().min(total - 1);
-        let next = first.saturating_add(sectors.get().max(1)).min(total);
-        let at = now + self.overhead.command;
+        let first = command.lbn.get().min(total - 1);
+        let next = first.saturating_add(command.sectors.get().max(1)).min(total);
+        let held = now - since;
+        let at = now + self.overhead.command.saturating_sub(held);
+        self.made_ready = held.saturating_sub(self.overhead.command);
         self.catch_up(at);
-        let served = match op {
+        let served = match command.op {
             Op::Read => self.read(at, first, next),
             Op::Write => self.write(at, first, next),
         };
-        self.last = op;
-        self.last_write = (op == Op::Write).then_some(next);
+        self.last = command.op;
+        self.last_write = (command.op == Op::Write).then_some(next);
         Served { finish: served.finish.max(now + SimSpan::from_ns(1)), ..served }
+    }
+
+    /// Which of some commands the drive could begin first if it took it up at `now`: whose first
+    /// sector is in the buffer, or comes under the head first. The first of equals; `None` of none.
+    ///
+    /// Nothing is begun before what is being written behind is done.
+    pub fn reaches_first(
+        &mut self,
+        now: SimTime,
+        commands: impl Iterator<Item = Command>,
+    ) -> Option<usize> {
+        self.catch_up(now);
+        let reached = commands.map(|command| self.reaches(now, command));
+        let (index, _) = reached.enumerate().min_by_key(|(_, reached)| *reached)?;
+        Some(index)
+    }
+
+    /// When it could begin with a command.
+    fn reaches(&self, now: SimTime, command: Command) -> SimTime {
+        let first = command.lbn.get().min(self.mechanics.layout.total() - 1);
+        let (from, free) = match &self.background {
+            Background::Nothing => (self.position, now),
+            Background::Reading(reading) => (reading.position, now),
+            Background::Writing(writing) => (self.position, now.max(writing.done)),
+        };
+        if command.op == Op::Read
+            && self.cache.enabled
+            && self.segments.find(first, first + 1, None).is_some()
+        {
+            return free;
+        }
+        let approach = self.mechanics.approach(from, free, first, command.op);
+        approach.settled + approach.wait
+    }
+
+    /// What is left of an overhead for the command in service.
+    fn preparing(&self, overhead: After) -> SimSpan {
+        self.after(overhead).saturating_sub(self.made_ready)
     }
 
     fn after(&self, after: After) -> SimSpan {

@@ -27,8 +27,8 @@ struct Read {
 
 impl Drive {
     pub(super) fn read(&mut self, now: SimTime, first: u64, next: u64) -> Served {
-        let ready = now + self.after(self.overhead.read_miss);
-        let hit = now + self.after(self.overhead.read_hit) + self.overhead.data_preparation;
+        let ready = now + self.preparing(self.overhead.read_miss);
+        let hit = now + self.preparing(self.overhead.read_hit) + self.overhead.data_preparation;
         let left = ready + self.after(self.overhead.read_disconnect);
         let mut read = Read { first, next, connected: Some(hit), left, ready, free: now };
         let mut found = self.find(&read);

@@ -105,7 +105,7 @@ impl Drive {
                 reselect: overhead.other_reselect,
             };
         }
-        let command = self.after(if early { overhead.write_hit } else { overhead.write_miss });
+        let command = self.preparing(if early { overhead.write_hit } else { overhead.write_miss });
         Fees {
             leave: command + overhead.write_disconnect,
             data: command + overhead.data_preparation,

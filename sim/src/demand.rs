@@ -1,0 +1,136 @@
+//! What each workload demanded of each resource: the roll-up `rollup_demand`.
+//!
+//! An operator's accounting, kept beside the records and whatever their sampling: processor time of
+//! the tasks that work for a workload (without context switches), time on the wire of its messages,
+//! service time of its disk operations. A flush is charged to the workload of the write that it
+//! begins with, though it may take neighbours of another along; what hosts do for themselves is
+//! charged to nobody.
+
+use foretell_ati::Demand;
+use foretell_units::{HostId, SimSpan, WorkloadId};
+
+/// No workload: a host's own work.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A resource of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Resource {
+    Cpu,
+    /// Host to switch.
+    Transmit,
+    /// Switch to host.
+    Receive,
+    Disk(u32),
+}
+
+impl Resource {
+    fn number(self) -> usize {
+        match self {
+            Self::Cpu => 0,
+            Self::Transmit => 1,
+            Self::Receive => 2,
+            Self::Disk(disk) => 3 + disk as usize,
+        }
+    }
+
+    fn name(number: usize) -> String {
+        match number {
+            0 => "cpu".to_owned(),
+            1 => "nic_transmit".to_owned(),
+            2 => "nic_receive".to_owned(),
+            disk => format!("disk{}", disk - 3),
+        }
+    }
+}
+
+/// Accounts of each workload with each resource of each host.
+#[derive(Debug)]
+pub(crate) struct Demands {
+    workloads: usize,
+    /// By host: accounts by resource, then workload.
+    hosts: Vec<Vec<Account>>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Account {
+    busy: SimSpan,
+    operations: u64,
+}
+
+impl Demands {
+    /// For so many workloads and hosts with so many disks each.
+    pub(crate) fn new(workloads: usize, disks: impl Iterator<Item = usize>) -> Self {
+        let hosts = disks.map(|disks| vec![Account::default(); (3 + disks) * workloads]);
+        Self { workloads, hosts: hosts.collect() }
+    }
+
+    /// `resource` of `host` served an operation of `workload` for so long.
+    pub(crate) fn charge(
+        &mut self,
+        host: HostId,
+        resource: Resource,
+        workload: u32,
+        busy: SimSpan,
+    ) {
+        if workload != NOBODY {
+            let place = resource.number() * self.workloads + workload as usize;
+            let account = &mut self.hosts[host.index()][place];
+            account.busy += busy;
+            account.operations += 1;
+        }
+    }
+
+    /// The rows of the roll-up: workload by workload, of what was used.
+    pub(crate) fn rows(&self) -> Vec<Demand> {
+        let mut rows = Vec::new();
+        for workload in 0..self.workloads {
+            for (host, accounts) in self.hosts.iter().enumerate() {
+                for (number, account) in
+                    accounts.iter().skip(workload).step_by(self.workloads).enumerate()
+                {
+                    if account.operations > 0 {
+                        rows.push(Demand {
+                            workload: WorkloadId::from(workload),
+                            host: HostId::from(host),
+                            resource: Resource::name(number),
+                            busy: account.busy,
+                            operations: account.operations,
+                        });
+                    }
+                }
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_is_listed_by_workload_host_and_resource() {
+        let mut demands = Demands::new(2, [1, 0].into_iter());
+        let span = SimSpan::from_us;
+        demands.charge(HostId(1), Resource::Cpu, 1, span(5));
+        demands.charge(HostId(0), Resource::Disk(0), 0, span(7));
+        demands.charge(HostId(0), Resource::Disk(0), 0, span(3));
+        demands.charge(HostId(0), Resource::Receive, 1, span(2));
+        demands.charge(HostId(0), Resource::Cpu, NOBODY, span(100));
+        let rows = demands.rows();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                (row.workload.0, row.host.0, row.resource.as_str(), row.busy, row.operations)
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (0, 0, "disk0", span(10), 2),
+                (1, 0, "nic_receive", span(2), 1),
+                (1, 1, "cpu", span(5), 1),
+            ]
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! What CFQ knows of how a thread issues its reads.
+
+use foretell_units::{Sectors, SimSpan, SimTime};
+
+use super::IDLE;
+use crate::disk::Io;
+
+/// A thread that seeks is waited for no longer.
+const IDLE_SEEKY: SimSpan = SimSpan::from_ms(2);
+/// A jump of more sectors is a seek.
+const SEEK: u64 = 800;
+/// So many of the last 32 operations may be seeks before a thread counts as one that seeks.
+const SEEKS: u32 = 32 / 8;
+
+/// Habits of one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habits {
+    /// Weighted as the kernel does it: each sample counts an eighth of what is known.
+    samples: u64,
+    total_ns: u64,
+    mean: SimSpan,
+    /// The last 32 operations, one bit each: whether it was a seek.
+    seeks: u32,
+    /// Where its last operation ended.
+    place: Option<Sectors>,
+    /// When its last request was done.
+    done: Option<SimTime>,
+}
+
+impl Habits {
+    /// The thread issues an operation; `merged`: into a request that waits already.
+    pub(super) fn issues<T>(&mut self, now: SimTime, io: &Io<T>, merged: bool) {
+        let place = self.place.replace(io.lbn + io.sectors);
+        if merged {
+            return;
+        }
+        if let Some(done) = self.done {
+            let think = now.saturating_since(done).min(IDLE * 2);
+            self.samples = (7 * self.samples + 256) / 8;
+            self.total_ns = (7 * self.total_ns + 256 * think.as_ns()) / 8;
+            self.mean = SimSpan::from_ns((self.total_ns + 128) / self.samples);
+        }
+        if let Some(place) = place {
+            let jump = place.get().abs_diff(io.lbn.get()) > SEEK;
+            self.seeks = self.seeks << 1 | u32::from(jump);
+        }
+    }
+
+    /// One of its requests is done.
+    pub(super) fn done(&mut self, now: SimTime) {
+        self.done = Some(now);
+    }
+
+    /// Whether it seeks.
+    pub(super) fn seeky(&self) -> bool {
+        self.seeks.count_ones() > SEEKS
+    }
+
+    /// How long it thinks between two operations, once three or so have been seen.
+    pub(super) fn think(&self) -> Option<SimSpan> {
+        (self.samples > 80).then_some(self.mean)
+    }
+
+    /// How long the disk is kept idle for its next operation; `disk_queues`: whether the disk holds
+    /// several commands.
+    pub(super) fn idle(&self, disk_queues: bool) -> SimSpan {
+        match self.think() {
+            Some(think) if think > IDLE => SimSpan::ZERO,
+            _ if self.seeky() && disk_queues => SimSpan::ZERO,
+            _ if self.seeky() => IDLE_SEEKY,
+            _ => IDLE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_units::Op;
+
+    fn io(lbn: u64) -> Io<()> {
+        Io { lbn: Sectors(lbn), sectors: Sectors(8), op: Op::Read, thread: 0, tag: () }
+    }
+
+    fn ms(ms: u64) -> SimTime {
+        SimTime::ZERO + SimSpan::from_ms(ms)
+    }
+
+    #[test]
+    fn five_jumps_of_more_than_800_sectors_in_32_make_a_thread_seeky() {
+        let mut habits = Habits::default();
+        let mut place = 0;
+        let mut issue = |jump: u64| {
+            habits.issues(ms(0), &io(place + jump), false);
+            place += jump + 8;
+            habits
+        };
+        issue(0);
+        for _ in 0..4 {
+            assert!(!issue(801).seeky());
+        }
+        assert_eq!(issue(800).idle(true), SimSpan::from_ms(8), "800 is no jump");
+        assert!(issue(801).seeky());
+        assert_eq!(issue(0).idle(false), SimSpan::from_ms(2));
+        assert_eq!(issue(0).idle(true), SimSpan::ZERO);
+        // of the bits, newest last, 1111 0 1 00: after 25 more sequential ones the first falls out
+        for _ in 0..24 {
+            assert!(issue(0).seeky());
+        }
+        assert!(!issue(0).seeky());
+    }
+
+    #[test]
+    fn the_third_sample_counts_and_a_thread_that_thinks_for_more_than_8_ms_is_not_waited_for() {
+        let mut habits = Habits::default();
+        for (number, known) in [false, false, true].into_iter().enumerate() {
+            habits.done(ms(100 * number as u64));
+            habits.issues(ms(100 * number as u64 + 9), &io(8 * number as u64), false);
+            // weights 32, 60, 84: the kernel counts on more than 80
+            assert_eq!(habits.think().is_some(), known);
+        }
+        // totals 288, 540, (7 × 540 + 256 × 9) / 8 = 760.5 ms; over 84, which is 84.5 rounded down
+        assert_eq!(habits.think().unwrap().as_ns() / 1000, 9053);
+        assert_eq!(habits.idle(false), SimSpan::ZERO);
+    }
+
+    #[test]
+    fn what_is_merged_is_no_sample_but_moves_the_place() {
+        let mut habits = Habits::default();
+        habits.issues(ms(0), &io(0), false);
+        habits.issues(ms(0), &io(8), true);
+        habits.issues(ms(0), &io(16 + 800), false);
+        assert_eq!(habits.seeks, 0);
+    }
+}

@@ -1,0 +1,297 @@
+//! Linux's CFQ: every thread's reads have the disk for a slice of time, in turn.
+//!
+//! After `block/cfq-iosched.c` of Linux 2.6.32 (with the seek history of 2.6.33) and its defaults,
+//! for threads of equal, usual priority:
+//!
+//! - each thread has a queue for its reads; writes, being written back by nobody in particular,
+//!   share one; operations are merged within a queue;
+//! - the queue whose turn it is has the disk for 100 ms (writes: 40 ms or 16 requests), counted from
+//!   its first completion, with up to 8 requests in the drive (any number if nobody else waits);
+//! - when it runs empty before that, the disk is kept idle for the thread's next read: up to 8 ms, 2 ms
+//!   for a thread that seeks, not at all for one that seeks on a drive that holds several commands,
+//!   for one whose thinking takes longer, or if something is in the drive;
+//! - a slice begins with the oldest request if that has waited 125 ms (a write 250 ms); else and then
+//!   the next by address is taken, where distances backwards count double and those beyond 16 MiB
+//!   are not gone unless nothing lies ahead;
+//! - a queue that gets requests lines up behind the others, by what is due to it: 80 ms (writes 140)
+//!   for each of them from now, less what was left of its last slice (or more what it overran), unless
+//!   it ended for want of requests;
+//! - a read takes the turn away from writes; writes wait while reads are in the drive, and a thread
+//!   for which the disk would idle waits while writes are.
+//!
+//! Left out: classes and priorities, groups, synchronous writes, cooperating threads whose queues
+//! are joined, the separate trees of later kernels for threads that are not idled for, their depth
+//! limits.
+
+mod habits;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
+
+use super::pool::{Merging, Number, Pool};
+use super::{Choice, Request, Scheduler};
+use crate::disk::Io;
+use habits::Habits;
+
+/// `quantum`.
+const QUANTUM: u32 = 8;
+/// `slice_sync`.
+const SLICE_READS: SimSpan = SimSpan::from_ms(100);
+/// `slice_async`.
+const SLICE_WRITES: SimSpan = SimSpan::from_ms(40);
+/// `slice_async_rq` = 2 at the usual priority: 2 × (2 + 2 × 3).
+const MOST_WRITES: u32 = 16;
+/// `slice_idle`.
+const IDLE: SimSpan = SimSpan::from_ms(8);
+/// `fifo_expire_sync`, `fifo_expire_async`.
+const EXPIRY: [SimSpan; 2] = [SimSpan::from_ms(125), SimSpan::from_ms(250)];
+/// `back_seek_max`: 16 MiB, in sectors.
+const BACK_SEEK_MAX: u64 = 16 * 1024 * 2;
+/// `back_seek_penalty`.
+const BACK_SEEK_PENALTY: u64 = 2;
+/// The slice of the highest priority, from which a queue's place in the round is measured.
+const SLICE_BEST: SimSpan = SimSpan::from_ms(180);
+
+/// Whose queue: a thread's reads, or all writes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Owner {
+    Reads(u64),
+    Writes,
+}
+
+impl Owner {
+    fn of<T>(io: &Io<T>) -> Self {
+        match io.op {
+            Op::Read => Self::Reads(io.thread),
+            Op::Write => Self::Writes,
+        }
+    }
+
+    fn op(self) -> Op {
+        match self {
+            Self::Reads(_) => Op::Read,
+            Self::Writes => Op::Write,
+        }
+    }
+
+    /// How long its turn lasts.
+    fn slice(self) -> SimSpan {
+        match self {
+            Self::Reads(_) => SLICE_READS,
+            Self::Writes => SLICE_WRITES,
+        }
+    }
+}
+
+/// Places in the round: the lowest is next. First when a queue is due, nanoseconds (before the
+/// beginning, if much was left of its slice); the second number tells equal ones apart.
+type Place = (i64, u64);
+
+#[derive(Debug)]
+struct Queue<T> {
+    waiting: Pool<T>,
+    /// Requests in the drive.
+    in_drive: u32,
+    /// Its place while it waits for its turn.
+    place: Option<Place>,
+    /// What was left of its last slice (negative: what it overran), nanoseconds.
+    left_ns: i64,
+    habits: Habits,
+}
+
+/// The queue whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    owner: Owner,
+    /// When the slice is over; known from the first completion on.
+    end: Option<SimTime>,
+    taken: u32,
+    /// Until when the disk idles for it.
+    idle: Option<SimTime>,
+}
+
+#[derive(Debug)]
+pub(super) struct Cfq<T> {
+    queues: BTreeMap<Owner, Queue<T>>,
+    round: BTreeSet<(Place, Owner)>,
+    lined_up: u64,
+    turn: Option<Turn>,
+    /// Requests in the drive: reads, writes.
+    in_drive: [u32; 2],
+    disk_queues: bool,
+}
+
+impl<T: Copy> Cfq<T> {
+    /// `disk_queues`: whether the disk holds several commands at once.
+    pub(super) fn new(disk_queues: bool) -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            round: BTreeSet::new(),
+            lined_up: 0,
+            turn: None,
+            in_drive: [0; 2],
+            disk_queues,
+        }
+    }
+
+    fn queue(&mut self, owner: Owner) -> &mut Queue<T> {
+        self.queues.get_mut(&owner).expect("an owner has a queue from its first operation on")
+    }
+
+    /// Gives a queue its place in the round: by what is due to it, or before all others.
+    fn line_up(&mut self, now: SimTime, owner: Owner, before_all: bool) {
+        let others = self.round.len() as u64 + u64::from(self.turn.is_some());
+        self.lined_up += 1;
+        let number = self.lined_up;
+        let queue = self.queue(owner);
+        let due = if before_all {
+            i64::MIN
+        } else {
+            let due = now + (SLICE_BEST - owner.slice()) * others;
+            due.as_ns().cast_signed() - std::mem::take(&mut queue.left_ns)
+        };
+        let place = (due, number);
+        let before = queue.place.replace(place);
+        if let Some(before) = before {
+            self.round.remove(&(before, owner));
+        }
+        self.round.insert((place, owner));
+    }
+
+    /// Ends the turn. What is left of it is kept for the next one, unless the queue gave it up.
+    fn end_turn(&mut self, now: SimTime, gave_up: bool) {
+        let Some(turn) = self.turn.take() else { return };
+        let queue = self.queue(turn.owner);
+        if let Some(end) = turn.end
+            && !gave_up
+        {
+            queue.left_ns = end.as_ns().cast_signed() - now.as_ns().cast_signed();
+        }
+        if !queue.waiting.is_empty() {
+            self.line_up(now, turn.owner, false);
+        }
+    }
+
+    /// What the queue whose turn it is has to say; `None` if its turn is over.
+    fn go_on(&mut self, now: SimTime, head: Sectors) -> Option<Choice<T>> {
+        let alone = self.round.is_empty();
+        let (disk_queues, in_drive) = (self.disk_queues, self.in_drive);
+        let turn = self.turn.as_mut()?;
+        let queue = self.queues.get_mut(&turn.owner).expect("it has a queue");
+        let op = turn.owner.op();
+        if turn.end.is_some_and(|end| now >= end) {
+            return None;
+        }
+        let idle = match op {
+            Op::Read => queue.habits.idle(disk_queues),
+            Op::Write => SimSpan::ZERO,
+        };
+        if queue.waiting.is_empty() {
+            return match turn.idle {
+                // whoever comes asks again
+                _ if alone => Some(Choice::Nothing),
+                Some(until) if until > now => Some(Choice::Wait(until)),
+                None if queue.in_drive > 0 && !idle.is_zero() => Some(Choice::Nothing),
+                _ => None,
+            };
+        }
+        if op == Op::Write && turn.taken >= MOST_WRITES && !alone {
+            return None;
+        }
+        let others_drain = match op {
+            Op::Read => in_drive[Op::Write as usize] > 0 && !idle.is_zero(),
+            Op::Write => in_drive[Op::Read as usize] > 0,
+        };
+        if others_drain || (queue.in_drive >= QUANTUM && !alone) {
+            return Some(Choice::Nothing);
+        }
+        let oldest = queue.waiting.oldest().filter(|_| turn.taken == 0);
+        let number = match oldest {
+            Some((oldest, arrived)) if arrived + EXPIRY[op as usize] <= now => oldest,
+            _ => nearest(&queue.waiting, head)?,
+        };
+        turn.taken += 1;
+        turn.idle = None;
+        queue.in_drive += 1;
+        self.in_drive[op as usize] += 1;
+        Some(Choice::Serve(queue.waiting.take(number)))
+    }
+}
+
+/// The next request by address: upwards, or backwards if that is less than half as far.
+fn nearest<T: Copy>(waiting: &Pool<T>, head: Sectors) -> Option<Number> {
+    let upwards = waiting.above(head).map(|(number, lbn)| (lbn.get() - head.get(), number));
+    let backwards = waiting.below(head).and_then(|(number, lbn)| {
+        let distance = head.get() - lbn.get();
+        (distance <= BACK_SEEK_MAX).then_some((distance * BACK_SEEK_PENALTY, number))
+    });
+    match (upwards, backwards) {
+        (Some((up, _)), Some((down, number))) if down < up => Some(number),
+        (Some((_, number)), _) | (None, Some((_, number))) => Some(number),
+        // all lie far behind: from the lowest again
+        (None, None) => waiting.lowest(),
+    }
+}
+
+impl<T: Copy + Debug + Send> Scheduler<T> for Cfq<T> {
+    fn add(&mut self, now: SimTime, io: Io<T>) {
+        let owner = Owner::of(&io);
+        let queue = self.queues.entry(owner).or_insert_with(|| Queue {
+            waiting: Pool::new(Merging::BackAndFront),
+            in_drive: 0,
+            place: None,
+            left_ns: 0,
+            habits: Habits::default(),
+        });
+        let merged = queue.waiting.add(now, io);
+        queue.habits.issues(now, &io, merged);
+        let lined_up = queue.place.is_some();
+        match self.turn {
+            Some(turn) if turn.owner == owner => {}
+            Some(Turn { owner: Owner::Writes, .. }) => {
+                self.end_turn(now, false);
+                self.line_up(now, owner, true);
+            }
+            _ if !lined_up => self.line_up(now, owner, false),
+            _ => {}
+        }
+    }
+
+    fn next(&mut self, now: SimTime, head: Sectors) -> Choice<T> {
+        loop {
+            if let Some(choice) = self.go_on(now, head) {
+                return choice;
+            }
+            let over = self.turn.is_some_and(|turn| turn.end.is_some_and(|end| now >= end));
+            self.end_turn(now, !over);
+            let Some((_, owner)) = self.round.pop_first() else { return Choice::Nothing };
+            self.queue(owner).place = None;
+            self.turn = Some(Turn { owner, end: None, taken: 0, idle: None });
+        }
+    }
+
+    fn served(&mut self, now: SimTime, request: &Request<T>) {
+        let owner = Owner::of(&request.first);
+        self.in_drive[request.op as usize] -= 1;
+        let (disk_queues, drive_is_empty) = (self.disk_queues, self.in_drive == [0; 2]);
+        let queue = self.queues.get_mut(&owner).expect("it has a queue");
+        queue.in_drive -= 1;
+        queue.habits.done(now);
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.owner == owner) else { return };
+        let end = *turn.end.get_or_insert(now + owner.slice());
+        if queue.waiting.is_empty() && queue.in_drive == 0 {
+            // not if it would think for longer than its slice lasts
+            let worth = drive_is_empty
+                && request.op == Op::Read
+                && queue.habits.think().is_none_or(|think| now + think <= end);
+            let idle = if worth { queue.habits.idle(disk_queues) } else { SimSpan::ZERO };
+            turn.idle = Some(now + idle);
+        }
+    }
+
+    fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_> {
+        Box::new(self.queues.values().flat_map(|queue| queue.waiting.arrivals()))
+    }
+}

@@ -1,0 +1,162 @@
+//! Waiting requests that grow by merging: in order of arrival, by address, and by their ends.
+//!
+//! Two requests that come to touch when an operation closes the gap between them stay two
+//! (Linux joins them).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_units::{Sectors, SimTime};
+
+use super::Request;
+use crate::disk::Io;
+
+/// No request grows beyond this: 512 KiB, Linux's usual `max_sectors_kb`.
+pub(super) const LARGEST: Sectors = Sectors(1024);
+
+/// A request's number: lower ones arrived earlier.
+pub(super) type Number = u64;
+
+/// What may be merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Merging {
+    /// An operation behind a waiting request; before one only if the block layer looks there
+    /// anyway: at the request that grew last (or, if that is gone, at the first that came since).
+    Back,
+    /// An operation behind a waiting request, or before one.
+    BackAndFront,
+}
+
+/// Where an operation is merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Behind,
+    Before,
+}
+
+/// Waiting requests.
+#[derive(Debug)]
+pub(super) struct Pool<T> {
+    merging: Merging,
+    requests: BTreeMap<Number, Request<T>>,
+    starts: BTreeSet<(Sectors, Number)>,
+    ends: BTreeSet<(Sectors, Number)>,
+    next: Number,
+    /// Linux's `last_merge`.
+    last: Option<Number>,
+}
+
+impl<T: Copy> Pool<T> {
+    pub(super) fn new(merging: Merging) -> Self {
+        Self {
+            merging,
+            requests: BTreeMap::new(),
+            starts: BTreeSet::new(),
+            ends: BTreeSet::new(),
+            next: 0,
+            last: None,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Adds an operation, to a waiting request if it fits to one; whether it did.
+    pub(super) fn add(&mut self, now: SimTime, io: Io<T>) -> bool {
+        let Some((number, side)) = self.neighbour(&io) else {
+            self.next += 1;
+            self.put(self.next, Request::new(now, io));
+            self.last = self.last.or(Some(self.next));
+            return false;
+        };
+        let mut request = self.remove(number);
+        if side == Side::Before {
+            request.lbn = io.lbn;
+        }
+        request.sectors += io.sectors;
+        request.merged.push((now, io));
+        self.put(number, request);
+        self.last = Some(number);
+        true
+    }
+
+    /// The waiting request to which an operation is added, and on which side: that which grew last
+    /// before others, the back before the front, the earliest of equals.
+    fn neighbour(&self, io: &Io<T>) -> Option<(Number, Side)> {
+        let fits = |number: &Number| {
+            let request = &self.requests[number];
+            request.op == io.op && request.sectors + io.sectors <= LARGEST
+        };
+        let end = io.lbn + io.sectors;
+        if let Some(last) = self.last.filter(fits) {
+            let request = &self.requests[&last];
+            if request.end() == io.lbn {
+                return Some((last, Side::Behind));
+            }
+            if request.lbn == end {
+                return Some((last, Side::Before));
+            }
+        }
+        let at = |set: &BTreeSet<(Sectors, Number)>, place: Sectors| {
+            let mut numbers = set.range((place, 0)..=(place, Number::MAX));
+            numbers.find_map(|(_, number)| Some(*number).filter(fits))
+        };
+        let behind = at(&self.ends, io.lbn).map(|number| (number, Side::Behind));
+        behind.or_else(|| {
+            let before = (self.merging == Merging::BackAndFront).then(|| at(&self.starts, end))?;
+            before.map(|number| (number, Side::Before))
+        })
+    }
+
+    fn put(&mut self, number: Number, request: Request<T>) {
+        self.starts.insert((request.lbn, number));
+        self.ends.insert((request.end(), number));
+        self.requests.insert(number, request);
+    }
+
+    fn remove(&mut self, number: Number) -> Request<T> {
+        let request = self.requests.remove(&number).expect("a number names a waiting request");
+        self.starts.remove(&(request.lbn, number));
+        self.ends.remove(&(request.end(), number));
+        request
+    }
+
+    /// Takes a request out.
+    pub(super) fn take(&mut self, number: Number) -> Request<T> {
+        if self.last == Some(number) {
+            self.last = None;
+        }
+        self.remove(number)
+    }
+
+    /// The request that arrived first, and when.
+    pub(super) fn oldest(&self) -> Option<(Number, SimTime)> {
+        self.requests.first_key_value().map(|(number, request)| (*number, request.first_arrived))
+    }
+
+    /// The first request at `place` or above, and where it begins; the earliest of equals.
+    pub(super) fn above(&self, place: Sectors) -> Option<(Number, Sectors)> {
+        self.starts.range((place, 0)..).next().map(|(lbn, number)| (*number, *lbn))
+    }
+
+    /// The last request below `place`, and where it begins; the earliest of equals.
+    pub(super) fn below(&self, place: Sectors) -> Option<(Number, Sectors)> {
+        let (lbn, _) = self.starts.range(..(place, 0)).next_back()?;
+        self.above(*lbn)
+    }
+
+    /// The request with the lowest address.
+    pub(super) fn lowest(&self) -> Option<Number> {
+        self.starts.first().map(|(_, number)| *number)
+    }
+
+    /// The next by address behind a request that was there.
+    pub(super) fn after(&self, number: Number, lbn: Sectors) -> Option<Number> {
+        self.starts.range((lbn, number + 1)..).next().map(|(_, number)| *number)
+    }
+
+    /// When each of the waiting operations arrived.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = SimTime> + '_ {
+        self.requests.values().flat_map(Request::operations).map(|(arrived, _)| arrived)
+    }
+}

@@ -1,0 +1,19 @@
+//! `foretell calibrate`: profiles of real hardware, measured.
+
+mod codecs;
+mod cpu;
+mod fit;
+mod machine;
+mod profile;
+mod sockets;
+mod stopwatch;
+
+use crate::cli::{CalibrateArguments, Calibration};
+use crate::failure::Failure;
+
+/// Runs the command.
+pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
+    match &arguments.what {
+        Calibration::Cpu(arguments) => cpu::calibrate(arguments),
+    }
+}

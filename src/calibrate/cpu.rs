@@ -1,0 +1,314 @@
+//! `foretell calibrate cpu`: what the codecs cost on this host.
+//!
+//! Two things are measured. The demand of a request in each encoding, by doing what a client does
+//! many times, as the CPU What-if module of paper 004 does (III-C.4, Figure 3). And the costs of a
+//! processor profile, each by itself at several sizes. The table shows beside each demand what
+//! `run` charges with that profile: nothing for copying fragments, and for erasure coding by the
+//! number of passes, whatever m and n.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use foretell_algorithms::codec::{Cipher, Encoding};
+use foretell_scenarios::model::{Cost, CpuProfile};
+use foretell_units::{Bytes, SimSpan};
+use serde_json::{Value, json};
+
+use super::codecs::{self, BlockCost};
+use super::fit::{Fit, fit};
+use super::machine::Machine;
+use super::profile::{self, Notes, assumed};
+use super::sockets;
+use super::stopwatch::Stopwatch;
+use crate::cli::CalibrateCpuArguments;
+use crate::directory::write_whole;
+use crate::failure::Failure;
+use crate::tables::{number, table};
+
+/// The largest request: beyond, a measurement takes minutes.
+const LARGEST: Bytes = Bytes::mib(64);
+
+/// Runs the command.
+pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure> {
+    let name = match &arguments.output {
+        Some(path) => profile_name(path)?,
+        None => "here".to_owned(),
+    };
+    if arguments.request == Bytes::ZERO || arguments.request > LARGEST {
+        let request = arguments.request;
+        let fault = format!("`--request {request}`: a request has 1 B at least, {LARGEST} at most");
+        return Err(Failure::Usage(fault));
+    }
+    let measured = Measured::on_this_host(arguments, name)?;
+    let text = profile::text(&measured.profile, &measured.machine, &measured.notes);
+    if let Some(path) = &arguments.output {
+        if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
+            std::fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
+        }
+        write_whole(path, &text)?;
+    }
+    let printed =
+        if arguments.json { measured.json(arguments) } else { measured.text(arguments, &text) };
+    let mut output = std::io::stdout().lock();
+    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// The name that scenarios call the profile at `path` by.
+fn profile_name(path: &Path) -> Result<String, Failure> {
+    let stem = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".toml"));
+    // as scenarios have it
+    let good = |name: &&str| {
+        name.len() <= 64
+            && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
+    };
+    stem.filter(good).map(str::to_owned).ok_or_else(|| {
+        Failure::Usage(format!(
+            "`{}` is not the file of a profile; call it NAME.toml, where NAME is of letters, \
+             digits, `-`, `_`, `.` and `+`, such as `cpus/my-server.toml`",
+            path.display()
+        ))
+    })
+}
+
+/// What was found out about this host.
+struct Measured {
+    machine: Machine,
+    blocks: Vec<BlockCost>,
+    /// Name and fit of each cost that was measured.
+    fits: Vec<(&'static str, Fit)>,
+    profile: CpuProfile,
+    notes: Notes,
+}
+
+impl Measured {
+    fn on_this_host(arguments: &CalibrateCpuArguments, name: String) -> Result<Self, Failure> {
+        let machine = Machine::this();
+        let stopwatch = Stopwatch::new(arguments.operations);
+        let encodings = each_once(&arguments.encodings);
+        let mut blocks = Vec::new();
+        for &encoding in &encodings {
+            for &cipher in Cipher::ALL {
+                let request = arguments.request;
+                blocks.push(codecs::block_cost(&stopwatch, encoding, cipher, request)?);
+            }
+        }
+        let coded = coded(&encodings);
+        let [encrypt, decrypt] = codecs::cipher_costs(&stopwatch)?.map(|points| fit(&points));
+        let code = fit(&codecs::code_costs(&stopwatch, &coded)?);
+        let copy = fit(&codecs::copy_costs(&stopwatch)?);
+        let mut fits =
+            vec![("copy", copy), ("encrypt", encrypt), ("decrypt", decrypt), ("code", code)];
+        let mut messages = (assumed::SEND, assumed::RECEIVE);
+        let mut no_sockets = None;
+        match sockets::message_costs(&stopwatch)? {
+            Ok(costs) => {
+                let (send, receive) = (fit(&costs.send), fit(&costs.receive));
+                messages = (send.cost, receive.cost);
+                fits.splice(0..0, [("send", send), ("receive", receive)]);
+            }
+            Err(error) => no_sockets = Some(error.to_string()),
+        }
+        let profile = CpuProfile {
+            name,
+            cores: machine.cores,
+            quantum: assumed::QUANTUM,
+            context_switch: assumed::CONTEXT_SWITCH,
+            request: assumed::REQUEST,
+            send: messages.0,
+            receive: messages.1,
+            copy: copy.cost,
+            encrypt: encrypt.cost,
+            decrypt: decrypt.cost,
+            code: code.cost,
+            post: assumed::POST,
+        };
+        let coded: Vec<String> = coded.iter().map(Encoding::to_string).collect();
+        let operations = arguments.operations;
+        let notes = Notes { operations, coded: coded.join(", "), no_sockets };
+        Ok(Self { machine, blocks, fits, profile, notes })
+    }
+
+    /// For people.
+    fn text(&self, arguments: &CalibrateCpuArguments, profile: &str) -> String {
+        let mut text = format!("{}, {} cores\n", self.machine.processor, self.machine.cores);
+        let _ = writeln!(
+            text,
+            "\nClient CPU for a request of {}, us (paper 004, Figure 3)",
+            arguments.request
+        );
+        let mut demands = table(&[
+            "encoding",
+            "cipher",
+            "encode",
+            "by profile",
+            "decode",
+            "by profile",
+            "rebuild",
+            "by profile",
+        ]);
+        for block in &self.blocks {
+            let charged = self.charged(block.encoding, block.cipher, arguments.request);
+            let us = |ns: f64| number(ns / 1e3);
+            let charged = charged.map(|span| us(span.as_ns() as f64));
+            let [encode, decode, rebuild] = charged;
+            demands.add_row([
+                block.encoding.to_string(),
+                block.cipher.to_string(),
+                us(block.encode_ns),
+                encode,
+                us(block.decode_ns),
+                decode,
+                block.rebuild_ns.map_or_else(String::new, us),
+                block.rebuild_ns.map_or_else(String::new, |_| rebuild),
+            ]);
+        }
+        let _ = writeln!(text, "{demands}");
+        let _ = writeln!(
+            text,
+            "encode: a write; decode: a read; rebuild: a read of the last m fragments\n\n\
+             The profile's costs: a fixed part, and a part by size"
+        );
+        let mut costs = table(&["", "fixed", "rate", "off by at most"]);
+        for (name, Fit { cost, worst }) in &self.fits {
+            costs.add_row([
+                (*name).to_owned(),
+                profile::span(cost.fixed),
+                cost.rate.map_or_else(String::new, profile::rate),
+                format!("{:.0} %", worst * 100.0),
+            ]);
+        }
+        let _ = writeln!(text, "{costs}");
+        if let Some(error) = &self.notes.no_sockets {
+            let _ = writeln!(text, "send and receive are assumed: loopback failed ({error})");
+        }
+        let _ = match &arguments.output {
+            Some(path) => writeln!(
+                text,
+                "\nWritten to {}; beside a scenario, in `cpus`, it is known as `{}`",
+                path.display(),
+                self.profile.name
+            ),
+            None => writeln!(text, "\nThe profile\n\n{profile}"),
+        };
+        text
+    }
+
+    /// What `run` charges a client with this profile: for a write, for a read, and for a read of
+    /// the last m fragments.
+    fn charged(&self, encoding: Encoding, cipher: Cipher, size: Bytes) -> [SimSpan; 3] {
+        let CpuProfile { encrypt, decrypt, code, .. } = self.profile;
+        let sealed =
+            |cost: Cost| if cipher == Cipher::None { SimSpan::ZERO } else { cost.of(size) };
+        let coded = |passes: u64| if passes == 0 { SimSpan::ZERO } else { code.of(size * passes) };
+        let lost = if encoding.is_replication() { 0 } else { codecs::most_lost(encoding) };
+        [
+            sealed(encrypt) + coded(codecs::passes(encoding)),
+            sealed(decrypt),
+            sealed(decrypt) + coded(lost),
+        ]
+    }
+
+    /// One JSON document.
+    fn json(&self, arguments: &CalibrateCpuArguments) -> String {
+        let us = |span: SimSpan| span.as_ns() as f64 / 1e3;
+        let blocks: Vec<Value> = self
+            .blocks
+            .iter()
+            .map(|block| {
+                let [encode, decode, rebuild] =
+                    self.charged(block.encoding, block.cipher, arguments.request);
+                json!({
+                    "encoding": block.encoding.to_string(),
+                    "cipher": block.cipher.name(),
+                    "encode_us": block.encode_ns / 1e3,
+                    "decode_us": block.decode_ns / 1e3,
+                    "rebuild_us": block.rebuild_ns.map(|ns| ns / 1e3),
+                    "encode_by_profile_us": us(encode),
+                    "decode_by_profile_us": us(decode),
+                    "rebuild_by_profile_us": block.rebuild_ns.map(|_| us(rebuild)),
+                })
+            })
+            .collect();
+        let worst: serde_json::Map<String, Value> =
+            self.fits.iter().map(|(name, fit)| ((*name).to_owned(), json!(fit.worst))).collect();
+        let cost = |cost: Cost| {
+            json!({
+                "fixed_ns": cost.fixed.as_ns(),
+                "rate_bytes_per_s": cost.rate.map(foretell_units::Rate::as_bytes_per_s_f64),
+            })
+        };
+        let profile = &self.profile;
+        let document = json!({
+            "processor": self.machine.processor,
+            "platform": self.machine.platform,
+            "version": env!("CARGO_PKG_VERSION"),
+            "operations": arguments.operations,
+            "request_bytes": arguments.request.get(),
+            "encodings": blocks,
+            "profile": {
+                "name": profile.name,
+                "cores": profile.cores,
+                "quantum_ns": profile.quantum.as_ns(),
+                "context_switch_ns": profile.context_switch.as_ns(),
+                "request": cost(profile.request),
+                "send": cost(profile.send),
+                "receive": cost(profile.receive),
+                "copy": cost(profile.copy),
+                "encrypt": cost(profile.encrypt),
+                "decrypt": cost(profile.decrypt),
+                "code": cost(profile.code),
+                "post_ns": profile.post.as_ns(),
+            },
+            "largest_error": worst,
+            "file": arguments.output.as_ref().map(|path| path.display().to_string()),
+        });
+        let mut text = serde_json::to_string_pretty(&document).expect("measurements are JSON");
+        text.push('\n');
+        text
+    }
+}
+
+/// The encodings that need arithmetic; 3-of-5 if none does, as a profile must say what it costs.
+fn coded(encodings: &[Encoding]) -> Vec<Encoding> {
+    let mut coded: Vec<Encoding> = encodings.to_vec();
+    coded.retain(|encoding| codecs::passes(*encoding) > 0);
+    if coded.is_empty() {
+        coded.push(Encoding::new(3, 5).expect("3 of 5 is an encoding"));
+    }
+    coded
+}
+
+fn each_once(encodings: &[Encoding]) -> Vec<Encoding> {
+    let mut once = Vec::new();
+    for encoding in encodings {
+        if !once.contains(encoding) {
+            once.push(*encoding);
+        }
+    }
+    once
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_called_as_its_file() {
+        assert_eq!(profile_name("cpus/xeon-2.6.toml".as_ref()).unwrap(), "xeon-2.6");
+        for path in ["cpus", "a.json", ".toml", "cpus/my server.toml", "-x.toml", "é.toml"] {
+            let fault = profile_name(path.as_ref()).unwrap_err().to_string();
+            assert!(fault.contains(&format!("`{path}`")) && fault.contains("NAME.toml"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn coding_is_always_measured() {
+        let encodings = |texts: &[&str]| -> Vec<Encoding> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        assert_eq!(coded(&encodings(&["1-of-3", "2-of-2"])), encodings(&["3-of-5"]));
+        assert_eq!(coded(&encodings(&["1-of-3", "4-of-6"])), encodings(&["4-of-6"]));
+    }
+}

@@ -1,0 +1,53 @@
+//! What can be typed after `calibrate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use foretell_algorithms::codec::Encoding;
+use foretell_units::Bytes;
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// What is measured.
+    #[command(subcommand)]
+    pub what: Calibration,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub enum Calibration {
+    /// Measure this host's processor by running the real codecs, and write a profile of it.
+    Cpu(CalibrateCpuArguments),
+}
+
+/// Arguments of `calibrate cpu`.
+#[derive(Debug, Args)]
+pub struct CalibrateCpuArguments {
+    /// Write the profile here: `cpus/NAME.toml` beside a scenario makes it known there as `NAME`.
+    /// Without it the profile is printed.
+    #[arg(short = 'o', long = "output", value_name = "FILE.toml")]
+    pub output: Option<PathBuf>,
+    /// Encodings that are measured, each with and without encryption.
+    #[arg(
+        long,
+        value_name = "M-of-N",
+        value_delimiter = ',',
+        default_values = ["1-of-1", "1-of-3", "3-of-5"]
+    )]
+    pub encodings: Vec<Encoding>,
+    /// Operations of each kind in a run, at the least.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub operations: u32,
+    /// Size of the request that demands are shown for.
+    #[arg(long, value_name = "SIZE", default_value = "32 KiB")]
+    pub request: Bytes,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,209 @@
+//! The steps of a request, from its records and those around them.
+//!
+//! A thread runs until the next switch away from it; a disk serves one operation at a time, so an
+//! operation waits until the one before it completes. A message's arrival is not recorded; what its
+//! transfer needs at the least is known from the link rates, the rest of the time until its receiver
+//! runs is waiting. Who found its page in the cache while another request was still reading it waits
+//! for that request's disk operation; who writes while too much is dirty waits before its write is
+//! recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_ati::{Body, Facts, Header, Phase, Record, RunDb};
+use foretell_units::{Bytes, Rate};
+
+use super::around::{AT_ONCE_NS, Around};
+use crate::failure::Failure;
+
+/// Something that happened to the request.
+pub(super) struct Step {
+    /// Since the request was issued.
+    pub(super) at_ns: u64,
+    pub(super) host: String,
+    pub(super) resource: String,
+    pub(super) what: String,
+    pub(super) waiting_ns: Option<u64>,
+    pub(super) service_ns: Option<u64>,
+}
+
+/// The steps of the request that left these records.
+pub(super) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec<Step>, Failure> {
+    let start = records.first().map_or(0, |record| record.header.ts_ns);
+    let around = Around::of(db, records)?;
+    let mut path = Path {
+        facts,
+        around,
+        start,
+        steps: Vec::new(),
+        ready: BTreeMap::new(),
+        made: BTreeMap::new(),
+        found: BTreeSet::new(),
+        flying: BTreeMap::new(),
+        at_disk: BTreeMap::new(),
+    };
+    for record in records {
+        path.follow(record);
+    }
+    Ok(path.steps)
+}
+
+/// A request on its way.
+struct Path<'a> {
+    facts: &'a Facts,
+    around: Around,
+    start: u64,
+    steps: Vec<Step>,
+    /// By host and thread: when the last thing ended that it did; from then on it could run.
+    ready: BTreeMap<(u32, u32), u64>,
+    /// By host: when anything of the request last happened there.
+    made: BTreeMap<u32, u64>,
+    /// Threads that found a page in the cache, which may still be on its way there.
+    found: BTreeSet<(u32, u32)>,
+    /// Messages under way, by receiver and thread: index of the step, and when it was sent.
+    flying: BTreeMap<(u32, u32), (usize, u64)>,
+    /// Disk operations under way, by host, disk, address and direction: the same.
+    at_disk: BTreeMap<(u32, u32, u64, u8), (usize, u64)>,
+}
+
+impl Path<'_> {
+    fn follow(&mut self, record: &Record) {
+        let header = record.header;
+        let (host, thread, ts) = (header.host.0, (header.host.0, header.tid), header.ts_ns);
+        match record.body {
+            Body::KernelProcessSwitch { newprocess: 0, .. } => {}
+            Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
+            Body::NetworkTransmit { sender, receiver, numbytes } => {
+                let what = format!("{numbytes} bytes to {}", self.host(receiver));
+                let service = self.transfer_ns(sender, receiver, Bytes(numbytes));
+                let step = self.add(&header, "network", what, None, service);
+                self.flying.insert((receiver, header.tid), (step, ts));
+            }
+            Body::DiskOp { disk, lbn, size, op, phase } => {
+                let key = (host, disk, lbn, op as u8);
+                match phase {
+                    Phase::Issue => {
+                        let what = format!("{} {size} bytes at sector {lbn}", op.name());
+                        let step = self.add(&header, &format!("disk{disk}"), what, None, None);
+                        self.at_disk.insert(key, (step, ts));
+                    }
+                    Phase::Complete => {
+                        let Some((step, issued)) = self.at_disk.remove(&key) else { return };
+                        let before = self.around.completion_before(host, disk, ts).unwrap_or(0);
+                        let taken_up = before.max(issued);
+                        self.steps[step].waiting_ns = Some(taken_up - issued);
+                        self.steps[step].service_ns = Some(ts - taken_up);
+                        self.found.remove(&thread);
+                        self.ready.insert(thread, ts);
+                    }
+                }
+            }
+            Body::Request { op, offset, size, phase, .. } => {
+                let what = match phase {
+                    Phase::Issue => format!("{} of {size} bytes at {offset} begins", op.name()),
+                    Phase::Complete => format!("{} is complete", op.name()),
+                };
+                self.add(&header, "request", what, None, None);
+                self.made.insert(host, ts);
+            }
+            Body::BufferReadHit { offset, size, .. } => {
+                self.cached(&header, format!("hit: {size} bytes at {offset}"));
+                self.found.insert(thread);
+            }
+            Body::BufferReadMiss { offset, size, .. } => {
+                self.cached(&header, format!("miss: {size} bytes at {offset}"));
+            }
+            Body::BufferWrite { offset, size, .. } => {
+                let since = self.ready.insert(thread, ts);
+                let waiting = since
+                    .map(|since| ts.saturating_sub(since))
+                    .filter(|&waiting| waiting > AT_ONCE_NS);
+                let when = if waiting.is_some() { ", when there was room" } else { "" };
+                let what = format!("write: {size} bytes at {offset}{when}");
+                self.add(&header, "cache", what, waiting, None);
+            }
+            Body::BufferReadAhead { offset, numpages, .. } => {
+                self.cached(&header, format!("reads {numpages} pages ahead at {offset}"));
+            }
+            Body::BufferFlush { offset, size, .. } => {
+                self.cached(&header, format!("flush: {size} bytes at {offset}"));
+            }
+            Body::BufferEvict { offset, size, .. } => {
+                self.cached(&header, format!("evict: {size} bytes at {offset}"));
+            }
+        }
+    }
+
+    /// A thread gets a processor.
+    fn runs(&mut self, header: &Header) {
+        let (host, ts) = (header.host.0, header.ts_ns);
+        let thread = (host, header.tid);
+        let end = self.around.switched_away(host, header.pid, header.tid, ts);
+        let arrived = self.flying.remove(&thread);
+        // a thread that was not there before was made by another of the request
+        let since = self.ready.get(&thread).or_else(|| self.made.get(&host)).copied();
+        let mut since = since.filter(|_| arrived.is_none());
+        if let Some(from) = since.filter(|_| self.found.remove(&thread))
+            && let Some(read) = self.around.completion_in(host, from, ts)
+        {
+            let what = "waits for a page that another request reads".to_owned();
+            self.add(header, "cache", what, Some(read - from), None);
+            since = Some(read);
+        }
+        let waiting = since.map(|since| ts.saturating_sub(since));
+        let what = format!("{} runs (thread {})", self.process(header.pid), header.tid);
+        self.add(header, "cpu", what, waiting, end.map(|end| end - ts));
+        if let Some((step, sent)) = arrived {
+            let service = self.steps[step].service_ns.unwrap_or(0);
+            self.steps[step].waiting_ns = Some((ts - sent).saturating_sub(service));
+        }
+        self.ready.insert(thread, end.unwrap_or(ts));
+        self.made.insert(host, end.unwrap_or(ts));
+    }
+
+    fn cached(&mut self, header: &Header, what: String) {
+        self.add(header, "cache", what, None, None);
+    }
+
+    /// Adds a step and returns its index.
+    fn add(
+        &mut self,
+        header: &Header,
+        resource: &str,
+        what: String,
+        waiting_ns: Option<u64>,
+        service_ns: Option<u64>,
+    ) -> usize {
+        self.steps.push(Step {
+            at_ns: header.ts_ns - self.start,
+            host: self.host(header.host.0),
+            resource: resource.to_owned(),
+            what,
+            waiting_ns,
+            service_ns,
+        });
+        self.steps.len() - 1
+    }
+
+    fn process(&self, number: u32) -> String {
+        let known = self.facts.processes.iter().find(|known| known.process == number);
+        known.map_or_else(|| format!("process {number}"), |known| known.name.clone())
+    }
+
+    fn host(&self, host: u32) -> String {
+        let known = self.facts.hosts.iter().find(|known| known.host.0 == host);
+        known.map_or_else(|| format!("host {host}"), |known| known.name.clone())
+    }
+
+    /// What a transfer needs at the least: the slower link and both cables.
+    fn transfer_ns(&self, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
+        let fact = |host: u32, name: &str| {
+            let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;
+            let path = format!("{}.{}.nic.{name}", known.kind.name(), known.name);
+            self.facts.integer(&path).ok()
+        };
+        let rate = fact(sender, "rate")?.min(fact(receiver, "rate")?);
+        let latency = fact(sender, "latency")? + fact(receiver, "latency")?;
+        let rate = Rate::bits_per_s(u64::try_from(rate).ok().filter(|&bits| bits > 0)?);
+        Some(rate.time_for(bytes).as_ns() + u64::try_from(latency).ok()?)
+    }
+}
