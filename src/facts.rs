@@ -3,7 +3,9 @@
 //! mechanics, and what workloads will do are not among it.
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
-use foretell_scenarios::model::{Arrivals, Cost, Layout, Role, Scenario, Storage, Think};
+use foretell_scenarios::model::{
+    Arrivals, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
+};
 use foretell_sim::process;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
@@ -59,9 +61,22 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
         .into_iter()
         .map(|(process, name)| Process { process, name: name.to_owned() });
     facts.processes = system.chain(applications).collect();
-    size(&mut facts, "switch.port_buffer", scenario.switch.port_buffer);
+    switch(&mut facts, &scenario.switch);
     span(&mut facts, "warmup", scenario.warmup);
     facts
+}
+
+/// What the switch and the hosts' TCP are set to, as far as it limits anything.
+fn switch(facts: &mut Facts, switch: &Switch) {
+    if switch.model == NetworkModel::Queue {
+        return;
+    }
+    size(facts, "switch.port_buffer", switch.port_buffer);
+    if let Some(buffer) = switch.shared_buffer {
+        size(facts, "switch.shared_buffer", buffer);
+    }
+    span(facts, "switch.retransmit_timeout", switch.retransmit_timeout);
+    size(facts, "switch.receive_window", switch.receive_window);
 }
 
 fn size(facts: &mut Facts, path: impl Into<String>, size: Bytes) {

@@ -40,6 +40,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
     let _ = writeln!(text, "{}", bottleneck(truth));
+    if let Some(losses) = losses(truth) {
+        let _ = writeln!(text, "{losses}");
+    }
     text
 }
 
@@ -156,6 +159,17 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
         ]);
     }
     table
+}
+
+/// What full ports of the switch cost, if they did.
+fn losses(truth: &Truth) -> Option<String> {
+    let network = &truth.network;
+    (network.segments_dropped > 0).then(|| {
+        format!(
+            "Network: {} of {} segments dropped at full ports of the switch, {} timeouts",
+            network.segments_dropped, network.segments_sent, network.timeouts
+        )
+    })
 }
 
 fn bottleneck(truth: &Truth) -> String {

@@ -231,8 +231,8 @@ pub struct Switch {
     pub model: NetworkModel,
     /// Buffer of each output port; segments that do not fit are dropped and sent again.
     pub port_buffer: Bytes,
-    /// Buffer that all output ports share, each at most [`Switch::port_buffer`]; `None`: each has
-    /// its own.
+    /// Buffer that all output ports draw on, each at most [`Switch::port_buffer`] of it; `None`: each
+    /// has its own.
     pub shared_buffer: Option<Bytes>,
     /// A port may hold so many times what is free of the shared buffer.
     pub shared_buffer_alpha: f64,
@@ -249,6 +249,10 @@ pub struct Switch {
 }
 
 impl Switch {
+    /// The least buffer that makes sense: two full segments, of 1538 bytes on the wire each. With
+    /// less than one nothing would ever get through.
+    pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
+
     /// Cables alone: nothing is dropped and no window is full.
     pub const QUEUE: Self = Self {
         model: NetworkModel::Queue,

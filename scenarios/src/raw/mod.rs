@@ -110,7 +110,8 @@ pub(crate) struct RawSwitch {
     /// Buffer of each output port. Segments that do not fit are dropped and sent again.
     #[schemars(extend("default" = "512 KiB", "x-when" = { "model": ["tcp"] }))]
     pub(crate) port_buffer: Option<Size>,
-    /// Buffer that all output ports share; without it each has its own.
+    /// Buffer that all output ports draw on, each at most `port_buffer` of it; without it each port has
+    /// its own.
     #[schemars(extend("x-when" = { "model": ["tcp"] }))]
     pub(crate) shared_buffer: Option<Size>,
     /// With a shared buffer, a port may queue so many times what is free of it (dynamic threshold,

@@ -100,7 +100,19 @@ pub struct Counts {
     pub timeouts: u64,
 }
 
+/// What went wrong on a host's cable.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Troubles {
+    /// Segments for the host that were dropped at its port.
+    pub dropped: u64,
+    /// Segments that it sent again.
+    pub resent: u64,
+    /// Retransmission timeouts of the host.
+    pub timeouts: u64,
+}
+
 /// Segments that a sender put on its cable in one go.
+
 #[derive(Clone, Copy, Debug)]
 struct Train {
     connection: u32,
@@ -510,6 +522,7 @@ impl Network {
             connection.note_sent(now, run);
             if again {
                 self.counts.segments_resent += u64::from(run.segments);
+                self.ports[hosts.0.index()].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
             self.transmit(now, hosts, id, Cargo::Part { message }, run, schedule);
@@ -533,11 +546,10 @@ impl Network {
         self.counts
     }
 
-    /// Segments for a host that were dropped at its port, and times that it waited in vain for an
-    /// acknowledgement, so far.
-    pub fn troubles(&self, host: HostId) -> (u64, u64) {
+    /// What went wrong on a host's cable so far.
+    pub fn troubles(&self, host: HostId) -> Troubles {
         let port = &self.ports[host.index()];
-        (port.dropped, port.timeouts)
+        Troubles { dropped: port.dropped, resent: port.resent, timeouts: port.timeouts }
     }
 
     /// Measuring begins.

@@ -44,7 +44,8 @@ pub(super) struct Port {
     /// Segments that have gone on to the host, and those dropped.
     pub(super) passed: u64,
     pub(super) dropped: u64,
-    /// Times that the host waited in vain for an acknowledgement.
+    /// Segments that the host sent again, and times that it waited in vain for an acknowledgement.
+    pub(super) resent: u64,
     pub(super) timeouts: u64,
     /// Whether the walk goes segment by segment always.
     pub(super) single_steps: bool,
@@ -220,6 +221,7 @@ impl Port {
             last_end: (SimTime::ZERO, 0),
             passed: 0,
             dropped: 0,
+            resent: 0,
             timeouts: 0,
             single_steps: false,
         }

@@ -55,21 +55,25 @@ impl Incast {
 
     /// Runs it; goodput as a share of line rate, what happened, and events.
     pub fn run(&self) -> (f64, Counts, u64) {
-        let nics = (0..=self.servers).map(|_| self.nic);
-        self.run_on(Network::new(nics, &self.switch, Seed(self.seed)))
+        self.run_on(self.network())
     }
 
-    pub fn run_on(&self, mut network: Network) -> (f64, Counts, u64) {
+    /// As [`Incast::run`], segment by segment.
+    pub fn run_slowly(&self) -> (f64, Counts, u64) {
+        self.run_on(self.network().segment_by_segment())
+    }
+
+    fn network(&self) -> Network {
+        let nics = (0..=self.servers).map(|_| self.nic);
+        Network::new(nics, &self.switch, Seed(self.seed))
+    }
+
+    fn run_on(&self, mut network: Network) -> (f64, Counts, u64) {
+        #[derive(Clone, Copy)]
         enum Role {
             Step(Step),
             Answer(u32),
         }
-        impl Clone for Role {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl Copy for Role {}
         let mut agenda: Agenda<Role> = Agenda::new();
         let mut draws = Seed(self.seed).stream("incast/think");
         let client = HostId(0);
