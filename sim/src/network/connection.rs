@@ -264,8 +264,8 @@ impl Connection {
         let since = self.last_ack.max(sent);
         let lost = &mut self.backlog.as_mut().expect("the message is not complete").lost;
         match lost.back_mut() {
-            Some(last) if (last.tail, last.before) == (tail, before) => {
-                last.piece.run.append(piece.run);
+            Some(newest) if (newest.tail, newest.before) == (tail, before) => {
+                newest.piece.run.append(piece.run);
             }
             _ => {
                 let round_trip = self.round_trip;
@@ -387,9 +387,10 @@ impl Connection {
         self.window = SEGMENT_WIRE;
         let backlog = self.backlog.as_mut().expect("it has a deadline");
         backlog.timeouts += 1;
-        while let Some(lost) = backlog.lost.pop_front_if(|lost| lost.tail <= now) {
+        while let Some(lost) = backlog.lost.front().filter(|lost| lost.tail <= now) {
             self.in_flight -= lost.piece.run.wire;
             backlog.resend.push_back(lost.piece);
+            backlog.lost.pop_front();
         }
         true
     }
@@ -441,21 +442,10 @@ impl Connection {
         Some(Sending { message, run, again: true })
     }
 
-    /// How many segments may go out: of what waits first, if enough of it may.
-    fn room(&self, backlog: &Backlog, window: u64, in_flight: u64) -> Option<u32> {
-        let again = !backlog.resend.is_empty();
-        let queue = if again { &backlog.resend } else { &backlog.unsent };
-        let run = queue.front()?.run;
-        let room = run.fitting(window.saturating_sub(in_flight));
-        let portion = portion(window);
-        let least = if again { u32::from(!backlog.urgent) } else { portion.min(run.segments) };
-        (room >= least || in_flight == 0).then(|| room.clamp(1, portion))
-    }
-
     /// What the window allows to be sent now.
     pub(super) fn next(&mut self) -> Option<Sending> {
         let backlog = self.backlog.as_ref()?;
-        let Some(count) = self.room(backlog, self.window, self.in_flight) else {
+        let Some(count) = backlog.room(self.window, self.in_flight) else {
             self.limited = !backlog.is_idle();
             return None;
         };
@@ -501,7 +491,7 @@ impl Connection {
         for ack in self.acks.iter() {
             (window, state) = self.after(ack, window, state, settings);
             in_flight -= ack.run.wire;
-            if self.room(backlog, window, in_flight).is_some() {
+            if backlog.room(window, in_flight).is_some() {
                 return Some(ack.at);
             }
         }
@@ -525,6 +515,17 @@ impl Backlog {
     /// Whether nothing waits to be sent.
     fn is_idle(&self) -> bool {
         self.unsent.is_empty() && self.resend.is_empty()
+    }
+
+    /// How many segments of what waits first may go out, if enough may.
+    fn room(&self, window: u64, in_flight: u64) -> Option<u32> {
+        let again = !self.resend.is_empty();
+        let queue = if again { &self.resend } else { &self.unsent };
+        let run = queue.front()?.run;
+        let room = run.fitting(window.saturating_sub(in_flight));
+        let portion = portion(window);
+        let least = if again { u32::from(!self.urgent) } else { portion.min(run.segments) };
+        (room >= least || in_flight == 0).then(|| room.clamp(1, portion))
     }
 
     /// Makes it ready to be used for another connection.

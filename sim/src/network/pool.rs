@@ -90,7 +90,7 @@ impl Pool {
             next.map(|next| Reverse((next, port)))
         };
         let firsts = self.lively.iter().filter_map(|&port| next(ports, port));
-        let mut due = BinaryHeap::from_iter(firsts);
+        let mut due: BinaryHeap<_> = firsts.collect();
         while let Some(Reverse(((at, _), port))) = due.pop() {
             let held = self.lively.iter().map(|&port| ports[port as usize].bytes(at).0).sum();
             let threshold = self.threshold(held);

@@ -457,13 +457,13 @@ impl Port {
         let Coming { train, left, next_at, last, segments, head, .. } = self.coming[index];
         let service = if left == 1 { last } else { self.segment };
         let waiting = self.receive.backlog(next_at);
-        let passes = waiting + service <= self.buffer && room(self);
+        let fits = waiting + service <= self.buffer && room(self);
         self.coming_service -= service;
         if !self.coming[index].entered {
             self.coming[index].entered = true;
             self.receive.arrive(head);
         }
-        if passes {
+        if fits {
             self.passed += 1;
             let start = next_at + waiting;
             self.receive.serve(start, start + service, service);

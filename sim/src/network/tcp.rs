@@ -17,6 +17,7 @@ pub(super) struct Tcp {
     directory: Directory,
     pub(super) messages: Slab<Message>,
     /// Backlogs to be used again.
+    #[expect(clippy::vec_box, reason = "connections hold boxes, and give them back")]
     spare: Vec<Box<Backlog>>,
     /// Of how long hosts take to act.
     delays: Seed,
@@ -113,7 +114,7 @@ impl Tcp {
     pub(super) fn delay(&self, connection: &Connection, due: SimTime, most: SimSpan) -> SimSpan {
         let hosts = (u64::from(connection.from.0) << 32) | u64::from(connection.to.0);
         let Seed(bits) = self.delays.child(hosts).child(due.as_ns());
-        SimSpan::from_ns((u128::from(bits) * u128::from(most.as_ns()) >> 64) as u64)
+        SimSpan::from_ns(((u128::from(bits) * u128::from(most.as_ns())) >> 64) as u64)
     }
 
     /// Enters a message of which so many segments have not passed. The receiver has it after those
