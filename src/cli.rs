@@ -1,7 +1,9 @@
 //! What can be typed.
 
 mod calibrate;
+mod import;
 mod replay_cache;
+mod replay_disk;
 
 use std::path::PathBuf;
 
@@ -11,7 +13,9 @@ use clap::{Args, Parser, Subcommand, value_parser};
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
+pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
+pub use replay_disk::ReplayDiskArguments;
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -33,6 +37,10 @@ pub enum Command {
     ReplayCache(ReplayCacheArguments),
     /// Measure real hardware, and write a profile of it.
     Calibrate(CalibrateArguments),
+    /// Replay a real disk's trace on its model, and compare.
+    ReplayDisk(ReplayDiskArguments),
+    /// Turn descriptions of real things into files of our own.
+    Import(ImportArguments),
 }
 
 /// Arguments of `run`.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use foretell_ati::DirectoryLock;
 
@@ -13,19 +13,27 @@ pub(crate) const SCENARIO_FILE: &str = "run.toml";
 /// What clients saw.
 pub(crate) const TRUTH_FILE: &str = "truth.json";
 /// What a run that is kept consists of.
-const FILES: [&str; 3] = [TRUTH_FILE, SCENARIO_FILE, foretell_ati::STORE_FILE];
+const FILES: [&str; 3] = [TRUTH_FILE, foretell_ati::STORE_FILE, SCENARIO_FILE];
 
 /// A directory that a run is kept in. Nobody else writes into it meanwhile.
 pub(crate) struct RunDirectory {
     lock: DirectoryLock,
+    /// Whether its scenario is the one that is run.
+    own_scenario: bool,
 }
 
 impl RunDirectory {
-    /// Makes the directory, and clears it of what an earlier run left there.
-    pub(crate) fn prepare(path: &Path) -> Result<Self, Failure> {
+    /// Makes the directory, and clears it of what an earlier run left there, but for the scenario
+    /// that is to be run: that is replaced when the new one is there.
+    pub(crate) fn prepare(path: &Path, scenario: &Path) -> Result<Self, Failure> {
         let lock = DirectoryLock::take(path)?;
+        let same = |old: &Path| matches!((old.canonicalize(), scenario.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let own_scenario = same(&path.join(SCENARIO_FILE));
         for name in FILES {
             let old = path.join(name);
+            if own_scenario && name == SCENARIO_FILE {
+                continue;
+            }
             match fs::remove_file(&old) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Failure::file("replace", &old)(error));
@@ -33,7 +41,7 @@ impl RunDirectory {
                 _ => {}
             }
         }
-        Ok(Self { lock })
+        Ok(Self { lock, own_scenario })
     }
 
     /// Where it is.
@@ -49,6 +57,9 @@ impl RunDirectory {
     /// Removes what a run that failed has left, as far as possible: nothing may look whole.
     pub(crate) fn discard(&self) {
         for name in FILES {
+            if self.own_scenario && name == SCENARIO_FILE {
+                continue;
+            }
             // the error that led here says more than a second one
             let _ = fs::remove_file(self.path().join(name));
         }
@@ -60,17 +71,26 @@ impl RunDirectory {
     }
 }
 
-/// Writes a file under another name and gives it its own when it is whole.
+/// Writes a file under another name and gives it its own when it is whole: whatever happens, there
+/// is either what was there before or all of `content`. What is no ordinary file (a pipe, a
+/// terminal) is written to as it is.
 pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    let failed = Failure::file("write", path);
+    if let Ok(there) = fs::metadata(path)
+        && !there.is_file()
+    {
+        return fs::write(path, content).map_err(failed);
+    }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let written = File::create(&partial).and_then(|mut file| {
+    // a link of that name would be written through
+    let _ = fs::remove_file(&partial);
+    let written = File::create_new(&partial).and_then(|mut file| {
         file.write_all(content.as_bytes())?;
         file.sync_all()
     });
     written
         .and_then(|()| fs::rename(&partial, path))
         .inspect_err(|_| drop(fs::remove_file(&partial)))
-        .map_err(Failure::file("write", path))
+        .map_err(failed)
 }

@@ -4,9 +4,11 @@
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
-    Arrivals, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
+    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
+    TrackingCost,
 };
 use foretell_sim::process;
+use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
 /// The facts of a scenario.
@@ -37,8 +39,8 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
             nodes: volume.nodes.clone(),
         });
         let root = format!("volume.{}", volume.name);
-        size(&mut facts, format!("{root}.block"), volume.block);
-        size(&mut facts, format!("{root}.group"), volume.group);
+        bytes(&mut facts, format!("{root}.block"), volume.block);
+        bytes(&mut facts, format!("{root}.group"), volume.group);
         facts.set(format!("{root}.placement"), volume.placement.name(), "");
         facts.set(format!("{root}.write_quorum"), i64::from(volume.write_quorum), "");
         facts.set(format!("{root}.read_from"), volume.read_from.name(), "");
@@ -63,6 +65,7 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
     facts.processes = system.chain(applications).collect();
     switch(&mut facts, &scenario.switch);
     span(&mut facts, "warmup", scenario.warmup);
+    tracking(&mut facts, scenario);
     facts
 }
 
@@ -71,16 +74,16 @@ fn switch(facts: &mut Facts, switch: &Switch) {
     if switch.model == NetworkModel::Queue {
         return;
     }
-    size(facts, "switch.port_buffer", switch.port_buffer);
+    bytes(facts, "switch.port_buffer", switch.port_buffer);
     if let Some(buffer) = switch.shared_buffer {
-        size(facts, "switch.shared_buffer", buffer);
+        bytes(facts, "switch.shared_buffer", buffer);
     }
     span(facts, "switch.retransmit_timeout", switch.retransmit_timeout);
-    size(facts, "switch.receive_window", switch.receive_window);
+    bytes(facts, "switch.receive_window", switch.receive_window);
 }
 
-fn size(facts: &mut Facts, path: impl Into<String>, size: Bytes) {
-    facts.set(path, integer(size.get()), "bytes");
+fn bytes(facts: &mut Facts, path: impl Into<String>, amount: Bytes) {
+    facts.set(path, integer(amount.get()), "bytes");
 }
 
 fn span(facts: &mut Facts, path: impl Into<String>, span: SimSpan) {
@@ -114,33 +117,62 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
     span(facts, format!("{root}.cpu.post"), cpu.post);
 }
 
+// Taken apart in full, so that a setting that is added is decided on here.
 fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
-    let cache = &storage.cache;
-    facts.set(format!("{root}.cache.policy"), cache.policy.as_str(), "");
-    for (name, bytes) in [
-        ("size", cache.size),
-        ("page", cache.page),
-        ("dirty_background", cache.dirty_background),
-        ("dirty_limit", cache.dirty_limit),
-        ("read_ahead", cache.read_ahead),
+    let Storage { cache, nvram, layout, disks, stripe } = storage;
+    let Cache {
+        policy,
+        size,
+        page,
+        write,
+        dirty_background,
+        dirty_limit,
+        dirty_expire,
+        flush_interval,
+        read_ahead,
+    } = cache;
+    facts.set(format!("{root}.cache.policy"), policy.as_str(), "");
+    facts.set(format!("{root}.cache.write"), write.name(), "");
+    for (name, amount) in [
+        ("cache.size", size),
+        ("cache.page", page),
+        ("cache.dirty_background", dirty_background),
+        ("cache.dirty_limit", dirty_limit),
+        ("cache.read_ahead", read_ahead),
+        ("stripe", stripe),
     ] {
-        size(facts, format!("{root}.cache.{name}"), bytes);
+        bytes(facts, format!("{root}.{name}"), *amount);
     }
-    facts.set(format!("{root}.cache.write"), cache.write.name(), "");
-    if let Some(nvram) = storage.nvram {
-        size(facts, format!("{root}.nvram"), nvram);
+    span(facts, format!("{root}.cache.dirty_expire"), *dirty_expire);
+    span(facts, format!("{root}.cache.flush_interval"), *flush_interval);
+    if let Some(nvram) = nvram {
+        bytes(facts, format!("{root}.nvram"), *nvram);
     }
-    let layout = match storage.layout {
-        Layout::InPlace => "in-place",
-        Layout::LogStructured { .. } => "log-structured",
-    };
-    facts.set(format!("{root}.layout"), layout, "");
-    for (index, disk) in storage.disks.iter().enumerate() {
+    match layout {
+        Layout::InPlace => facts.set(format!("{root}.layout"), "in-place", ""),
+        Layout::LogStructured { segment } => {
+            facts.set(format!("{root}.layout"), "log-structured", "");
+            bytes(facts, format!("{root}.segment"), *segment);
+        }
+    }
+    for (index, disk) in disks.iter().enumerate() {
         let disk_root = format!("{root}.disk{index}");
         facts.set(format!("{disk_root}.device"), disk.device_name.as_str(), "");
         facts.set(format!("{disk_root}.scheduler"), disk.scheduler.name(), "");
-        size(facts, format!("{disk_root}.capacity"), disk.device.capacity());
+        bytes(facts, format!("{disk_root}.capacity"), disk.device.capacity());
     }
+}
+
+/// What activity tracking takes: the cache that is left, and the file that its node writes.
+fn tracking(facts: &mut Facts, scenario: &Scenario) {
+    let Some(TrackingCost { buffer, record, batch, store }) = &scenario.tracking.cost else {
+        return;
+    };
+    for (name, amount) in [("buffer", buffer), ("record_size", record), ("batch", batch)] {
+        bytes(facts, format!("tracking.{name}"), *amount);
+    }
+    facts.set("tracking.store", scenario.host(*store).name.as_str(), "");
+    facts.set("tracking.file", integer(scenario.volumes.len() as u64), "");
 }
 
 fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
@@ -156,5 +188,26 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
     if let Arrivals::Closed { think, .. } = arrivals {
         let (Think::Fixed(think) | Think::Exponential(think)) = think;
         span(facts, format!("{root}.think"), think);
+    }
+}
+
+/// Adds what is known when the run is over: how long it was measured, and the counters of hosts and
+/// of the switch.
+pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
+    let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
+    facts.set("measured", measured_ns, "ns");
+    let hosts: Vec<(String, &str)> =
+        facts.hosts.iter().map(|host| (host.name.clone(), host.kind.name())).collect();
+    for (host, kind) in hosts {
+        let (sends, receives) =
+            (&truth.hosts[&host]["nic_transmit"], &truth.hosts[&host]["nic_receive"]);
+        for (counter, count) in [
+            ("segments_resent", sends.segments_resent),
+            ("timeouts", sends.timeouts),
+            ("segments_dropped", receives.segments_dropped),
+        ] {
+            let count = integer(count.unwrap_or(0));
+            facts.set(format!("{kind}.{host}.nic.{counter}"), count, "");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How a command fails, and what it says then.
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -69,7 +70,12 @@ impl Failure {
             | Self::Usage(_)
             | Self::NotARun(_)
             | Self::Trace(_)
-            | Self::Run(SimError::Source { .. } | SimError::Impossible { .. }) => true,
+            | Self::Run(
+                SimError::Source { .. }
+                | SimError::Impossible { .. }
+                | SimError::NothingMeasured { .. }
+                | SimError::Overload { .. },
+            ) => true,
             Self::Interrupted { .. }
             | Self::Run(_)
             | Self::Store(_)
@@ -87,10 +93,15 @@ impl Failure {
                 return ExitCode::SUCCESS;
             }
             Self::Scenario(errors) => show(&errors),
-            failure => eprintln!("foretell: {failure}"),
+            failure => say(&format!("foretell: {failure}\n")),
         }
         status
     }
+}
+
+/// To standard error; where nobody listens, the exit status must do.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Says what is wrong with a scenario: each error once, with its line.
@@ -99,12 +110,12 @@ fn show(errors: &ScenarioErrors) {
     let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
     for (index, error) in errors.errors().iter().enumerate() {
         if index > 0 {
-            eprintln!();
+            say("\n");
         }
-        eprint!("{:?}", Shown { error, handler: &handler });
+        say(&format!("{:?}", Shown { error, handler: &handler }));
     }
     if errors.left_out() > 0 {
-        eprintln!("  ... and {} more", errors.left_out());
+        say(&format!("  ... and {} more\n", errors.left_out()));
     }
 }
 

@@ -5,9 +5,11 @@ pub mod cli;
 mod directory;
 mod facts;
 mod failure;
+mod import;
 mod interrupt;
 mod progress;
 mod replay_cache;
+mod replay_disk;
 mod run;
 mod tables;
 mod trace;
@@ -24,6 +26,8 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
+        Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
+        Command::Import(arguments) => import::import(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -30,9 +30,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         scenario.seed = Seed(seed);
     }
     let selection = selection(&scenario.tracking)?;
-    let directory = arguments.output.as_deref().map(RunDirectory::prepare).transpose()?;
+    // traces are opened before anything of an earlier run is removed
     let start = ProcessTime::now();
-    let (truth, summary) = simulate(&scenario, selection, directory.as_ref())?;
+    let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
+    let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
+    let directory = arguments.output.as_deref().map(prepare).transpose()?;
+    let (truth, summary) = simulate(cluster, &scenario, selection, directory.as_ref())?;
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
         keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
@@ -123,11 +126,12 @@ fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
 }
 
 fn simulate(
+    mut cluster: Cluster,
     scenario: &Scenario,
     selection: Selection,
     directory: Option<&RunDirectory>,
 ) -> Result<(Truth, Summary), Failure> {
-    let facts = facts::of(scenario);
+    let mut facts = facts::of(scenario);
     let recorder = match directory {
         Some(directory) => Recorder::create_in(directory.lock(), selection)?,
         None => Recorder::forgetful(selection),
@@ -135,13 +139,14 @@ fn simulate(
     let watch = Watch::new();
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let start = Instant::now();
-    let mut cluster = Cluster::new(scenario.clone(), recorder)?;
+    cluster.record_to(recorder);
     let outcome = cluster.run(|progress| watch.look(progress));
     drop(watch);
     let demands = cluster.demands();
     let recorder = cluster.into_recorder();
     match outcome {
         Ok(mut truth) => {
+            facts::ended(&mut facts, &truth);
             let summary = recorder.finish(&facts, &demands)?;
             truth.wall_seconds = start.elapsed().as_secs_f64();
             Ok((truth, summary))

@@ -38,6 +38,16 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
     let confidence = if known { " (± 95 % confidence)" } else { "" };
     let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
+    for (name, workload) in &truth.workloads {
+        if workload.requests == 0 {
+            let _ = writeln!(
+                text,
+                "No request of `{name}` completed in the measured time; {:.1} were outstanding on \
+                 average\n",
+                workload.outstanding_mean
+            );
+        }
+    }
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
@@ -71,16 +81,18 @@ fn workloads(truth: &Truth) -> Table {
     ]);
     for (name, workload) in &truth.workloads {
         let response = &workload.response_time_ms;
+        // of no requests nothing is known
+        let known = |text: String| if workload.requests == 0 { String::new() } else { text };
         table.add_row([
             name.clone(),
             "all".to_owned(),
             interval(workload.throughput_rps, workload.throughput_rps_half_width),
             number(workload.throughput_bytes_per_s / 1e6),
-            interval(response.mean, response.mean_half_width),
-            number(response.p50),
-            number(response.p95),
-            number(response.p99),
-            number(response.max),
+            known(interval(response.mean, response.mean_half_width)),
+            known(number(response.p50)),
+            known(number(response.p95)),
+            known(number(response.p99)),
+            known(number(response.max)),
             percent(workload.read_hit_rate),
         ]);
         for (what, op) in [("read", &workload.read), ("write", &workload.write)] {

@@ -366,7 +366,11 @@ fn a_trace_that_is_cut_mistyped_or_something_else_is_refused() {
         ("zero.csv", csv("1,6,28,0,100\n"), &["line 3", "`size` is `0`", "at least 1"]),
         ("negative.csv", csv("1,-6,28,512,100\n"), &["line 3", "`time` is `-6`"]),
         ("huge.csv", csv("1,6,28,512,99999999999999999999\n"), &["line 3", "`lbn` is", "2^64"]),
-        ("beyond.csv", csv("1,6,28,99999999999999,1\n"), &["99999999999999 B", "has 200 GiB"]),
+        (
+            "beyond.csv",
+            csv("1,6,28,99999999999999,1\n"),
+            &["line 3", "`size` is `99999999999999`", "at most 4 GiB"],
+        ),
         ("far.csv", csv("1,1e300,28,512,1\n"), &["line 3", "`time` is `1e300`"]),
         ("other.csv", csv("1,6,55,512,1\n"), &["line 3", "`op` is `55`", "SCSI"]),
         ("cut.vscsi", vscsi[..1000].into(), &["ends inside record 32 (byte 992)", "8 bytes", "32"]),
@@ -575,4 +579,98 @@ fn shipped_scenarios_are_found_from_anywhere() {
     command.args(["--set", "duration=10 ms", "--set", "warmup=0 s", "--no-records"]);
     assert_eq!(Done::from(command.output().unwrap()).status, Some(0));
     assert!(Path::new(&scenario).exists());
+}
+
+/// `SMALL` with changes is refused, without results and without a run.
+#[track_caller]
+fn change_is_refused(changes: &[&str], fragments: &[&str]) {
+    let place = Place::with(SMALL);
+    let more: Vec<&str> = changes.iter().flat_map(|change| ["--set", change]).collect();
+    let done = run(place.keeping("out", &more));
+    is_refused(&changes.join(" "), &done, fragments);
+}
+
+#[test]
+fn amounts_beyond_what_a_run_can_hold_are_refused() {
+    change_is_refused(&["volume.mirror.block=8 GiB"], &["a block cannot be 8 GiB", "1 GiB"]);
+    change_is_refused(&["volume.mirror.group=2 GiB"], &["a block group cannot be 2 GiB"]);
+    change_is_refused(
+        &[
+            "workload.stream.outstanding=1048576",
+            "workload.update.arrivals=closed",
+            "workload.update.outstanding=524289",
+        ],
+        &["2097152 at the most"],
+    );
+    change_is_refused(&["seed=9223372036854775808"], &["whole numbers end at 9223372036854775807"]);
+    change_is_refused(
+        &["node.brick.count=90000", "node.brick.disk=[{device=\"cheetah-15k\",count=1024}]"],
+        &["disks; a cluster has 262144 at the most"],
+    );
+    // an open load that the cluster cannot keep up with ends when there is no room for more
+    let rate = ["workload.stream.arrivals=poisson", "workload.stream.rate=1e9", "duration=1000 s"];
+    change_is_refused(&rate, &["cannot keep up with workload `stream`"]);
+}
+
+#[test]
+fn a_run_that_ends_within_its_warm_up_says_so() {
+    let place = Place::with(SMALL);
+    let text = SMALL
+        .replace("duration", "# duration")
+        .replace("outstanding = 2", "requests = 5")
+        .replace("rate     = 60", "rate = 60\nrequests = 5");
+    std::fs::write(place.scenario(), text).unwrap();
+    let done = run(place.keeping("out", &["--set", "warmup=1000 s"]));
+    is_refused("warm-up", &done, &["nothing was measured", "within the warm-up of 1000 s"]);
+    // by itself it is measured from the beginning
+    let dir = place.keep("measured", &["--set", "warmup=auto"]);
+    assert!(truth_of(&dir)["requests_completed"].as_u64().unwrap() >= 5);
+}
+
+#[test]
+fn the_scenario_of_a_kept_run_survives_a_rerun_into_its_directory() {
+    let place = Place::with(SMALL);
+    let dir = place.keep("out", &[]);
+    let (scenario, out) = (dir.join("run.toml"), dir.to_str().unwrap());
+    let before = std::fs::read_to_string(&scenario).unwrap();
+    // a run that is refused leaves the old one whole
+    let bad = place.path("bad.csv");
+    std::fs::write(&bad, "1,2,3\n").unwrap();
+    let trace = format!(
+        "workload.stream={{volume=\"mirror\",client=\"app0\",kind=\"trace\",file=\"{}\"}}",
+        bad.display()
+    );
+    let done = run(["run", scenario.to_str().unwrap(), "-o", out, "--set", &trace]);
+    is_refused("a bad trace", &done, &["bad.csv"]);
+    assert_eq!(files(&dir), ["run.db", "run.toml", "truth.json"]);
+    // a rerun of what was kept gives it again
+    succeed(["run", scenario.to_str().unwrap(), "-o", out]);
+    assert_eq!(std::fs::read_to_string(&scenario).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_the_output_directory_are_not_written_through() {
+    let place = Place::with(SMALL);
+    let (dir, precious) = (place.path("out"), place.path("precious.txt"));
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(&precious, "mine").unwrap();
+    for name in ["run.toml.partial", "truth.json.partial", "run.toml", "truth.json"] {
+        std::os::unix::fs::symlink(&precious, dir.join(name)).unwrap();
+    }
+    place.keep("out", &[]);
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "mine");
+    assert!(std::fs::symlink_metadata(dir.join("truth.json")).unwrap().is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_profile_beside_the_scenario_that_cannot_be_read_is_not_passed_over() {
+    let place = Place::with(SMALL);
+    let directory = place.path("cpus");
+    std::fs::create_dir(&directory).unwrap();
+    let profile = if SMALL.contains("xeon-2023") { "xeon-2023" } else { "pentium4-2.6" };
+    let file = directory.join(format!("{profile}.toml"));
+    std::os::unix::fs::symlink(place.path("nowhere"), &file).unwrap();
+    is_refused("a dangling link", &run(place.keeping("out", &[])), &["cannot read the profile"]);
 }

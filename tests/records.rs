@@ -186,8 +186,50 @@ fn a_sample_keeps_whole_requests_and_nothing_of_others() {
     let list: Vec<String> = kept.iter().map(|row| row[0].to_string()).collect();
     let filter = format!("WHERE breadcrumb = 0 OR breadcrumb IN ({})", list.join(", "));
     for kind in RecordKind::ALL {
+        // a switch from a request that was kept to one that was not is of the first in the sample
+        let to_others = match kind {
+            RecordKind::KernelProcessSwitch => "WHERE oldprocess <> pid OR newprocess = 0",
+            RecordKind::UserThreadSwitch => "WHERE oldthread <> tid",
+            _ => "",
+        };
         let wanted = timeless_rows(&all, kind.name(), &filter);
-        assert!(wanted == timeless_rows(&sample, kind.name(), ""), "{}", kind.name());
+        assert!(wanted == timeless_rows(&sample, kind.name(), to_others), "{}", kind.name());
+    }
+}
+
+#[test]
+fn a_sampled_request_has_the_processor_time_that_it_has_among_all() {
+    let place = Place::with(SMALL);
+    let more = ["--set", "workload.stream.outstanding=8"];
+    let sampled = [&FREE[..], &more, &["--set", "record=every 1/7 requests"]].concat();
+    let all = place.keep("all", &[&FREE[..], &more].concat());
+    let sample = place.keep("sample", &sampled);
+    let processor_ms = |dir: &std::path::Path, breadcrumb: i64| -> f64 {
+        let text = succeed(["trace", dir.to_str().unwrap(), &breadcrumb.to_string(), "--json"]);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let steps = document["steps"].as_array().unwrap();
+        let on_cpu = steps.iter().filter(|step| step["resource"] == "cpu");
+        on_cpu.map(|step| step["service_ms"].as_f64().unwrap()).sum()
+    };
+    let kept = "SELECT DISTINCT breadcrumb FROM request WHERE phase = 1 LIMIT 40";
+    for row in integers(&store(&sample), kept) {
+        let (of_all, of_sample) = (processor_ms(&all, row[0]), processor_ms(&sample, row[0]));
+        assert!((of_all - of_sample).abs() < 1e-4, "{}: {of_all}, {of_sample} ms", row[0]);
+    }
+}
+
+#[test]
+fn the_documented_hit_rate_is_the_true_one() {
+    let (db, truth) = recorded(&Place::with(SMALL), "out", &["--set", "warmup=0 s"]);
+    let docs = std::fs::read_to_string(root().join("docs/records.md")).unwrap();
+    let example = docs.split("Read hit rate of each node").nth(1).unwrap();
+    let sql = example.split("```").nth(1).unwrap().trim_start_matches("sql");
+    let found = rows(&db, sql);
+    assert!(found.len() >= 3);
+    for row in found {
+        let (Cell::Text(host), Cell::Real(rate)) = (&row[0], &row[1]) else { panic!("{row:?}") };
+        let truly = truth["caches"][host]["read_hit_rate"].as_f64().unwrap();
+        assert!((rate - truly).abs() < 1e-12, "{host}: {rate} of {truly}");
     }
 }
 

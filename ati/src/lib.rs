@@ -10,8 +10,8 @@
 //! sees of its own requests, and a *phase* on disk operations, since the paper posts them both
 //! when they are sent to the disk and when they complete. The paper runs an ATI instance on each
 //! computer and sends records to activity databases on the same machines, which costs processor,
-//! network and disk (below 6 %, section IV-D); that overhead is not modelled here, and one
-//! store holds the records of all hosts.
+//! network and disk (below 6 %, section IV-D). Here one store holds the records of all hosts; what
+//! tracking costs the simulated hosts is for the simulation to model.
 //!
 //! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
 //! [`Recorder::post`]. A finished store is opened with [`open_run`].

@@ -47,6 +47,10 @@ pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
             StoreError::Missing { dir }
         });
     }
+    if !path.is_file() && !path.is_dir() {
+        // a pipe of that name would be waited for
+        return Err(StoreError::Missing { dir: dir.to_owned() });
+    }
     let file = check(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::kind::HEADER_COLUMNS;
 use crate::target::sql_error;
@@ -148,7 +148,10 @@ fn named_view(kind: RecordKind) -> String {
         .columns()
         .map(|column| match column {
             "host" | "sender" | "receiver" | "client" => host(column),
-            "file" => "(SELECT name FROM volumes WHERE volume = r.file) AS file".to_owned(),
+            "file" => {
+                "ifnull((SELECT name FROM volumes WHERE volume = r.file), 'activity-db') AS file"
+                    .to_owned()
+            }
             "workload" => {
                 "(SELECT name FROM workloads WHERE workload = r.workload) AS workload".to_owned()
             }
@@ -187,8 +190,14 @@ pub(crate) const PAGE_BYTES: usize = 16_384;
 /// Opens a store for writing as it is written: without journal, locks or syncing (the file is
 /// worth nothing until it is whole).
 pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
+    // one that has vanished meanwhile is not made anew
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    open_with(path, flags)
+}
+
+fn open_with(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
-        let db = Connection::open(path)?;
+        let db = Connection::open_with_flags(path, flags)?;
         db.pragma_update(None, "page_size", PAGE_BYTES.to_string())?;
         db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         db.pragma_update(None, "synchronous", "OFF")?;
@@ -200,7 +209,10 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
 
 /// Begins the file at `path` with the empty tables of all record types.
 pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
-    let db = open_for_writing(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = open_with(path, flags)?;
     let sql = format!("BEGIN; {} COMMIT;", record_tables());
     db.execute_batch(&sql).map_err(sql_error("create", path))?;
     Ok(db)

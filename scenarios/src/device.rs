@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use foretell_units::{Bytes, Rate, SimSpan};
 
+pub use crate::array_file::{Array, ArrayCache, Level, WriteCache};
 use crate::drive::Drive;
+pub use crate::ssd_file::{Precondition, Ssd};
 
 /// A storage device.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +15,10 @@ pub enum Device {
     Mechanical(Mechanical),
     /// A disk with moving heads, described in detail.
     Drive(Arc<Drive>),
+    /// A solid-state drive.
+    Ssd(Ssd),
+    /// Equal devices behind one controller.
+    Array(Box<Array>),
 }
 
 impl Device {
@@ -21,6 +27,8 @@ impl Device {
         match self {
             Self::Mechanical(disk) => disk.capacity,
             Self::Drive(drive) => drive.capacity(),
+            Self::Ssd(ssd) => ssd.capacity,
+            Self::Array(array) => array.capacity(),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
 //! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
-//! in [`crate::drive_file`].
+//! in [`crate::drive_file`], a solid-state drive in [`crate::ssd_file`], an array in
+//! [`crate::array_file`].
 
 use std::sync::Arc;
+
+use foretell_units::SECTOR_BYTES;
 
 use crate::check::Context;
 use crate::device::{Device, Mechanical, Seek};
@@ -12,13 +15,22 @@ use crate::error::Problem;
 use crate::raw::{At, RawDisk, RawSeek, Time};
 use crate::seek::{self, DataSheet};
 use crate::tree::Node;
+use crate::{array_file, ssd_file};
 
-/// The device of a profile.
+/// The device of a profile, whose structure was checked.
 pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
-    match node.table()?.get("kind")?.text()? {
+    match kind(node)? {
         "drive" => drive(node, context).map(Device::Drive),
+        "ssd" => ssd_file::ssd(&context.read(node)?, context).map(Device::Ssd),
+        "array" => array_file::array(&context.read(node)?, context)
+            .map(|array| Device::Array(Box::new(array))),
         _ => mechanical(&context.read(node)?, context).map(Device::Mechanical),
     }
+}
+
+/// What kind of device a profile describes.
+pub(crate) fn kind(node: &Node) -> Option<&str> {
+    node.table()?.get("kind")?.text()
 }
 
 fn drive(node: &Node, context: &mut Context<'_>) -> Option<Arc<Drive>> {
@@ -47,9 +59,17 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
         );
         context.add(Problem::new(raw.inner_rate.place(), message));
     }
+    let rpm = u32::try_from(*raw.rpm.get()).ok()?;
+    // at less than a sector a turn it would never be done
+    if let Some(inner) = inner
+        && inner.as_bytes_per_s_f64() * 60.0 / f64::from(rpm) < SECTOR_BYTES as f64
+    {
+        let message = format!("at {inner} less than a sector passes in a turn of {rpm} rpm");
+        context.add(Problem::new(raw.inner_rate.place(), message));
+    }
     Some(Mechanical {
         capacity: capacity?,
-        rpm: u32::try_from(*raw.rpm.get()).ok()?,
+        rpm,
         cylinders,
         seek: seek?,
         outer_rate: outer?,

@@ -25,7 +25,7 @@ impl Document {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioErrors> {
         let path = path.as_ref();
         let shown = path.display();
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = crate::profiles::read_bytes(path).map_err(|error| {
             let (message, help) = if path.is_dir() {
                 (format!("`{shown}` is a directory, and a scenario is a file"), None)
             } else if error.kind() == std::io::ErrorKind::NotFound {

@@ -4,11 +4,13 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+mod array_file;
 mod change;
 mod check;
 mod cpu_file;
 pub mod device;
 mod device_file;
+mod device_named;
 pub mod diskspecs;
 mod document;
 pub mod drive;
@@ -26,6 +28,7 @@ mod seek;
 mod shape;
 mod shipped;
 mod source;
+mod ssd_file;
 mod structure;
 mod tree;
 

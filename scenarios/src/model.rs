@@ -134,7 +134,7 @@ pub struct Cache {
 pub enum WritePolicy {
     /// As soon as it is in the cache (or in NVRAM, where fitted).
     Back,
-    /// When it is on disk.
+    /// When the disk has it (which may report it from its own buffer, see `early_write`).
     Through,
 }
 
@@ -368,8 +368,8 @@ pub enum WorkloadKind {
         format: Option<String>,
         /// Addresses beyond the volume wrap around.
         wrap: bool,
-        /// For lists of bare block numbers: the size of a block.
-        block: Bytes,
+        /// What a block number counts, if not what is usual in the format.
+        block: Option<Bytes>,
     },
 }
 

@@ -59,9 +59,13 @@ const DEVICES: &[(&str, &str)] = files!(
     "cheetah-15k",
     "barracuda-4lp",
     "cheetah-9lp",
+    "ds8700-raid5",
     "fc-15k-2008",
     "hp-c3323a",
+    "mqsim-default",
+    "nvme-3gbs",
     "sata-7200-2005",
+    "sata-ssd",
 );
 
 /// Finds profiles, each once.
@@ -142,6 +146,27 @@ impl<'a> Profiles<'a> {
     }
 }
 
+/// No scenario or profile is longer.
+const MOST_TEXT: u64 = 64 << 20;
+
+/// The bytes of a scenario's or a profile's file.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, std::io::Error> {
+    use std::io::{Error, Read};
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_TEXT {
+        return Err(Error::other("it is larger than 64 MiB"));
+    }
+    Ok(bytes)
+}
+
+fn read_text(path: &Path) -> Result<String, std::io::Error> {
+    String::from_utf8(read_bytes(path)?).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+}
+
 /// The text of a profile's file beside the scenario, or of one that comes with the program.
 pub(crate) fn text_of(
     kind: ProfileKind,
@@ -152,8 +177,9 @@ pub(crate) fn text_of(
         return Ok(None);
     }
     let file = base.join(kind.directory()).join(format!("{name}.toml"));
-    if file.is_file() {
-        return match std::fs::read_to_string(&file) {
+    // whatever has that name is meant, also if it cannot be read
+    if std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
+        return match read_text(&file) {
             Ok(text) => Ok(Some((file.display().to_string(), text))),
             Err(error) => Err((file, error)),
         };

@@ -10,6 +10,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("encodings", include_str!("../encodings.toml")),
     ("log-structured", include_str!("../log-structured.toml")),
     ("big-cluster", include_str!("../big-cluster.toml")),
+    ("solid-state", include_str!("../solid-state.toml")),
+    ("array-server", include_str!("../array-server.toml")),
 ];
 
 /// Names of the scenarios that come with the program.

@@ -368,7 +368,8 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "device.floppy.rpm=300",
         "there is no device `floppy`; there are `barracuda-4lp`, `barracuda-7200.8`, \
-          `cheetah-15k`, `cheetah-9lp`, `fc-15k-2008`, `hp-c3323a`, `sata-7200-2005`.",
+          `cheetah-15k`, `cheetah-9lp`, `ds8700-raid5`, `fc-15k-2008`, `hp-c3323a`, \
+          `mqsim-default`, `nvme-3gbs`, `sata-7200-2005`, `sata-ssd`.",
     ),
     (
         "volume..size=1",

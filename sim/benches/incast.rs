@@ -8,39 +8,39 @@ use cpu_time::ProcessTime;
 use foretell_units::{Bytes, SimSpan};
 use incast::{Incast, MEASURED, SERVERS};
 
+/// Figures in columns.
+fn columns(figures: impl IntoIterator<Item = f64>) -> String {
+    let columns: Vec<String> = figures.into_iter().map(|figure| format!("{figure:>6.0}")).collect();
+    columns.concat()
+}
+
+/// Prints the goodput of the model by number of servers; events.
+fn row(buffer_kib: u64, timeout: SimSpan) -> u64 {
+    let (mut events, mut goodputs, mut timeouts) = (0, Vec::new(), Vec::new());
+    for servers in SERVERS {
+        let incast =
+            Incast { rounds: 200, ..Incast::measured(servers, Bytes::kib(buffer_kib), timeout) };
+        let (goodput, counts, taken) = incast.run();
+        events += taken;
+        goodputs.push(goodput * 100.0);
+        timeouts.push(counts.timeouts as f64);
+    }
+    println!("{buffer_kib:>4} KB {timeout:>7} model    {}", columns(goodputs));
+    println!("                timeouts {}", columns(timeouts));
+    events
+}
+
 fn main() {
     let start = ProcessTime::now();
     let mut events = 0;
-    let mut row = |buffer_kib: u64, timeout: SimSpan| {
-        let mut cells = String::new();
-        let mut details = String::new();
-        for servers in SERVERS {
-            let mut incast = Incast::measured(servers, Bytes::kib(buffer_kib), timeout);
-            incast.rounds = 200;
-            let (goodput, counts, taken) = incast.run();
-            events += taken;
-            cells += &format!("{:>6.0}", goodput * 100.0);
-            let rounds = f64::from(incast.rounds);
-            details += &format!(
-                "{:>6.2}/{:.1}/{:.0}",
-                counts.timeouts as f64 / rounds,
-                counts.fast_retransmits as f64 / rounds,
-                counts.segments_dropped as f64 / rounds,
-            );
-        }
-        println!("{buffer_kib:>4} KB {timeout:>7} model   {cells}");
-        println!("                timeouts/fast/drops a round {details}");
-    };
-    let heads: String = SERVERS.iter().map(|n| format!("{n:>6}")).collect();
-    println!("goodput, % of line rate; N =  {heads}");
+    println!("goodput, % of line rate; N = {}", columns(SERVERS.map(f64::from)));
     for (buffer, measured) in MEASURED {
-        row(buffer, SimSpan::from_ms(200));
-        let cells: String = measured.iter().map(|m| format!("{m:>6.0}")).collect();
-        println!("                measured{cells}");
+        events += row(buffer, SimSpan::from_ms(200));
+        println!("                measured {}", columns(measured));
     }
-    row(64, SimSpan::from_ms(10));
+    events += row(64, SimSpan::from_ms(10));
     println!("                measured 79-85 for N = 4 to 32");
-    row(64, SimSpan::from_ms(1));
+    events += row(64, SimSpan::from_ms(1));
     println!("                measured 88-90");
     let cpu = start.elapsed().as_secs_f64();
     println!(

@@ -2,8 +2,10 @@
 //!
 //! Files lie one after the other in the node's address space, which goes over the disks in turn,
 //! one stripe each. In the in-place layout that is all. In the log-structured layout a flushed page
-//! moves to the head of a log behind the files, which starts again at its beginning when the disks
-//! are full. Not modelled: file system metadata, fragmentation, cleaning of the log.
+//! moves to the head of a log: segments, each in one piece on one disk, on the disks in turn, behind
+//! the files (or over their end, where nothing is left behind them). When the disks are full it
+//! starts again at its beginning. The Activity DB grows without end: beyond the last byte addresses
+//! start again at the first. Not modelled: file system metadata, fragmentation, cleaning of the log.
 
 use foldhash::fast::FixedState;
 use foretell_scenarios::model::{Layout, Storage};
@@ -38,10 +40,21 @@ pub(crate) struct AddressSpace {
 #[derive(Debug)]
 struct Log {
     segment: u64,
-    /// Next free byte of the address space.
-    head: u64,
+    /// On each disk, where the first segment begins, and how many there are.
+    base: u64,
+    segments: u64,
+    /// The segment that is filled, counted over all disks in turn, and what is in it.
+    filling: u64,
+    filled: u64,
     /// Where flushed pages lie.
-    moved: HashMap<PageKey, u64, FixedState>,
+    moved: HashMap<PageKey, Home, FixedState>,
+}
+
+/// A byte of a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Home {
+    disk: u32,
+    at: u64,
 }
 
 impl AddressSpace {
@@ -60,11 +73,20 @@ impl AddressSpace {
         let capacity = (smallest / stripe * stripe * disks).max(stripe);
         let log = match storage.layout {
             Layout::InPlace => None,
-            Layout::LogStructured { segment } => Some(Log {
-                segment: segment.get().next_multiple_of(page),
-                head: bases[bases.len() - 1],
-                moved: HashMap::default(),
-            }),
+            Layout::LogStructured { segment } => {
+                let whole_pages = smallest / page * page;
+                let segment = segment.get().next_multiple_of(page).min(whole_pages).max(page);
+                let files_end = bases[bases.len() - 1].div_ceil(stripe * disks) * stripe;
+                let base = files_end.min(whole_pages.saturating_sub(segment));
+                Some(Log {
+                    segment,
+                    base,
+                    segments: ((whole_pages.saturating_sub(base)) / segment).max(1),
+                    filling: 0,
+                    filled: 0,
+                    moved: HashMap::default(),
+                })
+            }
         };
         Self { disks, stripe, page, bases, capacity, log }
     }
@@ -80,38 +102,41 @@ impl AddressSpace {
         let Some(log) = &self.log else {
             return self.extent(home, most);
         };
-        let start = log.moved.get(&page).copied();
         let pages = most.get().div_ceil(self.page);
+        let first = log.moved.get(&page).copied();
         // as many pages as follow one another both in the file and on the disk
         let together = (1..pages)
             .take_while(|&next| {
                 let lies = log.moved.get(&page.plus(next)).copied();
-                lies == start.map(|start| start + next * self.page)
+                lies == first.map(|Home { disk, at }| Home { disk, at: at + next * self.page })
             })
             .count() as u64;
-        self.extent(start.unwrap_or(home), most.min(Bytes((together + 1) * self.page)))
+        let most = most.min(Bytes((together + 1) * self.page));
+        match first {
+            Some(Home { disk, at }) => {
+                Extent { disk, lbn: Sectors(at / SECTOR_BYTES), bytes: most }
+            }
+            None => self.extent(home, most),
+        }
     }
 
-    /// Makes room for so many pages at the head of the log: one extent, on one disk.
+    /// Makes room for so many pages, a segment at the most, at the head of the log: one extent.
     pub(crate) fn append(&mut self, pages: &[PageKey]) -> Extent {
-        let (files_end, capacity) = (self.bases[self.bases.len() - 1], self.capacity);
-        let bytes = pages.len() as u64 * self.page;
-        let stripe = self.stripe;
+        let (disks, page) = (self.disks, self.page);
+        let bytes = pages.len() as u64 * page;
         let log = self.log.as_mut().expect("only a log is appended to");
-        // a segment does not cross from one disk to the next, unless it is longer than a stripe
-        let left = stripe - log.head % stripe;
-        if bytes > left {
-            log.head += left;
+        assert!(bytes <= log.segment, "{bytes} bytes for a segment of {}", log.segment);
+        if log.filled + bytes > log.segment {
+            log.filling = (log.filling + 1) % (log.segments * disks);
+            log.filled = 0;
         }
-        if log.head + bytes > capacity {
-            log.head = files_end.min(capacity.saturating_sub(bytes));
+        let disk = (log.filling % disks) as u32;
+        let at = log.base + log.filling / disks * log.segment + log.filled;
+        log.filled += bytes;
+        for (index, key) in pages.iter().enumerate() {
+            log.moved.insert(*key, Home { disk, at: at + index as u64 * page });
         }
-        let head = log.head;
-        for (index, page) in pages.iter().enumerate() {
-            log.moved.insert(*page, head + index as u64 * self.page);
-        }
-        log.head += bytes;
-        Extent { bytes: Bytes(bytes), ..self.extent(head, Bytes(bytes)) }
+        Extent { disk, lbn: Sectors(at / SECTOR_BYTES), bytes: Bytes(bytes) }
     }
 
     fn extent(&self, address: u64, most: Bytes) -> Extent {
@@ -124,6 +149,123 @@ impl AddressSpace {
             disk: (row % self.disks) as u32,
             lbn: Sectors(on_disk / SECTOR_BYTES),
             bytes: Bytes(most.get().min(in_one_piece)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_scenarios::{Document, model::Role};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// A node with `disks` disks of 200 MB, and its layout.
+    fn storage(disks: usize, stripe: &str, layout: &str) -> Storage {
+        let text = format!(
+            r#"
+            duration = "1 s"
+            [node.a]
+            cpu = "xeon-2023"
+            cache = {{ size = "64 MiB" }}
+            disk = [{{ device = "tiny", count = {disks} }}]
+            stripe = "{stripe}"
+            {layout}
+            [device.tiny]
+            kind = "disk"
+            capacity = "200 MB"
+            rpm = 7200
+            cylinders = 1000
+            seek = {{ track_to_track = "1 ms", average = "8 ms", full_stroke = "16 ms" }}
+            outer_rate = "60 MB/s"
+            inner_rate = "30 MB/s"
+            overhead = "100 us"
+            source = "made up"
+            [client.c]
+            cpu = "xeon-2023"
+            [volume.v]
+            size = "64 MiB"
+            nodes = "a"
+            [workload.w]
+            volume = "v"
+            client = "c"
+            kind = "ssio"
+            reads = 1
+            "#
+        );
+        let scenario = Document::parse("t.toml", &text, "").unwrap().check();
+        let scenario = scenario.unwrap_or_else(|errors| panic!("{}", errors.lines()));
+        match &scenario.hosts[0].role {
+            Role::Node(storage) => storage.clone(),
+            Role::Client => unreachable!("it is a node"),
+        }
+    }
+
+    const CAPACITY: u64 = 200_000_000;
+
+    fn within_its_disk(extent: Extent, disks: usize) {
+        assert!((extent.disk as usize) < disks, "{extent:?}");
+        let end = extent.lbn.get() * SECTOR_BYTES + extent.bytes.get();
+        assert!(end <= CAPACITY, "{extent:?} ends at {end}");
+    }
+
+    #[test]
+    fn files_are_striped_over_the_disks() {
+        let space = AddressSpace::new(&storage(2, "64 KiB", ""), &[Bytes::mib(1), Bytes::mib(1)]);
+        let at = |file, page, most| {
+            let Extent { disk, lbn, bytes } = space.locate(PageKey::new(file, page), Bytes(most));
+            (disk, lbn.get() * SECTOR_BYTES, bytes.get())
+        };
+        // 16 pages of 4 KiB a stripe
+        assert_eq!(at(0, 0, 8192), (0, 0, 8192));
+        assert_eq!(at(0, 15, 8192), (0, 15 * 4096, 4096), "a stripe ends");
+        assert_eq!(at(0, 16, 8192), (1, 0, 8192));
+        assert_eq!(at(0, 32, 4096), (0, 65_536, 4096));
+        // the second file begins after 1 MiB: row 16, the ninth stripe of the first disk
+        assert_eq!(at(1, 0, 4096), (0, 8 * 65_536, 4096));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        /// What was appended is found where it was put; no two live pages share a sector; nothing
+        /// lies beyond its disk, though the log starts again many times.
+        #[test]
+        fn a_log_keeps_pages_apart(
+            disks in 1_usize..5,
+            segment in 0_usize..3,
+            stripe in 0_usize..2,
+            batches in prop::collection::vec(prop::collection::vec(0_u64..400, 1..16), 1..80),
+        ) {
+            let segment = ["64 KiB", "512 KiB", "48 MiB"][segment];
+            let stripe = ["64 KiB", "1 MiB"][stripe];
+            let layout = format!("layout = \"log-structured\"\nsegment = \"{segment}\"");
+            let storage = storage(disks, stripe, &layout);
+            let mut space = AddressSpace::new(&storage, &[Bytes::mib(64)]);
+            let room = space.segment().unwrap().get() / 4096;
+            // disk and sector of each page, and the page that was put there last
+            let mut lies: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+            let mut holds: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+            for mut batch in batches {
+                batch.dedup();
+                batch.truncate(room as usize);
+                let keys: Vec<PageKey> = batch.iter().map(|&page| PageKey::new(0, page)).collect();
+                let extent = space.append(&keys);
+                within_its_disk(extent, disks);
+                prop_assert_eq!(extent.bytes.get(), keys.len() as u64 * 4096);
+                for (index, &page) in batch.iter().enumerate() {
+                    let home = (extent.disk, extent.lbn.get() + index as u64 * 8);
+                    lies.insert(page, home);
+                    holds.insert(home, page);
+                }
+            }
+            for (&page, &home) in lies.iter().filter(|(page, home)| holds[home] == **page) {
+                let found = space.locate(PageKey::new(0, page), Bytes(4096));
+                prop_assert_eq!((found.disk, found.lbn.get()), home);
+            }
+            for page in 0..400 {
+                within_its_disk(space.locate(PageKey::new(0, page), Bytes::kib(64)), disks);
+            }
         }
     }
 }

@@ -10,6 +10,9 @@ use foretell_units::{SimSpan, SimTime};
 
 const MOST: usize = 64;
 
+/// Batches with requests in them, at the least, to tell anything from.
+const FEWEST: usize = 5;
+
 /// Requests completed and their response times, by batch.
 #[derive(Clone, Debug)]
 pub struct Batches {
@@ -78,8 +81,9 @@ impl Batches {
         let seconds = (now - self.start).as_secs_f64();
         let throughput = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
         let response = if requests > 0 { response_ns as f64 / 1e6 / requests as f64 } else { 0.0 };
-        // a handful of requests says nothing about the next ones
-        if self.full.len() < 2 || requests < 10 {
+        // a handful of requests says nothing about the next ones, nor do many in a few batches
+        let busy = self.full.iter().filter(|batch| batch.requests > 0).count();
+        if busy < FEWEST || requests < 10 {
             let unknown = |mean| Estimate { mean, half_width: f64::NAN };
             return (unknown(throughput), unknown(response));
         }

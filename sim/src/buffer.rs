@@ -222,24 +222,21 @@ impl Buffer {
         effects: &mut Effects,
     ) {
         effects.clear();
-        let mut fresh = NONE;
+        // held by the write itself until its end: its pages may leave while it goes on
+        let fresh = if dirty { self.dirty.begin(run, owner, now) } else { NONE };
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
             let (slot, _) = self.refer(page, effects);
             // what was being read is now known; nobody needs to wait for it
             self.states[slot].read = NONE;
             if dirty && self.states[slot].dirty == NONE {
-                if fresh == NONE {
-                    fresh = self.dirty.begin(run, owner, now);
-                }
                 self.dirty.runs[fresh].left += 1;
                 self.states[slot].dirty = fresh;
                 self.dirty_pages += 1;
             }
         }
-        // the pages of a run larger than the cache may have gone again
-        if fresh != NONE && self.dirty.runs[fresh].left == 0 {
-            self.dirty.end(fresh);
+        if dirty {
+            self.dirty.release(fresh);
         }
     }
 
@@ -290,10 +287,7 @@ impl Buffer {
     fn no_longer_dirty(&mut self, run: u32) -> Owner {
         self.dirty_pages -= 1;
         let owner = self.dirty.runs[run].owner;
-        self.dirty.runs[run].left -= 1;
-        if self.dirty.runs[run].left == 0 {
-            self.dirty.end(run);
-        }
+        self.dirty.release(run);
         owner
     }
 
@@ -337,7 +331,7 @@ struct DirtyRun {
     run: Run,
     owner: Owner,
     since: SimTime,
-    /// Pages still dirty by this write.
+    /// Pages still dirty by this write, and the write itself while it goes on.
     left: u32,
     older: u32,
     newer: u32,
@@ -348,9 +342,10 @@ impl DirtyRuns {
         Self { runs: Slab::new(), oldest: NONE, newest: NONE }
     }
 
+    /// A run that its write holds until it releases it.
     fn begin(&mut self, run: Run, owner: Owner, since: SimTime) -> u32 {
         let older = self.newest;
-        let id = self.runs.insert(DirtyRun { run, owner, since, left: 0, older, newer: NONE });
+        let id = self.runs.insert(DirtyRun { run, owner, since, left: 1, older, newer: NONE });
         self.newest = id;
         if older == NONE {
             self.oldest = id;
@@ -358,6 +353,14 @@ impl DirtyRuns {
             self.runs[older].newer = id;
         }
         id
+    }
+
+    /// One that held the run does so no longer.
+    fn release(&mut self, id: u32) {
+        self.runs[id].left -= 1;
+        if self.runs[id].left == 0 {
+            self.end(id);
+        }
     }
 
     fn end(&mut self, id: u32) {
@@ -371,6 +374,144 @@ impl DirtyRuns {
             self.newest = older;
         } else {
             self.runs[newer].older = older;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_algorithms::cache::PolicyKind;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// What is done to the buffer; pages are numbers below 24.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Read { first: u64, pages: u32 },
+        Write { first: u64, pages: u32, dirty: bool },
+        ReadAhead { first: u64, pages: u32 },
+        TakeDirty { most: u32 },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let run = || (0..24_u64, 1..6_u32);
+        prop_oneof![
+            2 => run().prop_map(|(first, pages)| Step::Read { first, pages }),
+            4 => (run(), prop::bool::weighted(0.9))
+                .prop_map(|((first, pages), dirty)| Step::Write { first, pages, dirty }),
+            1 => run().prop_map(|(first, pages)| Step::ReadAhead { first, pages }),
+            2 => (1..8_u32).prop_map(|most| Step::TakeDirty { most }),
+        ]
+    }
+
+    fn run(first: u64, pages: u32) -> Run {
+        Run { first: PageKey::new(0, first), pages }
+    }
+
+    fn pages(run: Run) -> impl Iterator<Item = u64> {
+        (0..u64::from(run.pages)).map(move |index| run.first.plus(index).index())
+    }
+
+    /// Which pages are dirty, since which write: a map, and nothing clever.
+    #[derive(Default)]
+    struct Naive {
+        dirty: BTreeMap<u64, u64>,
+    }
+
+    impl Naive {
+        /// Pages left the buffer; those of the write under way may have been dirtied just before.
+        fn left(&mut self, effects: &Effects, writing: Option<(Run, u64)>) {
+            for (spilled, owner) in &effects.spilled {
+                for page in pages(*spilled) {
+                    if self.dirty.get(&page) == Some(&owner.breadcrumb.0) {
+                        self.dirty.remove(&page);
+                    } else {
+                        let (run, write) = writing.expect("only a write makes pages dirty");
+                        assert!(pages(run).any(|written| written == page), "{page} was clean");
+                        assert_eq!(owner.breadcrumb.0, write);
+                    }
+                }
+            }
+        }
+
+        fn are_clean(&self, evicted: &[Run]) {
+            for page in evicted.iter().flat_map(|run| pages(*run)) {
+                assert!(!self.dirty.contains_key(&page), "{page} was dirty");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        /// Every page that was dirtied is dirty until it is spilled or taken, once; with every
+        /// policy, also where a write is larger than the cache.
+        #[test]
+        fn dirty_pages_are_those_of_a_map(
+            policy in prop::sample::select(PolicyKind::ALL.to_vec()),
+            capacity in 1_usize..9,
+            steps in prop::collection::vec(step(), 1..60),
+        ) {
+            let mut buffer = Buffer::new(policy.build(capacity), Bytes::kib(4));
+            let (mut naive, mut effects) = (Naive::default(), Effects::default());
+            for (number, step) in (1..).zip(steps) {
+                let now = SimTime::from_ns(number);
+                match step {
+                    Step::Read { first, pages } => {
+                        buffer.read(run(first, pages), &mut effects);
+                        let found: u32 = effects.hits.iter().map(|run| run.pages).sum();
+                        let missed: u32 = effects.misses.iter().map(|run| run.pages).sum();
+                        prop_assert_eq!(found + missed, pages);
+                        // a page may leave dirty, be read again, and leave clean
+                        naive.left(&effects, None);
+                        naive.are_clean(&effects.evicted);
+                    }
+                    Step::ReadAhead { first, pages } => {
+                        buffer.read_ahead(run(first, pages), &mut effects);
+                        // a page may leave dirty, be read again, and leave clean
+                        naive.left(&effects, None);
+                        naive.are_clean(&effects.evicted);
+                    }
+                    Step::Write { first, pages: count, dirty } => {
+                        let owner = Owner { breadcrumb: Breadcrumb(number), workload: 0 };
+                        let run = run(first, count);
+                        buffer.write(now, run, owner, dirty, &mut effects);
+                        naive.left(&effects, dirty.then_some((run, number)));
+                        for page in pages(run).filter(|_| dirty) {
+                            // of a run larger than the cache the first pages have gone again
+                            if buffer.policy.contains(PageKey::new(0, page).0).is_some() {
+                                naive.dirty.entry(page).or_insert(number);
+                            }
+                        }
+                    }
+                    Step::TakeDirty { most } => {
+                        let mut owners = Vec::new();
+                        let taken = buffer.take_dirty(most, &mut owners);
+                        prop_assert_eq!(taken.is_some(), !naive.dirty.is_empty());
+                        let Some(taken) = taken else { continue };
+                        prop_assert!(taken.pages >= 1 && taken.pages <= most);
+                        let oldest = naive.dirty.values().min().copied();
+                        let mut since = Vec::new();
+                        for page in pages(taken) {
+                            since.push(naive.dirty.remove(&page).expect("it was dirty"));
+                        }
+                        prop_assert!(since.contains(&oldest.unwrap()));
+                        let mut owned: Vec<(u64, u64)> = owners
+                            .iter()
+                            .flat_map(|(run, owner)| pages(*run).map(|page| (page, owner.breadcrumb.0)))
+                            .collect();
+                        owned.sort_unstable();
+                        let wanted: Vec<(u64, u64)> = pages(taken).zip(since).collect();
+                        prop_assert_eq!(owned, wanted);
+                    }
+                }
+                prop_assert_eq!(buffer.dirty_pages(), naive.dirty.len() as u64);
+                prop_assert_eq!(
+                    buffer.oldest_dirty().map(SimTime::as_ns),
+                    naive.dirty.values().min().copied()
+                );
+            }
         }
     }
 }

@@ -56,6 +56,7 @@ pub struct Cluster {
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
     pub(crate) last_breadcrumb: u64,
+    pub(crate) last_completion: SimTime,
     /// Bytes that the Activity DB has taken.
     pub(crate) database_size: Bytes,
     pub(crate) vault: Option<Vault>,
@@ -161,6 +162,7 @@ impl Cluster {
             legs: Slab::new(),
             tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
             last_breadcrumb: 0,
+            last_completion: SimTime::ZERO,
             database_size: Bytes::ZERO,
             vault,
             scratch: Scratch::default(),
@@ -174,6 +176,12 @@ impl Cluster {
             cluster.begin(instance as u32);
         }
         Ok(cluster)
+    }
+
+    /// From now on records go to `recorder`. For a cluster that was built without one, so that what
+    /// its scenario names was found before anything is written.
+    pub fn record_to(&mut self, recorder: Recorder) {
+        self.tracker = Tracker::new(&self.scenario, recorder);
     }
 
     /// Runs to the end and returns the truth.
@@ -217,12 +225,18 @@ impl Cluster {
         }
         if let Some(end) = self.end_at {
             self.agenda.advance_to(end);
+        } else if self.tallies.iter().all(|tally| tally.measured() == 0) {
+            return Err(SimError::NothingMeasured {
+                completed: self.tallies.iter().map(|tally| tally.completed).sum(),
+                ended: self.last_completion - SimTime::ZERO,
+                warmup: self.scenario.warmup,
+            });
         }
         self.audit()?;
         Ok(truth::of(self))
     }
 
-    /// What each workload demanded of each resource since the beginning, if a store is kept.
+    /// What each workload demanded of each resource after the warm-up, if a store is kept.
     pub fn demands(&self) -> Vec<foretell_ati::Demand> {
         self.tracker.demands()
     }
@@ -317,7 +331,7 @@ impl Cluster {
         let end = self.hosts[host.index()].cpu.slice_ends(now, core);
         match &end.next {
             Some(slice) => self.take_up(host, slice),
-            None => self.tracker.post_idle(now, host, core, end.ran),
+            None => self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb),
         }
         if let Some(then) = end.done {
             match then {
@@ -351,8 +365,13 @@ impl Cluster {
         self.ready = ready;
     }
 
+    /// The warm-up is over.
     fn mark(&mut self) {
         let now = self.agenda.now();
+        for tally in &mut self.tallies {
+            tally.mark(now);
+        }
+        self.tracker.mark();
         self.network.mark(now);
         for host in &mut self.hosts {
             host.cpu.mark(now);
@@ -384,6 +403,14 @@ impl Cluster {
         self.network
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
+        for (index, tally) in self.tallies.iter_mut().enumerate() {
+            let outstanding = self.requests.places().filter(|request| request.live);
+            let of_workload = outstanding.filter(|request| request.workload as usize == index);
+            tally.audit(now, of_workload.map(|request| request.issued)).map_err(|violation| {
+                let name = &self.scenario.workloads[index].name;
+                SimError::LawBroken { queue: format!("the requests of `{name}`"), violation }
+            })?;
+        }
         let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();
         let completed: u64 = self.tallies.iter().map(|tally| tally.completed).sum();
         let in_flight = self.requests.len() as u64;

@@ -46,9 +46,11 @@ pub struct Slice {
     pub core: u32,
     /// Who ran before; idle if nobody.
     pub from: Thread,
+    /// For which request.
+    pub from_breadcrumb: Breadcrumb,
     /// Who runs now.
     pub to: Thread,
-    /// For which request.
+    /// For which request that runs now.
     pub breadcrumb: Breadcrumb,
     /// When to call [`Cpu::slice_ends`].
     pub end: SimTime,
@@ -59,6 +61,8 @@ pub struct Slice {
 pub struct SliceEnd<T> {
     /// Who ran.
     pub ran: Thread,
+    /// For which request.
+    pub breadcrumb: Breadcrumb,
     /// What is to be done now that the work is, unless the thread only used up its quantum.
     pub done: Option<T>,
     /// The next slice of that core; `None`: it idles.
@@ -131,7 +135,7 @@ impl<T: Copy> Cpu<T> {
         }
         let core = self.cores.iter().position(|core| core.running.is_none()).expect("idle > 0");
         self.idle -= 1;
-        Some(self.take_up(now, core, thread, job, Thread::IDLE))
+        Some(self.take_up(now, core, thread, job, (Thread::IDLE, Breadcrumb::NONE)))
     }
 
     /// The running slice of `core` ends at `now`.
@@ -139,7 +143,7 @@ impl<T: Copy> Cpu<T> {
         let index = core as usize;
         let core = &mut self.cores[index];
         let mut job = core.running.take().expect("a slice was running");
-        let ran = core.thread;
+        let (ran, breadcrumb) = (core.thread, job.breadcrumb);
         job.left -= core.slice;
         self.ledger.stop(now, core.started);
         let done = job.left.is_zero().then_some(job.then);
@@ -149,12 +153,12 @@ impl<T: Copy> Cpu<T> {
             self.ready.push_back((ran, job));
         }
         let next = if let Some((thread, job)) = self.ready.pop_front() {
-            Some(self.take_up(now, index, thread, job, ran))
+            Some(self.take_up(now, index, thread, job, (ran, breadcrumb)))
         } else {
             self.idle += 1;
             None
         };
-        SliceEnd { ran, done, next }
+        SliceEnd { ran, breadcrumb, done, next }
     }
 
     fn take_up(
@@ -163,7 +167,7 @@ impl<T: Copy> Cpu<T> {
         index: usize,
         thread: Thread,
         job: Job<T>,
-        from: Thread,
+        (from, from_breadcrumb): (Thread, Breadcrumb),
     ) -> Slice {
         let core = &mut self.cores[index];
         let switch = if core.thread == thread {
@@ -180,6 +184,7 @@ impl<T: Copy> Cpu<T> {
         Slice {
             core: index as u32,
             from,
+            from_breadcrumb,
             to: thread,
             breadcrumb: job.breadcrumb,
             end: now + switch + core.slice,

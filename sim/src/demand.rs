@@ -1,6 +1,7 @@
 //! What each workload demanded of each resource: the roll-up `rollup_demand`.
 //!
-//! An operator's accounting, kept beside the records and whatever their sampling: processor time of
+//! An operator's accounting from the end of the warm-up on, kept beside the records and whatever
+//! their sampling: processor time of
 //! the tasks that work for a workload (without context switches), time on the wire of its messages,
 //! service time of its disk operations. A flush is charged to the workload of the write that it
 //! begins with, though it may take neighbours of another along; what hosts do for themselves is
@@ -62,6 +63,11 @@ impl Demands {
     pub(crate) fn new(workloads: usize, disks: impl Iterator<Item = usize>) -> Self {
         let hosts = disks.map(|disks| vec![Account::default(); (3 + disks) * workloads]);
         Self { workloads, hosts: hosts.collect() }
+    }
+
+    /// Measuring begins: what was before is forgotten.
+    pub(crate) fn mark(&mut self) {
+        self.hosts.iter_mut().flatten().for_each(|account| *account = Account::default());
     }
 
     /// `resource` of `host` served an operation of `workload` for so long.

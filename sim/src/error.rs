@@ -1,6 +1,6 @@
 //! Why a run failed.
 
-use foretell_units::SimTime;
+use foretell_units::{SimSpan, SimTime};
 use foretell_workloads::source::SourceError;
 use thiserror::Error;
 
@@ -46,6 +46,32 @@ pub enum SimError {
         what: String,
         /// Why.
         reason: String,
+    },
+    /// All requests were done within the warm-up.
+    #[error(
+        "nothing was measured: all {completed} requests were done by {ended}, within the warm-up \
+         of {warmup}; shorten `warmup`, or let the workloads go on"
+    )]
+    NothingMeasured {
+        /// Requests done.
+        completed: u64,
+        /// When the last was.
+        ended: SimSpan,
+        /// The warm-up.
+        warmup: SimSpan,
+    },
+    /// Requests pile up beyond what there is memory for.
+    #[error(
+        "{outstanding} requests are outstanding after {at}, and more come than complete: the \
+         cluster cannot keep up with workload `{workload}`; lower its rate"
+    )]
+    Overload {
+        /// How many.
+        outstanding: usize,
+        /// Simulated time.
+        at: SimSpan,
+        /// Whose request was one too many.
+        workload: String,
     },
     /// A workload's requests could not be read.
     #[error("workload `{workload}`: {error}")]

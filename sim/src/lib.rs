@@ -3,11 +3,13 @@
 
 mod address;
 pub mod agenda;
+pub mod array;
 pub mod batches;
 mod buffer;
 mod cluster;
 pub mod cpu;
 mod demand;
+pub mod device;
 pub mod disk;
 mod error;
 mod event;
@@ -21,6 +23,7 @@ pub mod process;
 mod protocol;
 mod read_ahead;
 mod slab;
+pub mod ssd;
 mod tally;
 mod tracker;
 pub mod truth;

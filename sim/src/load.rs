@@ -12,6 +12,9 @@ use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::event::Event;
 
+/// Requests outstanding in all, beyond which a run ends: some 2 GB of them.
+const MOST_OUTSTANDING: usize = 4 << 20;
+
 /// A workload on one client.
 pub(crate) struct Instance {
     pub(crate) workload: WorkloadId,
@@ -110,7 +113,7 @@ impl Instance {
                         },
                     )?),
                 };
-                let options = ReadOptions { format, block: Some(*block), ..ReadOptions::default() };
+                let options = ReadOptions { format, block: *block, ..ReadOptions::default() };
                 let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
                 let replay = Replay::open(path, &options, volume, beyond)
                     .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
@@ -192,6 +195,13 @@ impl Cluster {
             Pace::Closed { .. } | Pace::Open(_) => self.pull(id).map(|request| request.access),
         };
         let Some(Access { op, offset, size }) = waiting else { return };
+        if self.requests.len() >= MOST_OUTSTANDING {
+            let instance = &mut self.instances[id as usize];
+            let (outstanding, at) = (self.requests.len(), self.agenda.now() - SimTime::ZERO);
+            let workload = instance.name.clone();
+            self.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
+            return;
+        }
         self.start_request(id, op, offset, size);
         match &mut self.instances[id as usize].pace {
             Pace::Closed { .. } => {}

@@ -19,7 +19,8 @@ use crate::agenda::Agenda;
 use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
 use crate::cpu::Thread;
 use crate::demand::Resource;
-use crate::disk::{Disk, Io};
+use crate::device::Device;
+use crate::disk::Io;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
 use crate::process;
@@ -70,7 +71,7 @@ pub(crate) struct Node {
     streams: Streams,
     addresses: AddressSpace,
     file_pages: Vec<u64>,
-    disks: Vec<Disk<u32>>,
+    disks: Vec<Device<u32>>,
     transfers: Slab<Transfer>,
     write: WritePolicy,
     /// Pages.
@@ -109,7 +110,7 @@ struct Transfer {
 /// Pages that reads asked for, and those that were there.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct HitCounts {
-    /// By workload: (pages, pages found). Last: others.
+    /// By workload: (pages, pages found).
     by_workload: Vec<(u64, u64)>,
 }
 
@@ -150,7 +151,7 @@ impl Node {
             streams: Streams::new(pages(cache.read_ahead) as u32),
             addresses: AddressSpace::new(storage, file_sizes),
             file_pages: file_sizes.iter().map(|size| size.div_ceil(page)).collect(),
-            disks: storage.disks.iter().map(Disk::new).collect(),
+            disks: storage.disks.iter().map(Device::new).collect(),
             transfers: Slab::new(),
             write: cache.write,
             background: pages(cache.dirty_background).min(limit - 1),
@@ -222,9 +223,9 @@ impl Node {
         waits += self.fetch(around, &effects, access, true);
         if let Some(ahead) = self.streams.read(run, self.file_pages[access.file as usize]) {
             self.buffer.read_ahead(ahead, &mut effects);
-            if !effects.misses.is_empty() {
-                let (file, offset, _) = range(ahead, page);
-                let (numpages, pagesize) = (ahead.pages, page.get() as u32);
+            for miss in &effects.misses {
+                let (file, offset, _) = range(*miss, page);
+                let (numpages, pagesize) = (miss.pages, page.get() as u32);
                 post(around, Body::BufferReadAhead { file, offset, numpages, pagesize });
             }
             self.make_room(around, &effects, access);
@@ -465,7 +466,7 @@ impl Node {
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
-    /// waited for it to `ready`.
+    /// waited for what is done to `ready`.
     pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
         let completion = self.disks[disk as usize].complete(around.now);
         if let Some(next) = completion.next {

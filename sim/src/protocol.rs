@@ -479,8 +479,15 @@ impl Cluster {
         }
         let volume = &self.volumes[request.volume as usize];
         let cpu = &self.hosts[request.client.index()].profile;
-        let (_, whole) = volume.distribution.covering(request.offset, request.size);
-        let work = volume.open_time(cpu, whole, request.passes);
+        let (offset, size) = (request.offset, request.size);
+        let fetched = match request.stage {
+            Stage::Transfer => volume.distribution.covering(offset, size).1,
+            Stage::Fetch => {
+                let blocks = volume.distribution.partial_blocks(offset, size).count();
+                volume.distribution.block() * blocks as u64
+            }
+        };
+        let work = volume.open_time(cpu, fetched, request.passes);
         if work.is_zero() {
             self.decoded(request_id);
         } else {
@@ -520,6 +527,7 @@ impl Cluster {
             let (offset, end) = (request.offset.get(), (request.offset + size).get());
             vault.complete(request.volume, request.breadcrumb.0, offset, end);
         }
+        self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);
         self.follow_up(instance);
     }

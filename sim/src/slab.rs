@@ -1,34 +1,60 @@
 //! A slab: values at stable `u32` indices, freed places used again.
 
 /// Values of type `T` at indices that stay valid until the value is removed.
+///
+/// A build with debug assertions notices when a place is used that was given up.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<T>,
     free: Vec<u32>,
+    #[cfg(debug_assertions)]
+    taken: Vec<bool>,
 }
 
 impl<T> Slab<T> {
     /// An empty slab.
     pub(crate) const fn new() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            #[cfg(debug_assertions)]
+            taken: Vec::new(),
+        }
     }
 
     /// Keeps `value` and returns its index.
     pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(index) = self.free.pop() {
+        let index = if let Some(index) = self.free.pop() {
             self.places[index as usize] = value;
             index
         } else {
             let index = u32::try_from(self.places.len()).expect("fewer than 2^32 at a time");
             self.places.push(value);
+            #[cfg(debug_assertions)]
+            self.taken.push(false);
             index
+        };
+        #[cfg(debug_assertions)]
+        {
+            self.taken[index as usize] = true;
         }
+        index
     }
 
-    /// Gives the place of `index` up. Its value stays there until the place is used again.
+    /// Gives the place of `index` up; its value can still be looked at through what is returned.
     pub(crate) fn remove(&mut self, index: u32) -> &mut T {
+        self.assert_taken(index);
+        #[cfg(debug_assertions)]
+        {
+            self.taken[index as usize] = false;
+        }
         self.free.push(index);
         &mut self.places[index as usize]
+    }
+
+    /// All places, also those that were given up: the caller's values must tell which they are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &T> {
+        self.places.iter()
     }
 
     /// How many values are kept.
@@ -40,17 +66,27 @@ impl<T> Slab<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    #[cfg_attr(not(debug_assertions), expect(clippy::unused_self, reason = "costs too much then"))]
+    fn assert_taken(&self, index: u32) {
+        #[cfg(debug_assertions)]
+        assert!(self.taken[index as usize], "place {index} was given up");
+        #[cfg(not(debug_assertions))]
+        let _ = index;
+    }
 }
 
 impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
     fn index(&self, index: u32) -> &T {
+        self.assert_taken(index);
         &self.places[index as usize]
     }
 }
 
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
     fn index_mut(&mut self, index: u32) -> &mut T {
+        self.assert_taken(index);
         &mut self.places[index as usize]
     }
 }

@@ -4,13 +4,12 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use hdrhistogram::Histogram;
 
 use crate::batches::Batches;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Violation};
 
 /// Requests of one workload. Only completions after the warm-up count, except in `completed`.
 pub(crate) struct Tally {
     pub(crate) completed: u64,
     from: SimTime,
-    marked: bool,
     pub(crate) reads: OpTally,
     pub(crate) writes: OpTally,
     pub(crate) batches: Batches,
@@ -52,7 +51,6 @@ impl Tally {
         Self {
             completed: 0,
             from,
-            marked: false,
             reads: OpTally::new(),
             writes: OpTally::new(),
             batches: Batches::new(from),
@@ -61,12 +59,10 @@ impl Tally {
     }
 
     pub(crate) fn issued(&mut self, now: SimTime) {
-        self.mark_once(now);
         self.ledger.arrive(now);
     }
 
     pub(crate) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
-        self.mark_once(now);
         self.ledger.depart(now, issued);
         self.completed += 1;
         if now < self.from {
@@ -80,10 +76,22 @@ impl Tally {
         self.batches.add(now, response);
     }
 
-    fn mark_once(&mut self, now: SimTime) {
-        if !self.marked && now >= self.from {
-            self.marked = true;
-            self.ledger.mark(self.from);
-        }
+    /// Measuring begins.
+    pub(crate) fn mark(&mut self, now: SimTime) {
+        self.ledger.mark(now);
+    }
+
+    /// Requests that completed after the warm-up.
+    pub(crate) fn measured(&self) -> u64 {
+        self.reads.requests + self.writes.requests
+    }
+
+    /// Whether the operational laws hold, with requests outstanding that were issued then.
+    pub(crate) fn audit(
+        &mut self,
+        now: SimTime,
+        outstanding: impl Iterator<Item = SimTime>,
+    ) -> Result<(), Violation> {
+        self.ledger.audit(now, outstanding.map(|issued| (issued, None)))
     }
 }

@@ -106,6 +106,13 @@ impl Tracker {
         }
     }
 
+    /// Measuring begins.
+    pub(crate) fn mark(&mut self) {
+        if let Some(demands) = &mut self.demands {
+            demands.mark();
+        }
+    }
+
     /// What each workload demanded of each resource.
     pub(crate) fn demands(&self) -> Vec<foretell_ati::Demand> {
         self.demands.as_ref().map_or_else(Vec::new, Demands::rows)
@@ -113,27 +120,39 @@ impl Tracker {
 
     /// Posts the switch that begins `slice`: of processes where the process changes, of user-level
     /// threads where it stays.
+    ///
+    /// The record is of the thread that gets the processor; of the one that loses it where only
+    /// that one's request is recorded, so that a sample of requests has both ends of each slice.
     pub(crate) fn post_switch(&mut self, now: SimTime, host: HostId, slice: &Slice) {
         let (from, to) = (slice.from, slice.to);
-        if from.pid != to.pid {
+        let body = if from.pid != to.pid {
             let (oldprocess, newprocess) = (from.pid, to.pid);
-            let body = Body::KernelProcessSwitch { cpu: slice.core, oldprocess, newprocess };
-            self.post(now, host, to, slice.breadcrumb, body);
+            Body::KernelProcessSwitch { cpu: slice.core, oldprocess, newprocess }
         } else if from.tid != to.tid {
-            let body = Body::UserThreadSwitch { oldthread: from.tid, newthread: to.tid };
-            self.post(now, host, to, slice.breadcrumb, body);
+            Body::UserThreadSwitch { oldthread: from.tid, newthread: to.tid }
+        } else {
+            return;
+        };
+        if self.recorder.wants(body.kind(), slice.breadcrumb) {
+            self.keep(now, host, to, slice.breadcrumb, body);
+        } else if from != Thread::IDLE {
+            self.post(now, host, from, slice.from_breadcrumb, body);
         }
     }
 
-    /// Posts that `core` falls idle after `ran`.
-    pub(crate) fn post_idle(&mut self, now: SimTime, host: HostId, core: u32, ran: Thread) {
-        let body = Body::KernelProcessSwitch {
-            cpu: core,
-            oldprocess: ran.pid,
-            newprocess: Thread::IDLE.pid,
-        };
+    /// Posts that `core` falls idle after `ran`, which worked for the request of `breadcrumb`.
+    pub(crate) fn post_idle(
+        &mut self,
+        now: SimTime,
+        host: HostId,
+        core: u32,
+        ran: Thread,
+        breadcrumb: Breadcrumb,
+    ) {
+        let (oldprocess, newprocess) = (ran.pid, Thread::IDLE.pid);
+        let body = Body::KernelProcessSwitch { cpu: core, oldprocess, newprocess };
         // of the thread that stops running, so that its time can be summed
-        self.post(now, host, ran, Breadcrumb::NONE, body);
+        self.post(now, host, ran, breadcrumb, body);
     }
 
     /// Takes the time that posts have cost `host` since the last call.

@@ -6,11 +6,14 @@
 //! are 1 to 5, and one interval in a hundred is allowed to miss by definition: a test passes when
 //! at least four of its five seeds hit.
 
+use foretell_scenarios::device::{Precondition, Ssd as Spec};
 use foretell_sim::agenda::Agenda;
 use foretell_sim::batches::{Batches, Estimate};
 use foretell_sim::cpu::{Cpu, Task, Thread};
+use foretell_sim::disk::Io;
 use foretell_sim::link::Link;
-use foretell_units::{Breadcrumb, Bytes, Rate, Seed, SimSpan, SimTime, Stream};
+use foretell_sim::ssd::Ssd;
+use foretell_units::{Breadcrumb, Bytes, Op, Rate, Sectors, Seed, SimSpan, SimTime, Stream};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 /// 99 % intervals are wider than 95 % ones by the ratio of Student's t at 31 degrees.
@@ -131,6 +134,78 @@ fn closed_form_md1_wait() {
         let (_, wait) = batches.estimates(end);
         vec![(wait, rho * service / (2.0 * (1.0 - rho)))]
     });
+}
+
+/// A solid-state drive with one die, so that its queues are single servers.
+fn one_die() -> Spec {
+    Spec {
+        capacity: Bytes::mib(192),
+        over_provisioning: 0.25,
+        channels: 1,
+        chips: 1,
+        dies: 1,
+        planes: 1,
+        page: Bytes::kib(4),
+        pages_per_block: 64,
+        mapping: Bytes::kib(4),
+        read: SimSpan::from_us(60),
+        program: SimSpan::from_us(500),
+        erase: SimSpan::from_us(3000),
+        // 4 KiB in 40 us
+        channel_rate: Rate::bytes_per_s(102_400_000),
+        buffer: Bytes::kib(512),
+        queue_depth: 65_535,
+        // 4 KiB in 50 us
+        host_rate: Rate::bytes_per_s(81_920_000),
+        duplex: true,
+        command: SimSpan::from_us(50),
+        latency: SimSpan::from_us(20),
+        precondition: Precondition::Sequential,
+    }
+}
+
+/// Operations of one unit arrive at random at a drive; response time, and what it should be: an
+/// M/D/1 queue whose service takes 0.1 ms, and `after` it.
+fn md1_at_drive(seed: Seed, op: Op, units: u64, after_ms: f64) -> Vec<(Estimate, f64)> {
+    let (rho, service) = (0.8, 0.1);
+    let (mut gaps, mut places) = (seed.stream("arrivals"), seed.stream("places"));
+    let gap = SimSpan::from_secs_f64(service / rho / 1e3);
+    let warmup = SimTime::ZERO + SimSpan::from_secs(10);
+    let end = warmup + SimSpan::from_secs(200);
+    let mut ssd = Ssd::new(&one_die());
+    let mut batches = Batches::new(warmup);
+    let mut arrival = SimTime::ZERO + gaps.exponential(gap);
+    let (mut wake, mut done) = (None::<SimTime>, Vec::new());
+    loop {
+        let now = arrival.min(wake.unwrap_or(SimTime::MAX));
+        if now >= end {
+            break;
+        }
+        if now == arrival {
+            let lbn = Sectors(places.below(units) * 8);
+            wake = ssd.submit(now, Io { lbn, sectors: Sectors(8), op, thread: 0, tag: now });
+            arrival = now + gaps.exponential(gap);
+        } else {
+            wake = ssd.complete(now, &mut done);
+            for io in done.drain(..).map(|done| done.io) {
+                if now >= warmup {
+                    batches.add(now, now - io.tag);
+                }
+            }
+        }
+    }
+    assert_eq!(ssd.audit(end), Ok(()));
+    let (_, response) = batches.estimates(end);
+    vec![(response, rho * service / (2.0 * (1.0 - rho)) + service + after_ms)]
+}
+
+#[test]
+fn closed_form_md1_at_the_die_and_at_the_interface_of_a_drive() {
+    // the die: 60 us and 40 us on its channel. Data leave it at least 100 us apart, so the interface
+    // (50 + 50 us) is never waited for; then the latency, 20 us.
+    at_least_four_of_five("reads", |seed| md1_at_drive(seed, Op::Read, 49_152, 0.12));
+    // 64 units written again and again stay in the buffer, and the interface alone is waited for
+    at_least_four_of_five("writes", |seed| md1_at_drive(seed, Op::Write, 64, 0.02));
 }
 
 /// Customers going round single-server exponential stations for ever; cycle time and throughput.

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use foretell_scenarios::device::Device;
 use foretell_scenarios::drive::Drive as Spec;
 use foretell_scenarios::drive_file;
+use foretell_sim::disk::Mechanism;
 use foretell_sim::disk::drive::Drive;
+use foretell_sim::disk::replay::Spindle;
 use foretell_units::{Op, Sectors, Seed, SimSpan, SimTime};
 
 fn device(name: &str) -> Spec {
@@ -70,6 +73,29 @@ fn published_figures_of_the_2005_sata_drive() {
     // without pause each waits for the one before: seek, settling 0.3, half a turn
     let write = random(&spec, Op::Write, SimSpan::ZERO);
     assert!((write - 12.4).abs() < 0.4, "{write} ms");
+}
+
+/// The simple model and the detailed one are of the same disk: where its buffer does not matter,
+/// they agree.
+#[test]
+fn oracle_the_simple_model_of_the_2005_sata_drive_agrees_on_random_reads() {
+    let simple = match Device::named("barracuda-7200.8") {
+        Ok(Device::Mechanical(simple)) => simple,
+        other => panic!("a simple disk, not {other:?}"),
+    };
+    let mut disk = Mechanism::new(&simple);
+    let total = disk.sectors().get();
+    let mut stream = Seed(1).stream("places");
+    let (mut now, mut took) = (SimTime::ZERO, SimSpan::ZERO);
+    for _ in 0..20_000 {
+        let lbn = Sectors(stream.below(total - 8));
+        let finish = disk.serve(now, Op::Read, lbn, Sectors(8));
+        took += finish - now;
+        now = finish + SimSpan::from_ms(20);
+    }
+    let simple = took.as_ms_f64() / 20_000.0;
+    let detailed = random(&device("sata-7200-2005.toml"), Op::Read, SimSpan::from_ms(20));
+    assert!((simple / detailed - 1.0).abs() < 0.02, "{simple} and {detailed} ms");
 }
 
 #[test]

@@ -71,8 +71,7 @@ fn what_is_sent_again_is_on_record() {
     }
     assert!(rows > truth.network.messages_sent, "{rows} {}", truth.network.messages_sent);
     // all rows together are what went over the cables: 8 ns a byte
-    let busy: f64 =
-        truth.hosts.values().map(|host| host["nic_transmit"].utilization).sum::<f64>();
+    let busy: f64 = truth.hosts.values().map(|host| host["nic_transmit"].utilization).sum::<f64>();
     let carried = busy * truth.simulated_seconds * 1e9 / 8.0;
     // what is handed over at the end may wait for its window
     assert!(((bytes as f64) - carried).abs() < 1.2e6, "{bytes} {carried}");

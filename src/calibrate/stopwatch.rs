@@ -16,6 +16,9 @@ pub(crate) const RUNS: usize = 9;
 /// A run is at least so long, so that the clock's steps do not show.
 const SHORTEST: Duration = Duration::from_millis(1);
 
+/// Looks at whether the user wants an end are rare enough not to be measured.
+const OPERATIONS_BETWEEN_LOOKS: u32 = 64;
+
 /// Measures one thing after another.
 pub(crate) struct Stopwatch {
     operations: u32,
@@ -52,17 +55,21 @@ impl Stopwatch {
         let mut count = self.operations;
         let mut run = |count: u32| {
             let start = ThreadTime::now();
-            for _ in 0..count {
+            for done in 0..count {
                 operation();
+                if done % OPERATIONS_BETWEEN_LOOKS == 0 && interrupt::asked() {
+                    break;
+                }
             }
             start.elapsed()
         };
         // the first runs also warm the caches, and are forgotten
-        while run(count) < SHORTEST && count < 1 << 24 {
+        while run(count) < SHORTEST && count < 1 << 24 && !interrupt::asked() {
             count *= 2;
         }
         let mut runs: Vec<f64> =
             (0..RUNS).map(|_| run(count).as_nanos() as f64 / f64::from(count)).collect();
+        self.announce(what)?;
         Ok(median(&mut runs))
     }
 }

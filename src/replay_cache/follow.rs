@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 /// Batches on their way to a thread.
 const AHEAD: usize = 8;
+/// Threads beyond these only wait for a core.
+const MOST_THREADS: usize = 64;
 
 /// References and the bytes that they ask for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -124,7 +126,7 @@ pub(crate) fn follow_all(
     mut followers: Vec<Follower>,
     jobs: NonZeroUsize,
 ) -> Result<Vec<Follower>, Failure> {
-    let jobs = jobs.get().min(followers.len());
+    let jobs = jobs.get().min(followers.len()).min(MOST_THREADS);
     let mut batch = Vec::new();
     if jobs <= 1 {
         loop {

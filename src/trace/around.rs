@@ -80,10 +80,14 @@ fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
     for switch in switches {
         let Header { ts_ns, host: HostId(host), pid, tid, .. } = switch.header;
         let left = match switch.body {
-            Body::KernelProcessSwitch { cpu, newprocess: 0, oldprocess } => {
-                // the record is the old thread's
+            // the record is the old thread's
+            Body::KernelProcessSwitch { cpu, oldprocess, .. } if oldprocess == pid => {
                 running.remove(&(host, cpu));
-                Some((oldprocess, tid))
+                Some((pid, tid))
+            }
+            Body::UserThreadSwitch { oldthread, .. } if oldthread == tid => {
+                running.retain(|&(on, _), thread| on != host || *thread != (pid, tid));
+                Some((pid, tid))
             }
             Body::KernelProcessSwitch { cpu, .. } => running.insert((host, cpu), (pid, tid)),
             Body::UserThreadSwitch { oldthread, newthread } => {

@@ -70,7 +70,9 @@ impl Path<'_> {
         let header = record.header;
         let (host, thread, ts) = (header.host.0, (header.host.0, header.tid), header.ts_ns);
         match record.body {
-            Body::KernelProcessSwitch { newprocess: 0, .. } => {}
+            // of the thread that leaves: known from where it ran
+            Body::KernelProcessSwitch { oldprocess, .. } if oldprocess == header.pid => {}
+            Body::UserThreadSwitch { oldthread, .. } if oldthread == header.tid => {}
             Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
             Body::NetworkTransmit { sender, receiver, numbytes } => {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));

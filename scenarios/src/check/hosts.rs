@@ -14,6 +14,9 @@ use crate::source::Place;
 use crate::structure::complete_node;
 use crate::tree::{Entry, Node, Table, Value};
 
+/// Most disks of a cluster.
+const MOST_DISKS_IN_ALL: usize = 1 << 18;
+
 /// The hosts of a scenario, as far as they are all right.
 pub(crate) struct Hosts {
     pub(crate) groups: Vec<Group>,
@@ -63,10 +66,24 @@ impl Hosts {
             return hosts;
         }
         let overrides = hosts.overrides(bare, context);
+        let mut disks_in_all = 0;
         for (group, entry) in &with_entries {
             let section = if group.is_node { "node" } else { "client" };
             let wrong = context.broken.entry(section, &group.name);
             let model = if wrong { None } else { host(group, &entry.node, context) };
+            let disks = model.as_ref().and_then(|model: &Host| model.role.storage());
+            disks_in_all += disks.map_or(0, |storage| storage.disks.len()) * group.count;
+            if disks_in_all > MOST_DISKS_IN_ALL {
+                let message = format!(
+                    "with the group `{}` there are {disks_in_all} disks; a cluster has \
+                     {MOST_DISKS_IN_ALL} at the most",
+                    group.name
+                );
+                context.add(Problem::new(entry.key_place, message));
+                hosts.incomplete = true;
+                hosts.groups.clear();
+                return hosts;
+            }
             let bare_group =
                 section_entry(bare, section, &group.name).map_or(&entry.node, |entry| &entry.node);
             for index in 0..group.count {

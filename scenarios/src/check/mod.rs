@@ -10,6 +10,7 @@ mod storage;
 mod volumes;
 mod workloads;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_units::{Bytes, Seed};
@@ -17,9 +18,11 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use hosts::{Hosts, groups_of};
 
-use crate::error::{Problem, Problems, ScenarioErrors};
+use crate::device::Device;
+use crate::device_file;
+use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
-use crate::profiles::{ProfileKind, Profiles};
+use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time};
 use crate::read::read;
 use crate::shape;
@@ -72,6 +75,7 @@ pub(crate) fn check(
         broken: &broken,
         base,
         profiles: Profiles::new(&groups, base, &broken),
+        devices: BTreeMap::new(),
     };
     let scenario = context.scenario(&tree, &groups);
     let Context { problems, sources, profiles, .. } = context;
@@ -86,8 +90,29 @@ pub(crate) fn check(
     }
     match scenario {
         Some(scenario) => Ok(Checked { scenario, tree }),
-        None => Err(crate::error::ScenarioError::nowhere(
+        None => Err(ScenarioError::nowhere(
             "the scenario cannot be read, for a reason that was not found",
+            Some("this is a fault of the program; please report it".to_owned()),
+        )
+        .into()),
+    }
+}
+
+/// Checks a device outside of any scenario, by the text of its file.
+pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErrors> {
+    let (mut sources, mut problems) = (Sources::default(), Problems::default());
+    let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
+    let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
+    let profiles = Profiles::new(&empty, base, &broken);
+    let devices = BTreeMap::new();
+    let mut context = Context { problems, sources, broken: &broken, base, profiles, devices };
+    let device = node.and_then(|node| device_file::device(&node, &mut context));
+    let Context { problems, sources, .. } = context;
+    match (device, problems.into_errors(&sources)) {
+        (Some(device), None) => Ok(device),
+        (_, Some(errors)) => Err(errors),
+        (None, None) => Err(ScenarioError::nowhere(
+            format!("the device `{file}` cannot be read, for a reason that was not found"),
             Some("this is a fault of the program; please report it".to_owned()),
         )
         .into()),
@@ -101,6 +126,8 @@ pub(crate) struct Context<'a> {
     broken: &'a Broken,
     base: &'a Path,
     profiles: Profiles<'a>,
+    /// Devices by name: hosts of one profile share what it says.
+    devices: BTreeMap<String, Option<Device>>,
 }
 
 impl Context<'_> {
@@ -128,9 +155,20 @@ impl Context<'_> {
     }
 
     /// The profile called `name`, complete.
-    fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
+    pub(crate) fn profile(&mut self, kind: ProfileKind, name: &str, place: Place) -> Option<Node> {
         let Self { profiles, sources, problems, .. } = self;
         profiles.get(kind, name, place, sources, problems).cloned()
+    }
+
+    /// The device of that profile.
+    fn device(&mut self, name: &str, place: Place) -> Option<Device> {
+        if let Some(device) = self.devices.get(name) {
+            return device.clone();
+        }
+        let node = self.profile(ProfileKind::Device, name, place);
+        let device = node.and_then(|node| device_file::device(&node, self));
+        self.devices.insert(name.to_owned(), device.clone());
+        device
     }
 
     fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {
@@ -305,8 +343,10 @@ impl Context<'_> {
     ) -> Option<foretell_units::SimSpan> {
         let raw = self.part::<At<String>>(tree, "warmup")?;
         if raw.get() == "auto" {
-            let traces = !workloads.is_empty() && workloads.iter().all(|found| found.is_trace);
-            let seconds = if traces { 0 } else { 5 };
+            let all = |is: fn(&workloads::Found) -> bool| workloads.iter().all(is);
+            let ends = tree.get("duration").is_none() && all(|found| found.ends);
+            let at_once = all(|found| found.is_trace) || ends;
+            let seconds = if at_once && !workloads.is_empty() { 0 } else { 5 };
             return Some(foretell_units::SimSpan::from_secs(seconds));
         }
         self.time_of(raw.get(), raw.place())

@@ -5,7 +5,6 @@ use foretell_units::{Bytes, SimSpan};
 use super::Context;
 use super::quantities::Part;
 use crate::cpu_file;
-use crate::device_file;
 use crate::error::Problem;
 use crate::model::{Cache, CpuProfile, Disk, Layout, Nic, Scheduler, Storage, WritePolicy};
 use crate::overlay::overlay;
@@ -220,8 +219,7 @@ impl Context<'_> {
                 return None;
             }
             let name = raw.device.get();
-            let node = self.profile(ProfileKind::Device, name, raw.device.place());
-            let Some(device) = node.and_then(|node| device_file::device(&node, self)) else {
+            let Some(device) = self.device(name, raw.device.place()) else {
                 good = false;
                 continue;
             };

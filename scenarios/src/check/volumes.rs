@@ -18,7 +18,9 @@ use crate::tree::Table;
 const DEFAULT_GROUP: Bytes = Bytes::mib(1);
 
 /// Most bytes of a block group: with that, sizes of files do not overflow.
-const MOST_GROUP: Bytes = Bytes(1 << 40);
+const MOST_GROUP: Bytes = Bytes(1 << 30);
+/// Pages of a node's file, so that the numbers of file and page fit into one.
+const MOST_PAGES: u64 = 1 << 40;
 
 /// A volume, as far as it is all right.
 pub(crate) struct Found {
@@ -110,6 +112,11 @@ impl Context<'_> {
             self.add(Problem::new(raw.block.place(), message));
             return None;
         }
+        if block > MOST_GROUP {
+            let message = format!("a block cannot be {block}; the largest is {MOST_GROUP}");
+            self.add(Problem::new(raw.block.place(), message));
+            return None;
+        }
         Some(block)
     }
 
@@ -181,6 +188,20 @@ impl Context<'_> {
                 .collect();
             let storage = hosts.get(node).and_then(|host| host.role.storage());
             let Some(storage) = storage else { continue };
+            let page = storage.cache.page;
+            let long = here.iter().find(|&&index| volumes[index].2.div_ceil(page) > MOST_PAGES);
+            if let Some(&index) = long {
+                if told.insert(vec![index]) {
+                    let (volume, place, size) = &volumes[index];
+                    let message = format!(
+                        "volume `{}` needs {size} on `{}`, more than 2^40 pages of {page}",
+                        volume.name,
+                        hosts.name(node)
+                    );
+                    self.add(Problem::new(*place, message).help("make `size` smaller"));
+                }
+                continue;
+            }
             let needed: u128 = here.iter().map(|&index| u128::from(volumes[index].2.get())).sum();
             let room = room(storage);
             if needed <= room || !told.insert(here.clone()) {

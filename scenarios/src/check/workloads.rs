@@ -15,6 +15,11 @@ use crate::raw::{
 use crate::source::Place;
 use crate::tree::{Node, Table};
 
+/// The largest request of a generator.
+const MOST_ACCESS: Bytes = Bytes(1 << 30);
+/// Most outstanding requests of closed loops.
+const MOST_IN_ALL: u64 = 1 << 21;
+
 /// A workload, as far as it is all right.
 pub(crate) struct Found {
     pub(crate) name: String,
@@ -51,6 +56,7 @@ impl Context<'_> {
             };
             found.push(Found { name, is_trace, ends, model });
         }
+        self.outstanding_in_all(tree, &found);
         if found.is_empty() && !self.broken.section("workload") && !self.broken.section("") {
             let message = "the scenario has no workload: nothing would happen";
             self.add(
@@ -59,6 +65,26 @@ impl Context<'_> {
             );
         }
         found
+    }
+
+    /// Checks that the closed loops do not keep more outstanding than a run has memory for.
+    fn outstanding_in_all(&mut self, tree: &Table, found: &[Found]) {
+        let mut in_all = 0;
+        for (entry, found) in section(tree, "workload").zip(found) {
+            let Some(Workload { clients, arrivals, .. }) = &found.model else { continue };
+            if let Arrivals::Closed { outstanding, .. } = arrivals {
+                in_all += u64::from(*outstanding) * clients.len() as u64;
+            }
+            if in_all > MOST_IN_ALL {
+                let message = format!(
+                    "with workload `{}` there are {in_all} outstanding requests; a run has \
+                     {MOST_IN_ALL} at the most",
+                    found.name
+                );
+                self.add(Problem::new(entry.key_place, message));
+                return;
+            }
+        }
     }
 
     fn ssio(
@@ -71,7 +97,14 @@ impl Context<'_> {
         let volume = self.volume_of(&raw.volume, volumes);
         let clients = self.clients(name, &raw.client, hosts);
         let read_share = self.share(&raw.reads);
-        let access = self.sectors(&raw.access, "an access");
+        let access = self.sectors(&raw.access, "an access").and_then(|access| {
+            if access > MOST_ACCESS {
+                let message = format!("an access cannot be {access}; the largest is {MOST_ACCESS}");
+                self.add(Problem::new(raw.access.place(), message));
+                return None;
+            }
+            Some(access)
+        });
         let model = volume.and_then(|(_, model)| model);
         let working_set =
             access.zip(model).and_then(|(access, model)| self.working_set(raw, access, model));
@@ -110,7 +143,7 @@ impl Context<'_> {
     ) -> Option<Workload> {
         let volume = self.volume_of(&raw.volume, volumes);
         let clients = self.clients(name, &raw.client, hosts);
-        let block = self.sectors(&raw.block, "a block of a trace");
+        let block = raw.block.as_ref().map(|block| self.sectors(block, "a block of a trace"));
         let path = self.trace_file(name, &raw.file);
         let arrivals = match raw.arrivals.get() {
             RawTraceArrivals::Trace => {
@@ -129,7 +162,10 @@ impl Context<'_> {
                 path: path?,
                 format: (format != "auto").then(|| format.to_owned()),
                 wrap: *raw.wrap.get(),
-                block: block?,
+                block: match block {
+                    Some(block) => Some(block?),
+                    None => None,
+                },
             },
             arrivals: arrivals?,
             requests: requests(raw.requests.as_ref()),

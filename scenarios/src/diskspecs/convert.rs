@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foretell_units::Sectors;
+use foretell_units::{Sectors, SimSpan};
 
 use super::lex::Read;
 use super::parse::{Document, Kind, Value};
@@ -50,7 +50,7 @@ pub(super) fn convert(
             None => plain_buffer(),
         },
         queue_depth: match &disk {
-            Some(disk) => disk.whole::<u32>("Max queue length")?.max(1),
+            Some(disk) => disk.whole_or::<u32>("Max queue length", 1)?.max(1),
             None => 1,
         },
     };
@@ -137,16 +137,23 @@ fn wired(disk: &View<'_>, wires: &Wires) -> Result<Bus, ImportError> {
     Ok(Bus {
         read_sector: own.max(wires.read),
         write_sector: own.max(wires.write),
-        held_by_reads: disk.switch("Hold bus entire read xfer")?,
+        held_by_reads: disk.switch("Hold bus entire read xfer")?
+            || disk.switch("Never disconnect")?,
     })
 }
 
 fn geometry(model: &View<'_>, layout: &View<'_>) -> Result<Geometry, ImportError> {
     if layout.block.of != "dm_layout_g1" {
-        return Err(layout
-            .block
-            .at
-            .error(format!("the layout is `{}`; only `dm_layout_g1` is read", layout.block.of)));
+        let why = match layout.block.of.as_str() {
+            "dm_layout_g2" => ", which maps every extent in a file of its own",
+            "dm_layout_g4" => ", which lists the order of tracks one by one",
+            _ => "",
+        };
+        let message = format!(
+            "the layout is `{}`{why}; only `dm_layout_g1` (zones) is supported",
+            layout.block.of
+        );
+        return Err(layout.block.at.error(message));
     }
     let numbering = match layout.whole_or::<i64>("LBN-to-PBN mapping scheme", 0)? {
         0 => Numbering::Plain,
@@ -229,8 +236,11 @@ fn overhead(disk: &View<'_>) -> Result<Overhead, ImportError> {
         return disk.refuse("Time scale for overheads", scale, "not negative");
     }
     let span = |name: &str| disk.span_or_none(name, scale);
+    // a drive that never leaves the bus need not take it again
+    let never = disk.switch("Never disconnect")?;
+    let leaving = |name: &str| if never { Ok(SimSpan::ZERO) } else { span(name) };
     let after = |read: &str, write: &str| Ok(After { read: span(read)?, write: span(write)? });
-    let extra = disk.switch("Extra write disconnect")?;
+    let extra = disk.switch("Extra write disconnect")? && !never;
     Ok(Overhead {
         command: span("Per-request overhead time")?,
         read_hit: after("Read hit over. after read", "Read hit over. after write")?,
@@ -240,10 +250,13 @@ fn overhead(disk: &View<'_>) -> Result<Overhead, ImportError> {
         read_completion: span("Read completion overhead")?,
         write_completion: span("Write completion overhead")?,
         data_preparation: span("Data preparation overhead")?,
-        first_reselect: span("First reselect overhead")?,
-        other_reselect: span("Other reselect overhead")?,
-        read_disconnect: after("Read disconnect afterread", "Read disconnect afterwrite")?,
-        write_disconnect: span("Write disconnect overhead")?,
+        first_reselect: leaving("First reselect overhead")?,
+        other_reselect: leaving("Other reselect overhead")?,
+        read_disconnect: After {
+            read: leaving("Read disconnect afterread")?,
+            write: leaving("Read disconnect afterwrite")?,
+        },
+        write_disconnect: leaving("Write disconnect overhead")?,
         least_write_seek: disk.span_or_none("Minimum seek delay", 1.0)?,
         extra_disconnect: if extra {
             Some(ExtraDisconnect {
@@ -264,7 +277,6 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
         ("Allow sneaky intermediate read hits", 0),
         ("Allow write prebuffering", 0),
         ("Preseeking level", 0),
-        ("Never disconnect", 0),
         ("Disconnect write if seek", 0),
         ("Read directly to buffer", 1),
     ] {
@@ -275,6 +287,11 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
             ));
         }
     }
+    let enabled = match disk.whole_or::<i64>("Enable caching in buffer", 0)? {
+        0 => false,
+        1 | 2 => true, // DiskSim makes no difference
+        other => return disk.refuse("Enable caching in buffer", other, "0, 1 or 2"),
+    };
     let read_ahead = match disk.whole_or::<i64>("Buffer continuous read", 0)? {
         0 => ReadAhead::Off,
         1 => ReadAhead::Track,
@@ -287,7 +304,7 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
     let most: u64 = disk.whole_or("Maximum read-ahead (blks)", 0)?;
     let some = read_ahead != ReadAhead::Off;
     Ok(Cache {
-        enabled: disk.whole_or::<i64>("Enable caching in buffer", 0)? != 0,
+        enabled,
         segments: disk.whole("Number of buffer segments")?,
         segment: Sectors(disk.whole("Segment size (in blks)")?),
         separate_write_segment: disk.switch("Use separate write segment")?,

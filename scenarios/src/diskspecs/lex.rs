@@ -51,6 +51,8 @@ struct Source {
     text: Vec<u8>,
     next: usize,
     line: u32,
+    /// The lines of its `{` and `[` that are not closed.
+    open: Vec<u32>,
 }
 
 /// The words and marks of a file and of what it sources.
@@ -111,7 +113,7 @@ impl<'a> Tokens<'a> {
             from.error(format!("`source {}` cannot be read: {error}", file.display()))
         })?;
         self.files.push(file.clone());
-        self.stack.push(Source { file: Arc::new(file), text, next: 0, line: 1 });
+        self.stack.push(Source { file: Arc::new(file), text, next: 0, line: 1, open: Vec::new() });
         Ok(())
     }
 
@@ -136,7 +138,13 @@ impl<'a> Tokens<'a> {
             let (at, token) = self.raw()?;
             match &token {
                 Token::End if self.stack.len() > 1 => {
-                    self.stack.pop();
+                    // the file that sources it would be blamed
+                    let ended = self.stack.pop().expect("there are two");
+                    if let Some(line) = ended.open.last() {
+                        let message =
+                            format!("the file ends before what begins on line {line} is closed");
+                        return Err(at.error(message));
+                    }
                 }
                 Token::Word(word) if word == "source" => {
                     let (_, name) = self.raw()?;
@@ -177,6 +185,11 @@ impl<'a> Tokens<'a> {
         };
         if separates(first) {
             source.next += 1;
+            match first {
+                b'{' | b'[' => source.open.push(source.line),
+                b'}' | b']' => drop(source.open.pop()),
+                _ => {}
+            }
             return Ok((at, Token::Mark(char::from(first))));
         }
         let start = source.next;

@@ -5,11 +5,13 @@
 //! sources a `.model` (geometry and mechanics), which names a `.seek` file (measured seek times).
 //! [`import`] begins at any of these and takes over what our model uses; what it leaves out it
 //! notes, if it could matter. Read: layouts of the first generation (`dm_layout_g1`), all of
-//! DiskSim's seek types, and the bus and controller nearest to the disk. Not read: layouts
-//! `dm_layout_g2` (it needs a map of every extent beside the file) and `dm_layout_g4`, drives of
-//! constant access time, and everything above the drive's own bus.
+//! DiskSim's seek types, and the bus and controller nearest to the disk. Refused: layouts
+//! `dm_layout_g2` (it needs a map of every extent beside the file) and `dm_layout_g4` (it lists the
+//! order of tracks one by one), drives of constant access time. Not read: everything above the
+//! drive's own bus.
 
 mod convert;
+mod files;
 mod lex;
 mod parse;
 mod seek;
@@ -64,6 +66,8 @@ pub fn import(
 pub fn import_file(file: &Path, disk: Option<&str>) -> Result<Import, ImportError> {
     import(file, disk, &|path| std::fs::read(path))
 }
+
+pub use files::import_files;
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,9 @@ pub(super) fn seek(
 ) -> Result<SeekCurve, ImportError> {
     if mechanics.word("Access time type")? != "trackSwitchPlusRotation" {
         let found = format!("`{}`", mechanics.word("Access time type")?);
-        return mechanics.refuse("Access time type", found, "`trackSwitchPlusRotation`");
+        let wanted = "`trackSwitchPlusRotation`; a drive whose arm or platters take a constant time \
+                      is not supported";
+        return mechanics.refuse("Access time type", found, wanted);
     }
     let formula = |curve| SeekCurve { points: Vec::new(), beyond: Some(curve) };
     let cylinders = || model.whole::<u32>("Number of cylinders");
@@ -109,6 +111,7 @@ fn measured(
     files.push(file.clone());
     let text = String::from_utf8_lossy(&bytes);
     let mut points: Vec<(u32, f64)> = Vec::new();
+    let mut columns = 0;
     for (number, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with("Seek distances measured") {
             continue;
@@ -121,7 +124,16 @@ fn measured(
                 format!("`{}` is not a distance in cylinders and a time in ms", line.trim());
             return Err(ImportError { file, line: number as u32 + 1, message });
         };
+        columns = columns.max(2 + fields.count());
         points.push((distance, ms));
+    }
+    if columns > 3 {
+        // Western Digital's DiskSim reads the time of a seek for a write there
+        notes.push(format!(
+            "the fourth column of {} is left out: reads and writes seek alike but for `Add. write \
+             settling delay`",
+            file.display()
+        ));
     }
     let given = points.len();
     points.sort_by_key(|point| point.0);

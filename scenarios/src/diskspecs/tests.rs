@@ -177,6 +177,53 @@ fn notes_what_differs() {
 }
 
 #[test]
+fn a_drive_that_never_leaves_the_bus_does_not_take_it_again() {
+    let text = "First reselect overhead = 0.5, Write disconnect overhead = 0.25, Max queue";
+    let spec = Files::changed("d/a.diskspecs", "Max queue", text).specification();
+    // twice the figures, by the scale
+    assert_eq!(spec.overhead.first_reselect, SimSpan::from_ms(1));
+    assert_eq!(spec.overhead.write_disconnect, SimSpan::from_us(500));
+    let text = &format!("Never disconnect = 1, {text}");
+    let spec = Files::changed("d/a.diskspecs", "Max queue", text).specification();
+    assert!(spec.bus.held_by_reads && spec.overhead.first_reselect.is_zero());
+    assert!(spec.overhead.write_disconnect.is_zero());
+}
+
+#[test]
+fn a_fourth_column_of_seek_times_is_noted() {
+    let files = Files::changed("d/a.seek", "29,\t3.9, 0.1", "29,\t3.9, 0.1, 4.2");
+    let notes = files.import("d/a.parv", None).unwrap().notes;
+    assert!(notes[0].starts_with("the fourth column of d/a.seek is left out"), "{notes:?}");
+}
+
+#[test]
+fn refuses_what_it_does_not_know_by_name() {
+    let case = |file: &str, old: &str, new: &str, wanted: &str| {
+        let found = Files::changed(file, old, new).error();
+        assert!(found.contains(wanted), "{found}\nlacks\n{wanted}");
+    };
+    let model = "d/a.model";
+    case(model, "dm_layout_g1 {", "dm_layout_g2 {", "only `dm_layout_g1` (zones) is supported");
+    case(
+        model,
+        "= trackSwitchPlusRotation",
+        "= averageRotation",
+        "`Access time type` is `averageRotation`; it must be `trackSwitchPlusRotation`",
+    );
+    case(model, "used = 8", "used = 11", "`Sparing scheme used` is 11; it must be 0 to 10");
+    case(
+        model,
+        "scheme = 1",
+        "scheme = 3",
+        "`LBN-to-PBN mapping scheme` is 3; it must be 0, 1 or 2",
+    );
+    let disk = "d/a.diskspecs";
+    case(disk, "buffer = 1", "buffer = 3", "`Enable caching in buffer` is 3; it must be 0, 1 or 2");
+    case(disk, "read = 3", "read = 5", "`Buffer continuous read` is 5; it must be 0 to 4");
+    case(disk, "Model = source a.model", "Model = 3", "`Model` is a block");
+}
+
+#[test]
 fn reads_every_seek_type() {
     let seek = |text: &str| {
         let old = "Seek type = extracted,\n      Full seek curve = a.seek";
@@ -203,7 +250,7 @@ fn reads_every_seek_type() {
     assert_eq!((ten.time(9), ten.time(10), ten.time(16)), (ms(1.9), ms(2.0), ms(4.6)));
     let error = seek("Seek type = guessed").unwrap_err().to_string();
     assert!(
-        error.starts_with("d/a.model:27: `Seek type` is `guessed`; it is `extracted`"),
+        error.starts_with("d/a.model:27: `Seek type` is `guessed`; it must be `extracted`"),
         "{error}"
     );
 }
@@ -264,7 +311,7 @@ fn names_file_and_line_of_a_fault() {
         disk,
         "level = 2",
         "level = 3",
-        "d/a.diskspecs:13: `Fast write level` is 3; it is 0, 1 or 2",
+        "d/a.diskspecs:13: `Fast write level` is 3; it must be 0, 1 or 2",
     );
     case(
         disk,
@@ -282,7 +329,8 @@ fn names_file_and_line_of_a_fault() {
         "d/a.model",
         "dm_layout_g1 {",
         "dm_layout_g4 {",
-        "d/a.model:5: the layout is `dm_layout_g4`; only `dm_layout_g1` is read",
+        "d/a.model:5: the layout is `dm_layout_g4`, which lists the order of tracks one by one; only \
+         `dm_layout_g1` (zones) is supported",
     );
     case(
         "d/a.model",
@@ -359,6 +407,16 @@ fn an_open_block_is_named() {
     let files = Files::changed("d/a.diskspecs", "after write = 0.5\n}", "after write = 0.5,\n");
     let error = files.import("d/a.diskspecs", None).unwrap_err().to_string();
     assert!(error.ends_with("the block `A` that begins on line 1 is not closed by `}`"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_blamed_itself() {
+    let mut files = Files::new(&WHOLE);
+    let model = files.0.get_mut(Path::new("d/a.model")).unwrap();
+    // after `Sparing scheme used =` on line 7; the innermost `{` that is open is on line 5
+    let cut = model.windows(6).position(|piece| piece == b"used =").unwrap() + 6;
+    model.truncate(cut);
+    assert_eq!(files.error(), "d/a.model:7: the file ends before what begins on line 5 is closed");
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl<'a> View<'a> {
         wanted: &str,
     ) -> Result<T, ImportError> {
         let at = self.find(name).map_or(&self.block.at, |value| &value.at);
-        Err(at.error(format!("`{name}` is {found}; it is {wanted}")))
+        Err(at.error(format!("`{name}` is {found}; it must be {wanted}")))
     }
 }
 

@@ -5,12 +5,15 @@
 //! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101, 2008). A [`Specification`]
 //! is what a file says; a [`Drive`] is a specification that has been checked.
 
+use std::sync::Arc;
+
 use foretell_units::{Bytes, Rate, SECTOR_BYTES, Sectors, SimSpan};
 
 mod check;
 mod seek;
 
 pub use check::Fault;
+use seek::SeekTimes;
 pub use seek::{SeekCurve, SeekFormula};
 
 /// A checked drive.
@@ -18,6 +21,7 @@ pub use seek::{SeekCurve, SeekFormula};
 pub struct Drive {
     specification: Specification,
     total: u64,
+    seek_times: SeekTimes,
 }
 
 /// Everything that a drive file says; nothing in it is checked yet.
@@ -292,7 +296,7 @@ impl Drive {
     /// Checks a specification.
     pub fn new(specification: Specification) -> Result<Self, Fault> {
         let total = check::check(&specification)?;
-        Ok(Self { specification, total })
+        Ok(Self { specification, total, seek_times: SeekTimes::default() })
     }
 
     /// What it is.
@@ -303,6 +307,13 @@ impl Drive {
     /// Sectors that it holds.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.total)
+    }
+
+    /// Seek times in nanoseconds by distance in cylinders; all disks of this drive share them.
+    pub fn seek_times(&self) -> Arc<[u32]> {
+        let zones = &self.specification.geometry.zones;
+        let cylinders = zones.last().map_or(0, |zone| zone.last_cylinder) + 1;
+        self.seek_times.of(&self.specification.seek, cylinders)
     }
 
     /// Bytes that it holds.

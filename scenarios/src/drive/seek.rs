@@ -1,5 +1,8 @@
 //! Seek times.
 
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
 use foretell_units::SimSpan;
 
 use crate::device::Seek;
@@ -88,6 +91,32 @@ impl SeekCurve {
                 [.., low, high] => line(low, high),
             },
         }
+    }
+}
+
+/// The times of all distances, worked out when first asked for and then shared. It follows from the
+/// curve, and is equal where that is.
+#[derive(Clone, Default)]
+pub(super) struct SeekTimes(OnceLock<Arc<[u32]>>);
+
+impl SeekTimes {
+    /// Nanoseconds by distance, of a curve over so many cylinders.
+    pub(super) fn of(&self, curve: &SeekCurve, cylinders: u32) -> Arc<[u32]> {
+        let nanoseconds =
+            |distance| u32::try_from(curve.time(distance).as_ns()).unwrap_or(u32::MAX);
+        self.0.get_or_init(|| (0..cylinders).map(nanoseconds).collect()).clone()
+    }
+}
+
+impl PartialEq for SeekTimes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for SeekTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("...")
     }
 }
 

@@ -6,7 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use super::leaf::{At, Size, Speed, Time};
+use crate::array_file::RawArray;
 use crate::drive_file::raw::File;
+use crate::ssd_file::RawSsd;
 
 /// A device profile. `kind` says which, and each is read as the struct of its kind.
 pub(crate) enum RawDevice {}
@@ -19,7 +21,12 @@ impl JsonSchema for RawDevice {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "x-tag": "kind",
-            "oneOf": [RawDisk::json_schema(generator), File::json_schema(generator)]
+            "oneOf": [
+                RawDisk::json_schema(generator),
+                File::json_schema(generator),
+                RawSsd::json_schema(generator),
+                RawArray::json_schema(generator)
+            ]
         })
     }
 

@@ -41,7 +41,7 @@ pub(crate) struct RawScenario {
     #[schemars(extend("default" = 42, "minimum" = 0))]
     pub(crate) seed: At<i64>,
     /// Simulated time before measuring begins. `auto` is 5 s, or none if every workload replays a
-    /// trace.
+    /// trace, or ends by itself and no duration is given.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"]))]
     pub(crate) warmup: At<String>,
     /// Measured time after the warm-up. May be left out if every workload ends by itself: a

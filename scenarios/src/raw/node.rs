@@ -130,7 +130,7 @@ pub(crate) struct RawCache {
 pub(crate) enum RawWrite {
     /// As soon as it is in the cache (or in NVRAM, where fitted).
     Back,
-    /// When it is on disk.
+    /// When the disk has it (which may report it from its own buffer, see `early_write`).
     Through,
 }
 
@@ -153,7 +153,8 @@ pub(crate) struct RawNodeDisk {
     /// Name of the device's profile.
     #[schemars(extend("examples" = ["barracuda-7200.8"]))]
     pub(crate) device: At<String>,
-    /// The order in which waiting operations are served.
+    /// The order in which waiting operations are served: of a solid-state drive, those that it does
+    /// not take (`queue_depth`); of an array, those that wait at each of its members.
     #[schemars(extend("default" = "elevator"))]
     pub(crate) scheduler: At<RawScheduler>,
     /// How many of these.

@@ -145,9 +145,9 @@ pub(crate) struct RawTrace {
     /// Whether addresses beyond the volume wrap around.
     #[schemars(extend("default" = false))]
     pub(crate) wrap: At<bool>,
-    /// For lists of bare block numbers: the size of a block.
-    #[schemars(extend("default" = "4 KiB"))]
-    pub(crate) block: Size,
+    /// What a block number counts, where it is not fixed by the format: 4 KiB in lists of bare
+    /// block numbers, 512 B in `spc`, `disksim` and `oracle-general`, unless given.
+    pub(crate) block: Option<Size>,
     /// When requests are issued.
     #[schemars(extend("default" = "trace"))]
     pub(crate) arrivals: At<RawTraceArrivals>,

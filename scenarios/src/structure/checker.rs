@@ -16,6 +16,8 @@ pub(super) struct Checker<'a> {
     pub(super) problems: &'a mut Problems,
     /// Where it is.
     pub(super) path: &'a mut String,
+    /// What the outermost table is, for people.
+    pub(super) whole: &'static str,
 }
 
 impl Checker<'_> {
@@ -203,8 +205,13 @@ impl Checker<'_> {
         complete
     }
 
+    /// What a table is called in a message.
+    fn owner(&self, article: &str, path: &str) -> String {
+        if path.is_empty() { format!("{article} {}", self.whole) } else { format!("`{path}`") }
+    }
+
     fn unknown_key(&mut self, parent: &str, entry: &Entry, shape: &TableShape) {
-        let owner = if parent.is_empty() { "a scenario".to_owned() } else { format!("`{parent}`") };
+        let owner = self.owner("a", parent);
         let message = format!("{owner} has no key `{}`", entry.key);
         let help = meant(&entry.key, shape.names());
         self.problems.add(Problem::new(entry.key_place, message).maybe_help(help));
@@ -220,7 +227,7 @@ impl Checker<'_> {
     ) -> Option<&'a TableShape> {
         let names = branches.iter().map(|(name, _)| name.as_str());
         let Some(node) = table.get(tag) else {
-            let message = format!("`{}` has no `{tag}`", self.path);
+            let message = format!("{} has no `{tag}`", self.owner("the", self.path));
             let help = format!("add `{tag} = \"...\"`, one of {}", one_of(names));
             self.problems.add(Problem::new(place, message).help(help));
             return None;
@@ -292,8 +299,7 @@ impl Checker<'_> {
 
     fn missing(&mut self, parent: &str, keys: &[&KeyShape], place: Place) {
         let Some(first) = keys.first() else { return };
-        let owner =
-            if parent.is_empty() { "the scenario".to_owned() } else { format!("`{parent}`") };
+        let owner = self.owner("the", parent);
         let names = one_of(keys.iter().map(|key| key.name.as_str()));
         let message = format!("{owner} has no {names}");
         let about = format!("`{}` is wanted: {}", first.name, lower_first(&first.about));
@@ -323,11 +329,15 @@ impl Checker<'_> {
         };
         let message = format!("`{}` is {found}, and must be {wanted}", self.path);
         let as_number = match (shape, &node.value) {
-            (Shape::Whole { .. } | Shape::Number { .. }, Value::Text(text)) => text
-                .trim()
-                .parse::<f64>()
-                .ok()
-                .map(|_| format!("write {} without quotes", text.trim())),
+            (Shape::Whole { .. } | Shape::Number { .. }, Value::Text(text)) => {
+                text.trim().parse::<f64>().ok().map(|number| {
+                    if number.abs() >= i64::MAX as f64 {
+                        format!("whole numbers end at {}", i64::MAX)
+                    } else {
+                        format!("write {} without quotes", text.trim())
+                    }
+                })
+            }
             (Shape::Flag, Value::Text(text)) if matches!(text.as_str(), "true" | "false") => {
                 Some(format!("write {text} without quotes"))
             }

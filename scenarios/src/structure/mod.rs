@@ -30,6 +30,9 @@ const SECTIONS: [(&str, bool); 7] = [
     ("device", true),
 ];
 
+/// What the outermost table is, if it is not a profile's.
+const SCENARIO: &str = "scenario";
+
 /// Entries with something wrong in them, and sections that may lack entries.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
@@ -73,7 +76,7 @@ pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broke
             let before = problems.len();
             let mut path = format!("{section}.{}", entry.key);
             check_name(section, profiles, entry, problems);
-            let keep = Checker { problems, path: &mut path }.value(
+            let keep = Checker { problems, path: &mut path, whole: SCENARIO }.value(
                 &mut entry.node,
                 inner,
                 entry.key_place,
@@ -87,7 +90,7 @@ pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broke
     }
     let mut path = String::new();
     let before = problems.len();
-    let mut checker = Checker { problems, path: &mut path };
+    let mut checker = Checker { problems, path: &mut path, whole: SCENARIO };
     checker.table(tree, shape, Place::default());
     // Problems of sections of names are found twice and kept once.
     if problems.len() > before {
@@ -125,7 +128,8 @@ pub(crate) fn check_alone(
     let place = Place { start: base, end: base };
     let mut node = Node { value: Value::Table(table), place };
     let before = problems.len();
-    let keep = Checker { problems, path: &mut String::new() }.value(&mut node, shape, place, None);
+    let mut checker = Checker { problems, path: &mut String::new(), whole: "profile" };
+    let keep = checker.value(&mut node, shape, place, None);
     (keep && problems.len() == before).then_some(node)
 }
 
@@ -133,5 +137,6 @@ pub(crate) fn check_alone(
 pub(crate) fn check_value(node: &mut Node, key: &KeyShape, path: &str, problems: &mut Problems) {
     let place = node.place;
     let mut path = path.to_owned();
-    Checker { problems, path: &mut path }.value(node, &key.shape, place, Some(key));
+    let mut checker = Checker { problems, path: &mut path, whole: SCENARIO };
+    checker.value(node, &key.shape, place, Some(key));
 }

@@ -6,6 +6,9 @@
 //! continues where the last one ended, without a pause of the disk, goes on at media rate: the
 //! drive's own buffer has read on. Not modelled: zones as steps, skew, head switches, the on-board
 //! cache beyond that, bus transfer, thermal recalibration.
+//!
+//! [`super::drive`] has most of that. This model stays beside it: it needs less to be known and less
+//! to be kept, and where a drive's buffer does not matter the two must agree.
 
 use foretell_scenarios::device::{Mechanical, Seek};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors, SimSpan, SimTime};

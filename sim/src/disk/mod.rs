@@ -16,7 +16,7 @@
 pub mod drive;
 mod mechanism;
 pub mod replay;
-mod scheduler;
+pub(crate) mod scheduler;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -118,12 +118,17 @@ pub struct Completion<T> {
 
 impl<T: Copy + Debug + Send + 'static> Disk<T> {
     /// An idle disk, its arm at the outermost cylinder.
+    ///
+    /// # Panics
+    ///
+    /// If the device has no heads: [`crate::device::Device`] takes any.
     pub fn new(spec: &model::Disk) -> Self {
         let (arm, depth) = match &spec.device {
             Device::Mechanical(mechanical) => (Arm::Simple(Mechanism::new(mechanical)), 1),
             Device::Drive(drive) => {
                 (Arm::Drive(Box::new(Drive::new(drive))), drive.specification().queue_depth)
             }
+            Device::Ssd(_) | Device::Array(_) => panic!("a device without heads is no disk"),
         };
         Self {
             arm,

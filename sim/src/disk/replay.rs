@@ -8,12 +8,47 @@
 //! Wilkes (1994) is the root mean square horizontal distance between the two cumulative
 //! distributions of response time, here at quantiles 0.0001, 0.0002 … 1.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
-use foretell_units::{Op, Sectors, SimSpan, SimTime};
+use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 use thiserror::Error;
 
+use super::Mechanism;
 use super::drive::Drive;
+
+/// A disk that serves one operation after the other.
+pub trait Spindle {
+    /// Sectors that it holds.
+    fn sectors(&self) -> Sectors;
+
+    /// Serves an operation that arrives at `now`, when the last has been done; when it is done.
+    fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> SimTime;
+}
+
+impl Spindle for Drive {
+    fn sectors(&self) -> Sectors {
+        Self::sectors(self)
+    }
+
+    fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> SimTime {
+        Self::serve(self, now, op, lbn, sectors).finish
+    }
+}
+
+impl Spindle for Mechanism {
+    fn sectors(&self) -> Sectors {
+        Sectors(self.capacity().get() / SECTOR_BYTES)
+    }
+
+    fn serve(&mut self, now: SimTime, _op: Op, lbn: Sectors, sectors: Sectors) -> SimTime {
+        self.access(now, lbn, sectors)
+    }
+}
+
+/// A line is not longer: what is, is cut, and found wrong.
+const MOST_LINE: u64 = 4096;
+/// So many characters of what is wrong are shown.
+const SHOWN: usize = 40;
 
 /// One request of a trace, and how the real drive served it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +121,8 @@ pub struct Summary {
 pub struct Comparison {
     /// Requests.
     pub requests: u64,
+    /// Those that are reads.
+    pub reads: u64,
     /// The model.
     pub model: Summary,
     /// The real drive.
@@ -94,29 +131,35 @@ pub struct Comparison {
     pub rms_ms: f64,
 }
 
-/// Replays a `validate` trace on a fresh drive and compares.
-pub fn replay_validate(drive: &mut Drive, trace: impl BufRead) -> Result<Comparison, TraceError> {
-    let exchanges = read_trace(trace)?;
+/// Replays a `validate` trace on a fresh disk and compares.
+pub fn replay_validate(
+    drive: &mut impl Spindle,
+    trace: impl BufRead,
+) -> Result<Comparison, TraceError> {
     let total = drive.sectors().get();
-    for (line, exchange) in (1..).zip(&exchanges) {
+    let exchanges = read_lines(trace, |line, exchange| {
         let (first, sectors) = (exchange.lbn.get(), exchange.sectors.get());
-        if first.checked_add(sectors).is_none_or(|next| next > total) {
-            let last = first.saturating_add(sectors - 1);
-            return Err(TraceError::Beyond { line, first, last, total });
+        if first.checked_add(sectors).is_some_and(|next| next <= total) {
+            return Ok(());
         }
-    }
+        let last = first.saturating_add(sectors - 1);
+        Err(TraceError::Beyond { line, first, last, total })
+    })?;
     let model = replay(drive, &exchanges);
     let real = exchanges.iter().map(|exchange| exchange.service).collect();
-    compare(model, real).ok_or(TraceError::Empty)
+    let reads = exchanges.iter().filter(|exchange| exchange.op == Op::Read).count();
+    let (model, real, rms_ms) = compare(model, real).ok_or(TraceError::Empty)?;
+    let requests = exchanges.len() as u64;
+    Ok(Comparison { requests, reads: reads as u64, model, real, rms_ms })
 }
 
 /// The response times of the model, in the order of the trace.
-pub fn replay(drive: &mut Drive, exchanges: &[Exchange]) -> Vec<SimSpan> {
+pub fn replay(drive: &mut impl Spindle, exchanges: &[Exchange]) -> Vec<SimSpan> {
     let mut now = SimTime::ZERO;
     exchanges
         .iter()
         .map(|exchange| {
-            let finish = drive.serve(now, exchange.op, exchange.lbn, exchange.sectors).finish;
+            let finish = drive.serve(now, exchange.op, exchange.lbn, exchange.sectors);
             let took = finish - now;
             now = finish + exchange.think;
             took
@@ -124,8 +167,9 @@ pub fn replay(drive: &mut Drive, exchanges: &[Exchange]) -> Vec<SimSpan> {
         .collect()
 }
 
-/// Compares response times as distributions; `None` if there are none.
-pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<Comparison> {
+/// Compares response times as distributions: either in short, and the demerit figure in
+/// milliseconds. `None` if there are none.
+pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<(Summary, Summary, f64)> {
     if model.is_empty() || real.is_empty() {
         return None;
     }
@@ -137,12 +181,7 @@ pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<Compar
             apart * apart
         })
         .sum();
-    Some(Comparison {
-        requests: real.len() as u64,
-        model: summary(&model),
-        real: summary(&real),
-        rms_ms: (squares / QUANTILES as f64).sqrt(),
-    })
+    Some((summary(&model), summary(&real), (squares / QUANTILES as f64).sqrt()))
 }
 
 const QUANTILES: u64 = 10_000;
@@ -163,12 +202,19 @@ fn summary(sorted: &[SimSpan]) -> Summary {
 }
 
 /// Reads a `validate` trace. Empty lines are passed over.
-pub fn read_trace(mut trace: impl BufRead) -> Result<Vec<Exchange>, TraceError> {
+pub fn read_trace(trace: impl BufRead) -> Result<Vec<Exchange>, TraceError> {
+    read_lines(trace, |_, _| Ok(()))
+}
+
+fn read_lines(
+    mut trace: impl BufRead,
+    check: impl Fn(u64, &Exchange) -> Result<(), TraceError>,
+) -> Result<Vec<Exchange>, TraceError> {
     let mut exchanges = Vec::new();
     let mut text = Vec::new();
     for line in 1.. {
         text.clear();
-        let read = trace.read_until(b'\n', &mut text);
+        let read = trace.by_ref().take(MOST_LINE).read_until(b'\n', &mut text);
         if read.map_err(|error| TraceError::Read { line, error })? == 0 {
             break;
         }
@@ -177,7 +223,9 @@ pub fn read_trace(mut trace: impl BufRead) -> Result<Vec<Exchange>, TraceError> 
         if fields.peek().is_none() {
             continue;
         }
-        exchanges.push(exchange(line, &mut fields)?);
+        let exchange = exchange(line, &mut fields)?;
+        check(line, &exchange)?;
+        exchanges.push(exchange);
     }
     Ok(exchanges)
 }
@@ -187,7 +235,14 @@ fn exchange<'a>(
     fields: &mut impl Iterator<Item = &'a [u8]>,
 ) -> Result<Exchange, TraceError> {
     let wrong = |field, text: Option<&[u8]>| {
-        let shown = |text| format!("`{}`", String::from_utf8_lossy(text));
+        let shown = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text);
+            let mut short: String = text.chars().take(SHOWN).collect();
+            if short.len() < text.len() {
+                short.push_str("...");
+            }
+            format!("`{}`", short.escape_debug())
+        };
         TraceError::Line { line, field, found: text.map_or("missing".to_owned(), shown) }
     };
     let mut text = || fields.next();
@@ -251,12 +306,12 @@ mod tests {
     #[test]
     fn the_demerit_figure_is_the_distance_between_the_distributions() {
         // order does not matter; every quantile is 2 ms apart
-        let found = compare(vec![ms(4), ms(3)], vec![ms(1), ms(2)]).unwrap();
-        assert_eq!(found.rms_ms, 2.0);
+        let (_, _, rms_ms) = compare(vec![ms(4), ms(3)], vec![ms(1), ms(2)]).unwrap();
+        assert_eq!(rms_ms, 2.0);
         // half of the quantiles agree, half are 2 ms apart: √(4 / 2)
-        let found = compare(vec![ms(1), ms(4)], vec![ms(1), ms(2)]).unwrap();
-        assert!((found.rms_ms - 2.0_f64.sqrt()).abs() < 1e-12);
-        assert_eq!((found.model.mean_ms, found.model.p95_ms), (2.5, 4.0));
+        let (model, _, rms_ms) = compare(vec![ms(1), ms(4)], vec![ms(1), ms(2)]).unwrap();
+        assert!((rms_ms - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((model.mean_ms, model.p95_ms), (2.5, 4.0));
         assert_eq!(compare(vec![], vec![]), None);
     }
 
@@ -288,6 +343,10 @@ mod tests {
         assert!(found.starts_with("line 1: the time to the next request is missing"), "{found}");
         let found = fault("R Hit 8 8 -1 100");
         assert!(found.starts_with("line 1: the service time is `-1`"), "{found}");
+        let found = fault(&"\u{1b}".repeat(5000));
+        assert!(
+            found.starts_with(&format!("line 1: the direction is `{}...`", "\\u{1b}".repeat(40)))
+        );
         let found = fault("R Hit 8 0 1 100");
         assert!(found.starts_with("line 1: the number of sectors is `0`"), "{found}");
     }

@@ -6,6 +6,9 @@ use super::error::{Fault, Found, Place, TraceError};
 use super::input::{Input, Line};
 use crate::{Access, Op};
 
+/// The largest request: no block device takes a larger one.
+const MOST_SIZE: u64 = 1 << 32;
+
 /// A request as a format gives it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw {
@@ -43,6 +46,10 @@ impl Raw {
         if size == 0 {
             let found = Found::Number(0);
             return Err(Fault { field: "size", found, wanted: "at least 1 byte" });
+        }
+        if size > MOST_SIZE {
+            let found = Found::Number(size);
+            return Err(Fault { field: "size", found, wanted: "at most 4 GiB" });
         }
         if offset.checked_add(size).is_none() {
             let found = Found::Sum(offset, size);

@@ -58,6 +58,11 @@ impl fmt::Display for BadRecord {
     }
 }
 
+/// No trace is longer; simulated time itself ends after 584 years.
+pub(super) const MOST_YEARS: u64 = 100;
+/// Nanoseconds in 365 days.
+pub(super) const YEAR_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
+
 /// Why a trace cannot be read.
 #[derive(Debug, Error)]
 pub enum TraceError {
@@ -135,6 +140,19 @@ pub enum TraceError {
         given: Format,
         /// The one that it looks like.
         looks_like: Format,
+    },
+    /// A time so far from the first that it is hardly one.
+    #[error(
+        "trace `{trace}`, request {number}: its time is {years} years after that of the first; \
+         wanted at most {MOST_YEARS}"
+    )]
+    TooLate {
+        /// The trace's name.
+        trace: String,
+        /// Which request, from 1.
+        number: u64,
+        /// Whole years of 365 days.
+        years: u64,
     },
     /// A line that goes on and on: hardly text.
     #[error("trace `{trace}`, line {line} is longer than {limit} bytes; wanted lines of one request each", limit = MAX_LINE)]

@@ -18,6 +18,29 @@ const BUFFER: usize = 256 << 10;
 /// So much is looked at to tell a format.
 const HEAD: usize = 64 << 10;
 
+/// What `source` gives, decompressed where its first bytes say that it is compressed.
+pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut magic = [0; 4];
+    let mut known = 0;
+    while known < magic.len() {
+        match source.read(&mut magic[known..]) {
+            Ok(0) => break,
+            Ok(count) => known += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let whole = Cursor::new(magic).take(known as u64).chain(source);
+    Ok(match magic {
+        // deflate is the only method, and the three high flags are reserved
+        [0x1f, 0x8b, 8, flags] if flags < 0x20 => {
+            Box::new(flate2::read::MultiGzDecoder::new(whole))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(whole)?),
+        _ => Box::new(whole),
+    })
+}
+
 /// A moving window over a trace.
 pub(super) struct Input {
     name: String,
@@ -53,29 +76,11 @@ impl Input {
     /// What `source` gives, decompressed where it is compressed.
     pub(super) fn new(
         name: String,
-        mut source: impl Read + Send + 'static,
+        source: impl Read + Send + 'static,
     ) -> Result<Self, TraceError> {
-        let mut magic = [0; 4];
-        let mut known = 0;
-        while known < magic.len() {
-            match source.read(&mut magic[known..]) {
-                Ok(0) => break,
-                Ok(count) => known += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(TraceError::Read { trace: name, offset: 0, source }),
-            }
-        }
-        let whole = Cursor::new(magic).take(known as u64).chain(source);
-        let source: Box<dyn Read + Send> = match magic {
-            // deflate is the only method, and the three high flags are reserved
-            [0x1f, 0x8b, 8, flags] if flags < 0x20 => {
-                Box::new(flate2::read::MultiGzDecoder::new(whole))
-            }
-            [0x28, 0xb5, 0x2f, 0xfd] => match zstd::stream::read::Decoder::new(whole) {
-                Ok(decoder) => Box::new(decoder),
-                Err(source) => return Err(TraceError::Read { trace: name, offset: 0, source }),
-            },
-            _ => Box::new(whole),
+        let source = match decompressed(source) {
+            Ok(source) => source,
+            Err(source) => return Err(TraceError::Read { trace: name, offset: 0, source }),
         };
         let buffer = vec![0; BUFFER].into_boxed_slice();
         Ok(Self { name, source, buffer, window: 0..0, offset: 0, ended: false })

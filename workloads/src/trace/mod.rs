@@ -42,5 +42,6 @@ mod vscsi;
 
 pub use error::{BadRecord, Place, TraceError};
 pub use format::{Format, UnknownFormat};
+pub use input::decompressed;
 pub use reader::{ReadOptions, TraceReader};
 pub use scan::{TraceSummary, scan, summarize};

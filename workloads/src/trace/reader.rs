@@ -12,7 +12,7 @@ use super::csv::Csv;
 use super::decode::{Clock, Decoder, Lines, Records, Tally};
 use super::device::Device;
 use super::disksim::DiskSim;
-use super::error::TraceError;
+use super::error::{MOST_YEARS, TraceError, YEAR_NS};
 use super::fio_iolog::FioIolog;
 use super::format::Format;
 use super::input::Input;
@@ -63,6 +63,8 @@ pub struct TraceReader {
     looks_like: Option<Format>,
     clock: Clock,
     tally: Tally,
+    /// Requests so far.
+    given: u64,
     done: bool,
 }
 
@@ -135,7 +137,7 @@ impl TraceReader {
         };
         let clock = Clock::new(decoder.tick_ns());
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
-        Ok(Self { input, decoder, format, looks_like, clock, tally, done: false })
+        Ok(Self { input, decoder, format, looks_like, clock, tally, given: 0, done: false })
     }
 
     /// The format, given or found out.
@@ -176,7 +178,14 @@ impl Iterator for TraceReader {
         match self.decoder.next(&mut self.input, &mut self.tally) {
             Ok(Some(decoded)) => {
                 self.looks_like = None;
+                self.given += 1;
                 let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
+                let late = at.map_or(0, |at| at.as_ns() / YEAR_NS);
+                if late >= MOST_YEARS {
+                    self.done = true;
+                    let (trace, number) = (self.input.name().to_owned(), self.given);
+                    return Some(Err(TraceError::TooLate { trace, number, years: late }));
+                }
                 Some(Ok(Request { at, access: decoded.access }))
             }
             Ok(None) => {
@@ -242,6 +251,23 @@ mod tests {
         let mut trace = TraceReader::new("x", &text[..], &options).unwrap();
         let message = trace.next().unwrap().unwrap_err().to_string();
         assert!(message.ends_with("; it is read as `vscsi`, but looks like `csv`"), "{message}");
+    }
+
+    #[test]
+    fn an_absurd_size_or_time_is_refused() {
+        let message = |text: &'static [u8]| {
+            let mut trace = TraceReader::new("x", text, &ReadOptions::default()).unwrap();
+            let error = trace.find_map(Result::err).expect("an error");
+            error.to_string()
+        };
+        assert_eq!(
+            message(b"3,R,0,4096,0\n3,R,4096,4096,99999999999999999\n"),
+            "trace `x`, request 2: its time is 584 years after that of the first; wanted at most 100"
+        );
+        assert_eq!(
+            message(b"3,R,0,4294967297,0\n"),
+            "trace `x`, line 1: `size` is `4294967297`; wanted at most 4 GiB"
+        );
     }
 
     #[test]

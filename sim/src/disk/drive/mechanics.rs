@@ -5,6 +5,8 @@
 //! the rotational delay is exact. Not modelled: thermal recalibration, variation of the speed,
 //! retries.
 
+use std::sync::Arc;
+
 use foretell_scenarios::drive::Drive;
 use foretell_units::{Op, SimSpan, SimTime};
 
@@ -23,7 +25,7 @@ pub(super) struct Position {
 pub(super) struct Mechanics {
     pub(super) layout: Layout,
     /// Seek time in nanoseconds by distance in cylinders.
-    seek: Vec<u32>,
+    seek: Arc<[u32]>,
     head_switch: SimSpan,
     write_settle_ns: i64,
     period_ns: u64,
@@ -39,14 +41,10 @@ impl Mechanics {
     pub(super) fn new(drive: &Drive) -> Self {
         let specification = drive.specification();
         let zones = &specification.geometry.zones;
-        let cylinders = zones.last().map_or(0, |zone| zone.last_cylinder) + 1;
-        let curve = &specification.seek;
-        let nanoseconds =
-            |distance| u32::try_from(curve.time(distance).as_ns()).unwrap_or(u32::MAX);
         let period_ns = drive.revolution().as_ns();
         Self {
             layout: Layout::new(drive),
-            seek: (0..cylinders).map(nanoseconds).collect(),
+            seek: drive.seek_times(),
             head_switch: specification.head_switch,
             write_settle_ns: specification.write_settle_ns,
             period_ns,

@@ -24,20 +24,20 @@ use super::Io;
 
 /// What a scheduler hands to the disk: operations that follow each other without a gap.
 #[derive(Clone, Debug)]
-pub(super) struct Request<T> {
-    pub(super) lbn: Sectors,
-    pub(super) sectors: Sectors,
-    pub(super) op: Op,
+pub(crate) struct Request<T> {
+    pub(crate) lbn: Sectors,
+    pub(crate) sectors: Sectors,
+    pub(crate) op: Op,
     /// When the first of the operations arrived.
-    pub(super) first_arrived: SimTime,
+    pub(crate) first_arrived: SimTime,
     /// That operation.
-    pub(super) first: Io<T>,
+    pub(crate) first: Io<T>,
     /// Those that were merged with it later, each with its arrival.
-    pub(super) merged: Vec<(SimTime, Io<T>)>,
+    pub(crate) merged: Vec<(SimTime, Io<T>)>,
 }
 
 impl<T: Copy> Request<T> {
-    pub(super) fn new(now: SimTime, io: Io<T>) -> Self {
+    pub(crate) fn new(now: SimTime, io: Io<T>) -> Self {
         Self {
             lbn: io.lbn,
             sectors: io.sectors,
@@ -49,19 +49,19 @@ impl<T: Copy> Request<T> {
     }
 
     /// Address behind the last sector.
-    pub(super) fn end(&self) -> Sectors {
+    pub(crate) fn end(&self) -> Sectors {
         self.lbn + self.sectors
     }
 
     /// Its operations, each with its arrival.
-    pub(super) fn operations(&self) -> impl Iterator<Item = (SimTime, Io<T>)> + '_ {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (SimTime, Io<T>)> + '_ {
         std::iter::once((self.first_arrived, self.first)).chain(self.merged.iter().copied())
     }
 }
 
 /// What a scheduler says when the disk can take a request.
 #[derive(Debug)]
-pub(super) enum Choice<T> {
+pub(crate) enum Choice<T> {
     /// This one: it is the scheduler's no more.
     Serve(Request<T>),
     /// None yet: ask again then (later than now), or when an operation arrives or completes.
@@ -71,7 +71,7 @@ pub(super) enum Choice<T> {
 }
 
 /// An order of service.
-pub(super) trait Scheduler<T>: Debug + Send {
+pub(crate) trait Scheduler<T>: Debug + Send {
     /// An operation arrives.
     fn add(&mut self, now: SimTime, io: Io<T>);
 
@@ -88,7 +88,7 @@ pub(super) trait Scheduler<T>: Debug + Send {
 }
 
 /// The scheduler of that name, for a disk that holds so many commands at once.
-pub(super) fn scheduler<T>(name: model::Scheduler, depth: u32) -> Box<dyn Scheduler<T>>
+pub(crate) fn scheduler<T>(name: model::Scheduler, depth: u32) -> Box<dyn Scheduler<T>>
 where
     T: Copy + Debug + Send + 'static,
 {

@@ -1,0 +1,39 @@
+//! Devices by name or by file, outside of scenarios.
+
+use std::path::Path;
+
+use crate::check::check_device;
+use crate::device::Device;
+use crate::error::{ScenarioError, ScenarioErrors};
+use crate::names::meant;
+use crate::profiles::{ProfileKind, known, text_of};
+
+impl Device {
+    /// The device `name`: a profile that comes with the program or stands in `devices/`, as in a
+    /// scenario, else the device file at that path.
+    ///
+    /// Errors if there is neither, or if the file describes no device.
+    pub fn named(name: &str) -> Result<Self, ScenarioErrors> {
+        let here = Path::new("");
+        let unreadable = |file: &Path, error: &dyn std::fmt::Display| {
+            let message = format!("cannot read the device file `{}`: {error}", file.display());
+            ScenarioError::nowhere(message, None)
+        };
+        match text_of(ProfileKind::Device, name, here) {
+            Ok(Some((file, text))) => return check_device(&file, &text),
+            Ok(None) => {}
+            Err((file, error)) => return Err(unreadable(&file, &error).into()),
+        }
+        let path = Path::new(name);
+        if !path.exists() {
+            let names = known(ProfileKind::Device, None, here);
+            let help = meant(name, names.iter().map(String::as_str));
+            let message = format!("there is no device `{name}`, and no file of that name");
+            return Err(ScenarioError::nowhere(message, help).into());
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| unreadable(path, &"it is not UTF-8 text"))?;
+        check_device(name, &text)
+    }
+}

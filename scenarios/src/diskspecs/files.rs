@@ -1,0 +1,72 @@
+//! The files of one description, given together.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::{Import, ImportError, import};
+
+/// Reads the description of one drive from its files, in any order: it begins at the `.parv`, else
+/// the `.diskspecs`, else the `.model`. A file that the description names and that is not where it
+/// says is looked for among `files` by its name. `disk` as in [`import`].
+///
+/// Errors if two files could be the first, and as [`import`] does.
+///
+/// # Panics
+///
+/// If `files` is empty.
+pub fn import_files(files: &[PathBuf], disk: Option<&str>) -> Result<Import, ImportError> {
+    let first = first(files)?;
+    let used = RefCell::new(BTreeSet::new());
+    let read = |path: &Path| {
+        let found = std::fs::read(path);
+        let (path, found) = match found {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                match files.iter().find(|file| file.file_name() == path.file_name()) {
+                    Some(file) => (file.as_path(), std::fs::read(file)),
+                    None => (path, Err(error)),
+                }
+            }
+            found => (path, found),
+        };
+        used.borrow_mut().insert(path.file_name().map(ToOwned::to_owned));
+        found
+    };
+    let mut import = import(first, disk, &read)?;
+    for file in files {
+        if !used.borrow().contains(&file.file_name().map(ToOwned::to_owned)) {
+            let note = format!("{} is not part of the description", file.display());
+            import.notes.push(note);
+        }
+    }
+    Ok(import)
+}
+
+/// The file at which the description begins.
+fn first(files: &[PathBuf]) -> Result<&Path, ImportError> {
+    let rank = |file: &PathBuf| match file.extension().and_then(|name| name.to_str()) {
+        Some("parv") => 3,
+        Some("seek" | "seeks" | "layout") => 0,
+        Some("model") => 1,
+        _ => 2,
+    };
+    let highest = files.iter().map(rank).max().expect("there is a file");
+    let mut candidates = files.iter().filter(|file| rank(file) == highest);
+    let first = candidates.next().expect("one has the highest rank");
+    let fail = |message: String| ImportError { file: first.clone(), line: 0, message };
+    if highest == 0 && first.is_file() {
+        return Err(fail(
+            "a part of a description alone is no drive; give the `.parv`, `.diskspecs` or `.model` \
+             that names it"
+                .to_owned(),
+        ));
+    }
+    match candidates.next() {
+        None => Ok(first),
+        Some(second) => Err(fail(format!(
+            "either this or {} could be the first; give the files of one drive",
+            second.display()
+        ))),
+    }
+}

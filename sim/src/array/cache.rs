@@ -1,0 +1,158 @@
+//! The memory of an array's controller: what is in it, and what is read ahead into it.
+
+use foretell_algorithms::cache::PolicyKind;
+use foretell_scenarios::device::ArrayCache;
+use foretell_units::{Breadcrumb, SECTOR_BYTES, SimTime};
+
+use super::layout::Range;
+use super::written::Written;
+use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
+use crate::read_ahead::Streams;
+
+/// Whose pages those of an array are: nobody's in particular.
+const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };
+
+/// Pages that reads asked an array's cache for, and those that were there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CacheHits {
+    /// Pages asked for.
+    pub pages: u64,
+    /// Pages that were there, or on their way.
+    pub hits: u64,
+}
+
+/// Missed pages that are to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Missing {
+    /// Sectors of the array.
+    pub(super) range: Range,
+    /// Where they are among the missed pages, and how many.
+    pub(super) slot: usize,
+    pub(super) pages: u32,
+}
+
+/// The volatile cache.
+#[derive(Debug)]
+pub(super) struct Cache {
+    buffer: Buffer,
+    streams: Streams,
+    effects: Effects,
+    /// Sectors of a page.
+    page: u64,
+    /// Sectors of the array.
+    sectors: u64,
+    hits: CacheHits,
+}
+
+impl Cache {
+    /// An empty cache of an array of so many sectors.
+    pub(super) fn new(spec: &ArrayCache, sectors: u64) -> Self {
+        let kind: PolicyKind = spec.policy.parse().expect("the scenario was checked");
+        let pages = spec.size.get() / spec.page.get();
+        let capacity = usize::try_from(pages).expect("a 64-bit machine");
+        Self {
+            buffer: Buffer::new(kind.build(capacity), spec.page),
+            streams: Streams::new((spec.read_ahead.get() / spec.page.get()) as u32),
+            effects: Effects::default(),
+            page: Self::page_of(spec),
+            sectors,
+            hits: CacheHits::default(),
+        }
+    }
+
+    /// Sectors of a page of such a cache.
+    pub(super) fn page_of(spec: &ArrayCache) -> u64 {
+        spec.page.get() / SECTOR_BYTES
+    }
+
+    /// Sectors of a page.
+    pub(super) fn page(&self) -> u64 {
+        self.page
+    }
+
+    /// Pages that reads asked for since measuring began, and those that were there.
+    pub(super) fn hits(&self) -> CacheHits {
+        self.hits
+    }
+
+    /// Measuring begins.
+    pub(super) fn mark(&mut self) {
+        self.hits = CacheHits::default();
+    }
+
+    /// The pages of a range of sectors.
+    pub(super) fn run(&self, (first, end): Range) -> Run {
+        let from = first / self.page;
+        let pages = (end.div_ceil(self.page) - from) as u32;
+        Run { first: PageKey::new(0, from), pages }
+    }
+
+    /// Reads a range. Appends what is to be fetched to `missing`, and jobs to wait for to `awaited`;
+    /// returns what to read ahead. Pages that only the write cache has are taken from there.
+    pub(super) fn read(
+        &mut self,
+        range: Range,
+        written: Option<&Written>,
+        missing: &mut Vec<Missing>,
+        awaited: &mut Vec<u32>,
+    ) -> Option<Run> {
+        let run = self.run(range);
+        self.buffer.read(run, &mut self.effects);
+        self.missing(written, missing);
+        awaited.extend_from_slice(&self.effects.awaited);
+        self.hits.pages += u64::from(run.pages);
+        let missed: u64 = missing.iter().map(|missing| u64::from(missing.pages)).sum();
+        self.hits.hits += u64::from(run.pages) - missed;
+        self.streams.read(run, self.sectors.div_ceil(self.page))
+    }
+
+    /// Enters the pages of `run` that are not there, to be read ahead; appends them to `missing`.
+    pub(super) fn read_ahead(
+        &mut self,
+        run: Run,
+        written: Option<&Written>,
+        missing: &mut Vec<Missing>,
+    ) {
+        self.buffer.read_ahead(run, &mut self.effects);
+        self.missing(written, missing);
+    }
+
+    fn missing(&self, written: Option<&Written>, missing: &mut Vec<Missing>) {
+        let mut slot = 0;
+        for run in &self.effects.misses {
+            let begin = missing.len();
+            for page in run.first.index()..run.first.index() + u64::from(run.pages) {
+                let here = written.is_some_and(|written| written.contains(page));
+                if !here {
+                    let (from, until) = (page * self.page, (page + 1) * self.page);
+                    let until = until.min(self.sectors);
+                    match missing[begin..].last_mut() {
+                        Some(last) if last.range.1 == from => {
+                            last.range.1 = until;
+                            last.pages += 1;
+                        }
+                        _ => missing.push(Missing { range: (from, until), slot, pages: 1 }),
+                    }
+                }
+                slot += 1;
+            }
+        }
+    }
+
+    /// `job` brings what was found missing in the last look-up. Returns the ticket for
+    /// [`Cache::arrived`].
+    pub(super) fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
+        self.buffer.reading(&self.effects, missing.slot, missing.pages, job)
+    }
+
+    /// The job with that ticket has brought its pages.
+    pub(super) fn arrived(&mut self, ticket: u32) {
+        self.buffer.arrived(ticket);
+    }
+
+    /// Written sectors enter the cache.
+    pub(super) fn enter(&mut self, now: SimTime, range: Range) {
+        let run = self.run(range);
+        self.buffer.write(now, run, OWNER, false, &mut self.effects);
+    }
+}

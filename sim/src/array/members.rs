@@ -1,0 +1,216 @@
+//! The members of an array, and the jobs that they do for it.
+//!
+//! A job is a set of operations on members, or one after which another follows: what is read for the
+//! parity of a stripe, then what is written. Jobs that write to a stripe with parity take turns, for
+//! its parity must be that of all its data.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use foretell_scenarios::device::Array as Spec;
+use foretell_scenarios::model;
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
+
+use super::layout::{Layout, Piece, Range};
+use super::plan::{Plan, Way};
+use crate::agenda::Agenda;
+use crate::device::Device;
+use crate::disk::Io;
+use crate::ledger::{Usage, Violation};
+use crate::slab::Slab;
+
+/// Operations that members have done, by direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemberOps {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+/// The members and what they do.
+#[derive(Debug)]
+pub(super) struct Members {
+    layout: Layout,
+    devices: Vec<Device<u32>>,
+    /// When which member is to be called.
+    calls: Agenda<u32>,
+    jobs: Slab<Job>,
+    /// Stripes being written to, and the jobs that wait for them.
+    locked: BTreeMap<u64, VecDeque<u32>>,
+    /// The copy that was read last.
+    turn: u32,
+    operations: MemberOps,
+}
+
+#[derive(Debug)]
+struct Job {
+    /// Operations that are not done.
+    left: u32,
+    /// What is to be read first, and then written.
+    reads: Vec<Piece>,
+    writes: Vec<Piece>,
+    /// The stripe that it has locked or waits for.
+    stripe: Option<u64>,
+    thread: u64,
+    service: SimSpan,
+}
+
+/// A job that is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JobDone {
+    pub(super) job: u32,
+    /// Service that members gave to it.
+    pub(super) service: SimSpan,
+}
+
+impl Members {
+    /// Idle members; each serves waiting operations in the order of that scheduler.
+    pub(super) fn new(spec: &Spec, layout: Layout, scheduler: model::Scheduler) -> Self {
+        let member = model::Disk {
+            device_name: spec.device_name.clone(),
+            device: spec.device.clone(),
+            scheduler,
+        };
+        Self {
+            layout,
+            devices: (0..spec.members).map(|_| Device::new(&member)).collect(),
+            calls: Agenda::new(),
+            jobs: Slab::new(),
+            locked: BTreeMap::new(),
+            turn: 0,
+            operations: MemberOps::default(),
+        }
+    }
+
+    /// Starts reading sectors of the array; the job's number.
+    pub(super) fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
+        let mut reads = Vec::new();
+        self.layout.pieces(range, &mut reads);
+        let copies = self.layout.copies();
+        for piece in &mut reads {
+            piece.member += self.copy_to_read(piece.member, copies);
+        }
+        self.start(now, Plan { way: Way::NoParity, reads, writes: Vec::new() }, None, thread)
+    }
+
+    /// Which of the copies from `first` on is read: the one with the fewest operations, of equals the
+    /// one whose turn it is.
+    fn copy_to_read(&mut self, first: u32, copies: u32) -> u32 {
+        if copies == 1 {
+            return 0;
+        }
+        self.turn = (self.turn + 1) % copies;
+        let turns = (0..copies).map(|step| (self.turn + step) % copies);
+        let copy = turns.min_by_key(|copy| self.devices[(first + copy) as usize].present());
+        copy.expect("there are copies")
+    }
+
+    /// Starts writing ranges of a stripe of the array; the job's number.
+    pub(super) fn write(
+        &mut self,
+        now: SimTime,
+        stripe: u64,
+        ranges: &[Range],
+        thread: u64,
+    ) -> u32 {
+        let locks = self.layout.parity(stripe).map(|_| stripe);
+        self.start(now, self.layout.plan(stripe, ranges), locks, thread)
+    }
+
+    fn start(&mut self, now: SimTime, plan: Plan, stripe: Option<u64>, thread: u64) -> u32 {
+        let Plan { reads, writes, .. } = plan;
+        let service = SimSpan::ZERO;
+        let job = self.jobs.insert(Job { left: 0, reads, writes, stripe, thread, service });
+        if let Some(stripe) = stripe {
+            if let Some(waiting) = self.locked.get_mut(&stripe) {
+                waiting.push_back(job);
+                return job;
+            }
+            self.locked.insert(stripe, VecDeque::new());
+        }
+        self.go_on(now, job);
+        job
+    }
+
+    /// Starts what a job does next; whether there is anything.
+    fn go_on(&mut self, now: SimTime, job: u32) -> bool {
+        let state = &mut self.jobs[job];
+        let (op, pieces) = if state.reads.is_empty() {
+            (Op::Write, std::mem::take(&mut state.writes))
+        } else {
+            (Op::Read, std::mem::take(&mut state.reads))
+        };
+        state.left = pieces.len() as u32;
+        let thread = state.thread;
+        for piece in &pieces {
+            let (lbn, sectors) = (Sectors(piece.lbn), Sectors(piece.sectors));
+            let io = Io { lbn, sectors, op, thread, tag: job };
+            if let Some(call) = self.devices[piece.member as usize].submit(now, io) {
+                self.calls.schedule(call, piece.member);
+            }
+        }
+        !pieces.is_empty()
+    }
+
+    /// When a member is to be called next.
+    pub(super) fn next_call(&self) -> SimTime {
+        self.calls.next_at().unwrap_or(SimTime::MAX)
+    }
+
+    /// Calls the member that is to be called next. Returns a job that is done by that.
+    pub(super) fn call(&mut self) -> Option<JobDone> {
+        let member = self.calls.next()?;
+        let now = self.calls.now();
+        let completion = self.devices[member as usize].complete(now);
+        if let Some(call) = completion.next {
+            self.calls.schedule(call, member);
+        }
+        let done = completion.done?;
+        match done.io.op {
+            Op::Read => self.operations.reads += 1,
+            Op::Write => self.operations.writes += 1,
+        }
+        let job = done.io.tag;
+        let state = &mut self.jobs[job];
+        state.service += done.service;
+        state.left -= 1;
+        if state.left > 0 || self.go_on(now, job) {
+            return None;
+        }
+        let (stripe, service) = (self.jobs[job].stripe, self.jobs[job].service);
+        self.jobs.remove(job);
+        if let Some(stripe) = stripe {
+            let waiting = self.locked.get_mut(&stripe).expect("the job has locked it");
+            match waiting.pop_front() {
+                Some(next) => {
+                    self.go_on(now, next);
+                }
+                None => {
+                    self.locked.remove(&stripe);
+                }
+            }
+        }
+        Some(JobDone { job, service })
+    }
+
+    /// What members have done since the beginning.
+    pub(super) fn operations(&self) -> MemberOps {
+        self.operations
+    }
+
+    pub(super) fn mark(&mut self, now: SimTime) {
+        for device in &mut self.devices {
+            device.mark(now);
+        }
+    }
+
+    /// What each member did since the mark.
+    pub(super) fn usage(&mut self, now: SimTime) -> impl Iterator<Item = Usage> + '_ {
+        self.devices.iter_mut().map(move |device| device.usage(now))
+    }
+
+    /// Whether the operational laws hold at each member.
+    pub(super) fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.devices.iter_mut().try_for_each(|device| device.audit(now))
+    }
+}

@@ -1,0 +1,523 @@
+//! A disk array: equal members behind one controller with its caches.
+//!
+//! Modelled:
+//!
+//! - **layout** of RAID 0, 1, 1+0 and 5 (left-symmetric), and the operations on members that reads and
+//!   writes take (`plan.rs`): read-modify-write, reconstruct-write and full-stripe writes, one after
+//!   the other where they touch the same stripe with parity; of copies, the one with the fewest
+//!   operations is read;
+//! - **volatile cache** of pages under any replacement policy: reads and writes enter it, reads of what
+//!   is there need no member; reads that follow one another are read ahead, as a node does it
+//!   (the window doubles up to `read_ahead`);
+//! - **write cache** that keeps data without power: a write is done when it is there and, over the link
+//!   between both halves of the controller, in the other half's volatile memory. It is destaged by
+//!   stripes, the one left alone for longest first, from a high mark down to a low one; when it is
+//!   full, writes wait. Without one, a write is done when it is on the members;
+//! - **controller**: an interface with a rate in each direction, and a time that each operation takes
+//!   without keeping others waiting.
+//!
+//! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck;
+//! taking old data or parity from the cache; destaging by age or while members are idle (WOW's and
+//! AMP's refinements); several arrays behind one controller. A page that was written in part counts as
+//! there, as in a node's cache.
+//!
+//! Sources: Chen et al., RAID: High-Performance, Reliable Secondary Storage, ACM Computing Surveys 26
+//! (1994); Gill & Modha, WOW: Wise Ordering for Writes, FAST 2005, for destaging by stripes and LRW; the
+//! structure of the caches is that of IBM's DS8000 as its manuals describe it.
+
+mod cache;
+mod layout;
+mod members;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use foretell_scenarios::device::Array as Spec;
+use foretell_scenarios::model::Scheduler;
+use foretell_units::{Bytes, Op, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+
+use crate::device::Done;
+use crate::disk::Io;
+use crate::ledger::{Ledger, Usage, Violation};
+use crate::slab::Slab;
+use crate::ssd::line::Line;
+
+pub use cache::CacheHits;
+use cache::{Cache, Missing};
+use layout::{Layout, Range};
+pub use members::MemberOps;
+use members::{JobDone, Members};
+use written::Written;
+
+/// Stripes on their way to the members, at the most, for each member. Assumed: enough for the
+/// schedulers of the members to choose from.
+const DESTAGES_PER_MEMBER: u32 = 4;
+
+/// Index of the interface to the array, and of writes.
+const TO: usize = 0;
+/// Index of the interface from the array, and of reads.
+const FROM: usize = 1;
+
+/// An array; `T` is what the caller needs to know when an operation is done.
+#[derive(Debug)]
+pub struct Array<T> {
+    layout: Layout,
+    members: Members,
+    rate: Rate,
+    overhead: SimSpan,
+    cache: Option<Cache>,
+    /// Only with a cache.
+    write_cache: Option<WriteCache>,
+    interface: [Line; 2],
+    requests: Slab<Request<T>>,
+    /// Written data on their way from the host, in order.
+    arrivals: VecDeque<(SimTime, u32)>,
+    /// Writes whose second copy is on its way, in order.
+    mirroring: VecDeque<(SimTime, u32)>,
+    /// Operations that will be done: writes and reads, each in order.
+    leaving: [VecDeque<(SimTime, u32)>; 2],
+    /// By job of the members: what it is for.
+    purposes: Vec<Purpose>,
+    done: Vec<Done<T>>,
+    ledger: Ledger,
+    marked: SimTime,
+    /// Scratch.
+    missing: Vec<Missing>,
+    awaited: Vec<u32>,
+    ranges: Vec<Range>,
+}
+
+/// The write cache, and what belongs to it.
+#[derive(Debug)]
+struct WriteCache {
+    written: Written,
+    /// Pages beyond which it is emptied, and down to which.
+    high: u64,
+    low: u64,
+    mirror: Line,
+    mirror_rate: Rate,
+    /// Whether it is being emptied to the low mark.
+    destaging: bool,
+    /// Stripes on their way to the members.
+    destages: u32,
+    most_destages: u32,
+    /// Writes that wait for room.
+    blocked: VecDeque<u32>,
+}
+
+/// What a job of the members is for.
+#[derive(Clone, Debug)]
+enum Purpose {
+    /// It brings data: the cache's ticket, if they enter there; reads that wait for them.
+    Fetch { ticket: Option<u32>, waiting: Vec<u32> },
+    /// It writes through.
+    Store { request: u32 },
+    /// It empties the write cache of so many pages.
+    Destage { pages: u64 },
+}
+
+/// Notes what a job is for; jobs are numbered densely.
+fn is_for(purposes: &mut Vec<Purpose>, job: u32, purpose: Purpose) {
+    let job = job as usize;
+    if job == purposes.len() {
+        purposes.push(purpose);
+    } else {
+        purposes[job] = purpose;
+    }
+}
+
+/// An operation inside.
+#[derive(Clone, Copy, Debug)]
+struct Request<T> {
+    io: Io<T>,
+    arrived: SimTime,
+    /// Its sectors.
+    range: Range,
+    /// Jobs that it waits for.
+    waits: u32,
+    service: SimSpan,
+    /// Whether it is there: places are used again.
+    live: bool,
+}
+
+impl<T: Copy + Debug> Array<T> {
+    /// An idle array with empty caches, whose members serve what waits in the order of `scheduler`.
+    pub fn new(spec: &Spec, scheduler: Scheduler) -> Self {
+        let layout = Layout::new(spec);
+        let write_cache = spec.cache.as_ref().and_then(|cache| {
+            let write = cache.write?;
+            let pages = |bytes: Bytes| bytes.get() / cache.page.get();
+            Some(WriteCache {
+                written: Written::new(pages(write.size), layout.stripe() / Cache::page_of(cache)),
+                high: pages(write.high),
+                low: pages(write.low),
+                mirror: Line::default(),
+                mirror_rate: write.mirror_rate,
+                destaging: false,
+                destages: 0,
+                most_destages: DESTAGES_PER_MEMBER * spec.members,
+                blocked: VecDeque::new(),
+            })
+        });
+        Self {
+            layout,
+            members: Members::new(spec, layout, scheduler),
+            rate: spec.rate,
+            overhead: spec.overhead,
+            cache: spec.cache.as_ref().map(|cache| Cache::new(cache, layout.sectors())),
+            write_cache,
+            interface: [Line::default(); 2],
+            requests: Slab::new(),
+            arrivals: VecDeque::new(),
+            mirroring: VecDeque::new(),
+            leaving: [VecDeque::new(), VecDeque::new()],
+            purposes: Vec::new(),
+            done: Vec::new(),
+            ledger: Ledger::default(),
+            marked: SimTime::ZERO,
+            missing: Vec::new(),
+            awaited: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
+    /// Adds an operation. Returns when the array wants to be woken, with [`Array::complete`].
+    ///
+    /// `now` must not go backwards. Sectors beyond the end are taken for the last one.
+    pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
+        self.run(now);
+        self.ledger.arrive(now);
+        let sectors = self.layout.sectors();
+        let first = io.lbn.get().min(sectors - 1);
+        let end = (first + io.sectors.get().max(1)).min(sectors);
+        let id = self.requests.insert(Request {
+            io,
+            arrived: now,
+            range: (first, end),
+            waits: 0,
+            service: SimSpan::ZERO,
+            live: true,
+        });
+        match io.op {
+            Op::Read => self.read(now, id),
+            Op::Write => {
+                let at = self.transfer(now, id, TO);
+                self.arrivals.push_back((at, id));
+            }
+        }
+        self.wake(now)
+    }
+
+    /// Appends the operations that are done at `now` to `done`, in order. Returns when the array
+    /// wants to be woken next; `None`: when something is submitted.
+    pub fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
+        self.run(now);
+        done.append(&mut self.done);
+        self.wake(now)
+    }
+
+    /// When something may be done next.
+    fn wake(&self, now: SimTime) -> Option<SimTime> {
+        if !self.done.is_empty() {
+            return Some(now);
+        }
+        let [leaves, arrival, mirrored, call] = self.nexts();
+        let inside = arrival.min(mirrored).min(call);
+        // whatever happens inside is followed by the overhead before a host sees it
+        let seen = if inside == SimTime::MAX { inside } else { inside + self.overhead };
+        let at = leaves.min(seen);
+        (at != SimTime::MAX).then_some(at)
+    }
+
+    /// When the next operation is done, written data arrive or are in the other half, or a member is
+    /// to be called.
+    fn nexts(&self) -> [SimTime; 4] {
+        let front = |queue: &VecDeque<(SimTime, u32)>| queue.front().map_or(SimTime::MAX, |f| f.0);
+        let leaves = front(&self.leaving[TO]).min(front(&self.leaving[FROM]));
+        [leaves, front(&self.arrivals), front(&self.mirroring), self.members.next_call()]
+    }
+
+    /// Lets everything happen that happens up to `now`.
+    fn run(&mut self, now: SimTime) {
+        loop {
+            let [leaves, arrival, mirrored, call] = self.nexts();
+            let next = leaves.min(arrival).min(mirrored).min(call);
+            if next > now || next == SimTime::MAX {
+                return;
+            }
+            if call == next {
+                if let Some(job) = self.members.call() {
+                    self.job_done(next, job);
+                }
+            } else if arrival == next {
+                let (_, id) = self.arrivals.pop_front().expect("it is there");
+                self.arrives(next, id);
+            } else if mirrored == next {
+                let (_, id) = self.mirroring.pop_front().expect("it is there");
+                self.leaving[TO].push_back((next + self.overhead, id));
+            } else {
+                self.leaves(next);
+            }
+        }
+    }
+
+    /// Books the interface for the data of a request.
+    fn transfer(&mut self, now: SimTime, id: u32, direction: usize) -> SimTime {
+        let request = &mut self.requests[id];
+        let (first, end) = request.range;
+        let span = self.rate.time_for(Bytes((end - first) * SECTOR_BYTES));
+        request.service += span;
+        self.interface[direction].book(now, span)
+    }
+
+    fn read(&mut self, now: SimTime, id: u32) {
+        let Request { io, range, .. } = self.requests[id];
+        let Some(cache) = &mut self.cache else {
+            let job = self.members.read(now, range, io.thread);
+            self.requests[id].waits = 1;
+            is_for(&mut self.purposes, job, Purpose::Fetch { ticket: None, waiting: vec![id] });
+            return;
+        };
+        let written = self.write_cache.as_ref().map(|write| &write.written);
+        self.missing.clear();
+        self.awaited.clear();
+        let ahead = cache.read(range, written, &mut self.missing, &mut self.awaited);
+        let waits = self.awaited.len() + self.missing.len();
+        self.requests[id].waits = waits as u32;
+        for job in &self.awaited {
+            match &mut self.purposes[*job as usize] {
+                Purpose::Fetch { waiting, .. } => waiting.push(id),
+                other => unreachable!("{other:?} brings no pages"),
+            }
+        }
+        self.fetch(now, io.thread, Some(id));
+        if waits == 0 {
+            self.send(now, id);
+        }
+        if let Some(ahead) = ahead {
+            let cache = self.cache.as_mut().expect("it was read");
+            let written = self.write_cache.as_ref().map(|write| &write.written);
+            self.missing.clear();
+            cache.read_ahead(ahead, written, &mut self.missing);
+            self.fetch(now, io.thread, None);
+        }
+    }
+
+    /// Starts the jobs that bring what is missing; a request waits for them if one is given.
+    fn fetch(&mut self, now: SimTime, thread: u64, id: Option<u32>) {
+        let missing = std::mem::take(&mut self.missing);
+        for missing in &missing {
+            let job = self.members.read(now, missing.range, thread);
+            let cache = self.cache.as_mut().expect("something was missing in it");
+            let ticket = Some(cache.fetching(missing, job));
+            is_for(
+                &mut self.purposes,
+                job,
+                Purpose::Fetch { ticket, waiting: id.into_iter().collect() },
+            );
+        }
+        self.missing = missing;
+    }
+
+    /// The data of a read are in the controller and go to the host.
+    fn send(&mut self, now: SimTime, id: u32) {
+        let at = self.transfer(now, id, FROM);
+        self.leaving[FROM].push_back((at + self.overhead, id));
+    }
+
+    /// The data of a write are in the controller.
+    fn arrives(&mut self, now: SimTime, id: u32) {
+        if let Some(write) = &mut self.write_cache {
+            write.blocked.push_back(id);
+            if write.blocked.len() == 1 {
+                self.unblock(now);
+            }
+            return;
+        }
+        let Request { io, range, .. } = self.requests[id];
+        if let Some(cache) = &mut self.cache {
+            cache.enter(now, range);
+        }
+        let stripe = self.layout.stripe();
+        let (mut from, end) = range;
+        while from < end {
+            let number = from / stripe;
+            let until = end.min((number + 1) * stripe);
+            let range = (from - number * stripe, until - number * stripe);
+            let job = self.members.write(now, number, &[range], io.thread);
+            is_for(&mut self.purposes, job, Purpose::Store { request: id });
+            self.requests[id].waits += 1;
+            from = until;
+        }
+    }
+
+    /// Lets writes into the write cache, in order, as long as there is room.
+    fn unblock(&mut self, now: SimTime) {
+        let (Some(write), Some(cache)) = (&mut self.write_cache, &mut self.cache) else { return };
+        while let Some(&id) = write.blocked.front() {
+            let range = self.requests[id].range;
+            let run = cache.run(range);
+            if !write.written.write(run.first.index(), u64::from(run.pages)) {
+                break;
+            }
+            write.blocked.pop_front();
+            cache.enter(now, range);
+            let bytes = Bytes((range.1 - range.0) * SECTOR_BYTES);
+            let at = write.mirror.book(now, write.mirror_rate.time_for(bytes));
+            self.mirroring.push_back((at, id));
+        }
+        self.destage(now);
+    }
+
+    /// Sends stripes from the write cache to the members, as far as it is to be emptied.
+    fn destage(&mut self, now: SimTime) {
+        let (Some(write), Some(cache)) = (&mut self.write_cache, &self.cache) else { return };
+        let waiting = write.written.waiting();
+        write.destaging = waiting > write.high || (write.destaging && waiting > write.low);
+        while write.destages < write.most_destages {
+            // a write that waits for room makes it go on
+            let forced = !write.blocked.is_empty();
+            if !forced && (!write.destaging || write.written.waiting() <= write.low) {
+                break;
+            }
+            self.ranges.clear();
+            let Some((stripe, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
+            let page = cache.page();
+            for range in &mut self.ranges {
+                *range = (range.0 * page, range.1 * page);
+            }
+            let job = self.members.write(now, stripe, &self.ranges, 0);
+            write.destages += 1;
+            is_for(&mut self.purposes, job, Purpose::Destage { pages });
+        }
+    }
+
+    fn job_done(&mut self, now: SimTime, JobDone { job, service }: JobDone) {
+        match &mut self.purposes[job as usize] {
+            Purpose::Fetch { ticket, waiting } => {
+                if let (Some(ticket), Some(cache)) = (ticket.take(), &mut self.cache) {
+                    cache.arrived(ticket);
+                }
+                let waiting = std::mem::take(waiting);
+                // those who only wait for what another has fetched are charged for nothing
+                if let Some(&first) = waiting.first() {
+                    self.requests[first].service += service;
+                }
+                for id in waiting {
+                    self.requests[id].waits -= 1;
+                    if self.requests[id].waits == 0 {
+                        self.send(now, id);
+                    }
+                }
+            }
+            Purpose::Store { request } => {
+                let id = *request;
+                let request = &mut self.requests[id];
+                request.service += service;
+                request.waits -= 1;
+                if request.waits == 0 {
+                    self.leaving[TO].push_back((now + self.overhead, id));
+                }
+            }
+            Purpose::Destage { pages } => {
+                let pages = *pages;
+                let write = self.write_cache.as_mut().expect("it was destaged from it");
+                write.written.destaged(pages);
+                write.destages -= 1;
+                self.unblock(now);
+            }
+        }
+    }
+
+    /// A host sees an operation done.
+    fn leaves(&mut self, now: SimTime) {
+        let front = |queue: &VecDeque<(SimTime, u32)>| queue.front().map_or(SimTime::MAX, |f| f.0);
+        let queue = usize::from(front(&self.leaving[TO]) > front(&self.leaving[FROM]));
+        let (at, id) = self.leaving[queue].pop_front().expect("it is there");
+        assert_eq!(at, now);
+        let request = self.requests.remove(id);
+        assert!(std::mem::replace(&mut request.live, false) && request.waits == 0);
+        let Request { io, arrived, service, .. } = *request;
+        self.ledger.depart(now, arrived);
+        self.done.push(Done { io, service });
+    }
+
+    /// Operations waiting or in service.
+    pub fn present(&self) -> u64 {
+        self.ledger.present()
+    }
+
+    /// Sectors that a host can address.
+    pub fn sectors(&self) -> Sectors {
+        Sectors(self.layout.sectors())
+    }
+
+    /// What members have done since the beginning.
+    pub fn member_operations(&self) -> MemberOps {
+        self.members.operations()
+    }
+
+    /// Pages that reads asked the cache for since the mark, and those that were there.
+    pub fn hits(&self) -> CacheHits {
+        self.cache.as_ref().map(Cache::hits).unwrap_or_default()
+    }
+
+    /// Bytes in the write cache, those on their way to the members included.
+    pub fn written(&self) -> Bytes {
+        match (&self.cache, &self.write_cache) {
+            (Some(cache), Some(write)) => Bytes(write.written.held() * cache.page() * SECTOR_BYTES),
+            _ => Bytes::ZERO,
+        }
+    }
+
+    /// Measuring begins.
+    pub fn mark(&mut self, now: SimTime) {
+        self.run(now);
+        self.ledger.mark(now);
+        self.members.mark(now);
+        if let Some(cache) = &mut self.cache {
+            cache.mark();
+        }
+        let mirror = self.write_cache.iter_mut().map(|write| &mut write.mirror);
+        self.interface.iter_mut().chain(mirror).for_each(|line| line.mark(now));
+        self.marked = now;
+    }
+
+    /// What the array did since the mark.
+    ///
+    /// Queue length and operations are those of hosts' operations. Utilization and busy time are
+    /// those of the busiest part: the members (on average; their busy time is summed), the
+    /// interface to or from the host, or the link to the other half.
+    pub fn usage(&mut self, now: SimTime) -> Usage {
+        self.run(now);
+        let span = (now - self.marked).as_ns().max(1) as f64;
+        let (mut count, mut utilization, mut busy) = (0.0, 0.0, SimSpan::ZERO);
+        for member in self.members.usage(now) {
+            count += 1.0;
+            utilization += member.utilization;
+            busy += member.busy;
+        }
+        let mut busiest = (utilization / count, busy);
+        let mirror = self.write_cache.iter().map(|write| &write.mirror);
+        for line in self.interface.iter().chain(mirror) {
+            let busy = line.busy_since_mark(now);
+            let utilization = busy.as_ns() as f64 / span;
+            if utilization > busiest.0 {
+                busiest = (utilization, busy);
+            }
+        }
+        Usage { utilization: busiest.0, busy: busiest.1, ..self.ledger.usage(now, 1) }
+    }
+
+    /// Whether the operational laws hold for hosts' operations and at each member.
+    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.run(now);
+        let live = self.requests.places().filter(|request| request.live);
+        self.ledger.audit(now, live.map(|request| (request.arrived, None)))?;
+        self.members.audit(now)
+    }
+}

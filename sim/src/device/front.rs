@@ -1,0 +1,193 @@
+//! A scheduler in front of a solid-state drive.
+//!
+//! The drive is given as many commands as it takes (`queue_depth`), in the scheduler's order; the
+//! others wait in front of it. As long as there are fewer, nothing waits here and the scheduler has
+//! no say. A merged request is one command to the drive, and all its operations are done with it.
+
+use std::fmt::Debug;
+
+use foretell_scenarios::device;
+use foretell_scenarios::model::Scheduler as Name;
+use foretell_units::{Sectors, SimTime};
+
+use super::Done;
+use crate::disk::Io;
+use crate::disk::scheduler::{Choice, Request, Scheduler, scheduler};
+use crate::ledger::{Ledger, Usage, Violation};
+use crate::slab::Slab;
+use crate::ssd::Ssd;
+
+/// A solid-state drive and its scheduler.
+#[derive(Debug)]
+pub(super) struct Front<T> {
+    scheduler: Box<dyn Scheduler<T>>,
+    drive: Ssd<u32>,
+    /// Inside the drive.
+    requests: Slab<Option<Request<T>>>,
+    depth: usize,
+    /// When the scheduler wants to be asked again.
+    again: Option<SimTime>,
+    /// Where the last request that the drive was given ends.
+    head: Sectors,
+    ledger: Ledger,
+    /// Scratch.
+    done: Vec<Done<u32>>,
+}
+
+impl<T: Copy + Debug + Send + 'static> Front<T> {
+    pub(super) fn new(spec: &device::Ssd, name: Name) -> Self {
+        Self {
+            scheduler: scheduler(name, spec.queue_depth),
+            drive: Ssd::new(spec),
+            requests: Slab::new(),
+            depth: spec.queue_depth as usize,
+            again: None,
+            head: Sectors(0),
+            ledger: Ledger::default(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Adds an operation. Returns when to call [`Front::complete`].
+    pub(super) fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
+        self.ledger.arrive(now);
+        self.scheduler.add(now, io);
+        self.go_on(now);
+        self.wake(now)
+    }
+
+    /// Appends what is done at `now` to `done`. Returns when to call again.
+    pub(super) fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
+        let mut commands = std::mem::take(&mut self.done);
+        // what is let into the drive may be done at once
+        loop {
+            self.drive.complete(now, &mut commands);
+            if commands.is_empty() && self.again.is_none_or(|again| again > now) {
+                break;
+            }
+            for command in commands.drain(..) {
+                let request = self.requests.remove(command.io.tag).take();
+                let request = request.expect("the drive completes what it was given");
+                self.scheduler.served(now, &request);
+                let sectors = request.sectors.get();
+                done.extend(request.operations().map(|(arrived, io)| {
+                    self.ledger.depart(now, arrived);
+                    Done { io, service: command.service * io.sectors.get() / sectors.max(1) }
+                }));
+            }
+            self.go_on(now);
+        }
+        self.done = commands;
+        self.wake(now)
+    }
+
+    fn wake(&self, now: SimTime) -> Option<SimTime> {
+        self.drive.wake(now).into_iter().chain(self.again).min()
+    }
+
+    /// Gives the drive what it can take.
+    fn go_on(&mut self, now: SimTime) {
+        self.again = None;
+        while self.requests.len() < self.depth {
+            match self.scheduler.next(now, self.head) {
+                Choice::Serve(request) => {
+                    self.head = request.end();
+                    let (lbn, sectors, op) = (request.lbn, request.sectors, request.op);
+                    let tag = self.requests.insert(Some(request));
+                    self.drive.submit(now, Io { lbn, sectors, op, thread: 0, tag });
+                }
+                Choice::Wait(until) => {
+                    assert!(until > now, "a scheduler that waits lets time pass");
+                    self.again = Some(until);
+                    break;
+                }
+                Choice::Nothing => break,
+            }
+        }
+    }
+
+    pub(super) fn present(&self) -> u64 {
+        self.ledger.present()
+    }
+
+    pub(super) fn mark(&mut self, now: SimTime) {
+        self.ledger.mark(now);
+        self.drive.mark(now);
+    }
+
+    /// Operations and queue are those in front and inside, busy time and utilization the drive's.
+    pub(super) fn usage(&mut self, now: SimTime) -> Usage {
+        let Usage { utilization, busy, .. } = self.drive.usage(now);
+        Usage { utilization, busy, ..self.ledger.usage(now, 1) }
+    }
+
+    pub(super) fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        let inside = self.requests.places().flatten().flat_map(Request::operations);
+        let inside = inside.map(|(arrived, _)| arrived);
+        let jobs = inside.chain(self.scheduler.arrivals()).map(|arrived| (arrived, None));
+        self.ledger.audit(now, jobs)?;
+        self.drive.audit(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ssd::tests::small;
+    use foretell_units::Op;
+
+    fn at(ns: u64) -> SimTime {
+        SimTime::from_ns(ns)
+    }
+
+    fn read(unit: u64, tag: u32) -> Io<u32> {
+        Io { lbn: Sectors(unit * 8), sectors: Sectors(8), op: Op::Read, thread: 1, tag }
+    }
+
+    /// In which order a drive that takes one command at a time serves units 8, 40, 0 and 1.
+    fn order(name: Name) -> Vec<u32> {
+        let mut spec = small();
+        spec.queue_depth = 1;
+        let mut front = Front::new(&spec, name);
+        let mut next = None;
+        for (tag, unit) in [8, 40, 0, 1].into_iter().enumerate() {
+            next = front.submit(at(0), read(unit, tag as u32));
+        }
+        let mut done = Vec::new();
+        while let Some(now) = next {
+            next = front.complete(now, &mut done);
+            front.audit(now).unwrap();
+        }
+        done.iter().map(|done| done.io.tag).collect()
+    }
+
+    #[test]
+    fn what_the_drive_does_not_take_waits_in_the_schedulers_order() {
+        assert_eq!(order(Name::Fcfs), [0, 1, 2, 3]);
+        // upwards from unit 9, then again from the lowest
+        assert_eq!(order(Name::Elevator), [0, 1, 2, 3]);
+        // from unit 9: unit 1 is 8 away, then 0, then 40
+        assert_eq!(order(Name::Sstf), [0, 3, 2, 1]);
+    }
+
+    #[test]
+    fn merged_operations_are_one_command() {
+        let mut spec = small();
+        spec.queue_depth = 1;
+        let mut front = Front::new(&spec, Name::Noop);
+        for (tag, unit) in [8, 0, 1, 2].into_iter().enumerate() {
+            front.submit(at(0), read(unit, tag as u32));
+        }
+        let mut done = Vec::new();
+        // one unit: 50 us, 10.24, 1 + 4.096, 10; then three at once: 50, 30.72, 1 + 12.288, 10
+        let first = 75_336;
+        front.complete(at(first), &mut done);
+        assert_eq!(done.len(), 1);
+        front.complete(at(first + 104_007), &mut done);
+        assert_eq!(done.len(), 1);
+        front.complete(at(first + 104_008), &mut done);
+        assert_eq!(done.len(), 4);
+        // 50 us and 30.72 of the die, a third each
+        assert_eq!(done[3].service.as_ns(), 26_906);
+    }
+}

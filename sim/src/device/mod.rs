@@ -1,0 +1,168 @@
+//! A storage device of any kind, as a node sees it.
+//!
+//! A device never sees the agenda. [`Device::submit`] and [`Device::complete`] name the time at
+//! which the device is to be called again, and every time that is named must be answered by a call
+//! of [`Device::complete`] then. Usually an operation is done; but a device with an inner life may
+//! only have got on with it, and what came meanwhile may have made the call needless.
+
+mod front;
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use foretell_scenarios::{device, model};
+use foretell_units::{SimSpan, SimTime};
+
+use crate::array::Array;
+use crate::disk::{Disk, Io};
+use crate::ledger::{Usage, Violation};
+
+use front::Front;
+
+/// A storage device; `T` is what the caller needs to know when an operation is done.
+#[derive(Debug)]
+pub struct Device<T> {
+    kind: Kind<T>,
+    /// The earliest time that was named and has not come.
+    call: Option<SimTime>,
+    /// Operations that are done, but not told yet.
+    told: VecDeque<Done<T>>,
+    /// Scratch.
+    done: Vec<Done<T>>,
+}
+
+#[derive(Debug)]
+enum Kind<T> {
+    Disk(Box<Disk<T>>),
+    Ssd(Box<Front<T>>),
+    Array(Box<Array<T>>),
+}
+
+/// An operation that is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<T> {
+    /// The operation.
+    pub io: Io<T>,
+    /// Service that it was given: of a disk, the time of its mechanism (of operations that were
+    /// merged, the first has it all); of a solid-state drive, the
+    /// time of dies that its pages take, without garbage collection; of an array, the time of its
+    /// interface and of the members' operations for which it waited.
+    pub service: SimSpan,
+}
+
+/// What a call of [`Device::complete`] brings.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion<T> {
+    /// The operation that is done, if one is.
+    pub done: Option<Done<T>>,
+    /// When to call again; `None` if an earlier call is due or nothing waits.
+    pub next: Option<SimTime>,
+}
+
+impl<T: Copy + Debug + Send + 'static> Device<T> {
+    /// An idle device.
+    pub fn new(spec: &model::Disk) -> Self {
+        let kind = match &spec.device {
+            device::Device::Mechanical(_) | device::Device::Drive(_) => {
+                Kind::Disk(Box::new(Disk::new(spec)))
+            }
+            device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Front::new(ssd, spec.scheduler))),
+            device::Device::Array(array) => {
+                Kind::Array(Box::new(Array::new(array, spec.scheduler)))
+            }
+        };
+        Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
+    }
+
+    /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is due.
+    pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
+        match &mut self.kind {
+            Kind::Disk(disk) => disk.submit(now, io),
+            Kind::Ssd(ssd) => {
+                let wake = ssd.submit(now, io);
+                self.name(wake)
+            }
+            Kind::Array(array) => {
+                let wake = array.submit(now, io);
+                self.name(wake)
+            }
+        }
+    }
+
+    /// Takes an operation that is done at `now`, if there is one. To be called once for each time
+    /// that the device has named.
+    pub fn complete(&mut self, now: SimTime) -> Completion<T> {
+        match &mut self.kind {
+            Kind::Disk(disk) => {
+                let completion = disk.complete(now);
+                let done = completion.done.map(|done| Done { io: done.io, service: done.service });
+                Completion { done, next: completion.next }
+            }
+            Kind::Ssd(ssd) => {
+                let wake = ssd.complete(now, &mut self.done);
+                self.tell(now, wake)
+            }
+            Kind::Array(array) => {
+                let wake = array.complete(now, &mut self.done);
+                self.tell(now, wake)
+            }
+        }
+    }
+
+    /// Tells of an operation that is done; of the others at further calls at the same time.
+    fn tell(&mut self, now: SimTime, wake: Option<SimTime>) -> Completion<T> {
+        if self.call.is_some_and(|call| call <= now) {
+            self.call = None;
+        }
+        self.told.extend(self.done.drain(..));
+        let done = self.told.pop_front();
+        let next = if self.told.is_empty() { wake } else { Some(now) };
+        Completion { done, next: self.name(next) }
+    }
+
+    /// Names the time of a call, unless one is due by then.
+    fn name(&mut self, at: Option<SimTime>) -> Option<SimTime> {
+        let at = at?;
+        if self.call.is_some_and(|call| call <= at) {
+            return None;
+        }
+        self.call = Some(at);
+        self.call
+    }
+
+    /// Operations waiting or in service.
+    pub fn present(&self) -> u64 {
+        match &self.kind {
+            Kind::Disk(disk) => disk.present(),
+            Kind::Ssd(ssd) => ssd.present(),
+            Kind::Array(array) => array.present(),
+        }
+    }
+
+    /// Measuring begins.
+    pub fn mark(&mut self, now: SimTime) {
+        match &mut self.kind {
+            Kind::Disk(disk) => disk.mark(now),
+            Kind::Ssd(ssd) => ssd.mark(now),
+            Kind::Array(array) => array.mark(now),
+        }
+    }
+
+    /// What the device did since the mark.
+    pub fn usage(&mut self, now: SimTime) -> Usage {
+        match &mut self.kind {
+            Kind::Disk(disk) => disk.usage(now),
+            Kind::Ssd(ssd) => ssd.usage(now),
+            Kind::Array(array) => array.usage(now),
+        }
+    }
+
+    /// Whether the operational laws hold at each of its queues.
+    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        match &mut self.kind {
+            Kind::Disk(disk) => disk.audit(now),
+            Kind::Ssd(ssd) => ssd.audit(now),
+            Kind::Array(array) => array.audit(now),
+        }
+    }
+}

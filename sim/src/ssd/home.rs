@@ -1,0 +1,191 @@
+//! Where data lies before the simulation begins, without a table.
+//!
+//! The host's rows go over the dies in turn. On each die they fill its blocks in order, each block
+//! as far as it is valid; the same on every die, so one short list describes the whole drive. After
+//! random writes the blocks are filled as greedy collection leaves them: a block loses valid data
+//! at a rate proportional to what it has, and is collected when it has the least of all, so the
+//! k-th youngest of n has v^(k/n), where v is what the victim has left. The mean of that from 0 to 1
+//! is (1 − v) / ln(1/v), which must be the share of the flash that the host's data fill (the fluid
+//! limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are dealt out so that every part of the
+//! address space lies in blocks of all ages.
+
+use foretell_scenarios::device::Precondition;
+
+use super::geometry::{Address, Geometry, Unit};
+
+/// Free blocks of a die after random writes: the first row that the host writes starts collection.
+const FREE_AFTER_RANDOM: u32 = super::blocks::ENOUGH_ROOM;
+
+/// Where data lies at first.
+#[derive(Debug)]
+pub(super) struct Home {
+    /// By block of a die: how many of the host's rows lie before it; last: all.
+    before: Vec<u32>,
+}
+
+impl Home {
+    pub(super) fn new(geometry: &Geometry, precondition: Precondition) -> Self {
+        let (rows, wanted) = (geometry.rows, geometry.user_rows);
+        let filled: Vec<u32> = match precondition {
+            Precondition::Sequential => {
+                let full = wanted.div_ceil(rows);
+                (0..full).map(|block| rows.min(wanted - block * rows)).collect()
+            }
+            Precondition::Random => {
+                let used = geometry.blocks - FREE_AFTER_RANDOM;
+                valid_rows(used, rows, wanted)
+            }
+        };
+        let mut before = vec![0];
+        before.extend(filled.iter().scan(0, |sum, filled| {
+            *sum += filled;
+            Some(*sum)
+        }));
+        assert_eq!(before.last(), Some(&wanted));
+        Self { before }
+    }
+
+    /// Blocks of a die that hold data.
+    pub(super) fn used(&self) -> u32 {
+        self.before.len() as u32 - 1
+    }
+
+    /// Rows of a block that hold data.
+    pub(super) fn filled(&self, block: u32) -> u32 {
+        let block = block as usize;
+        self.before.get(block + 1).map_or(0, |end| end - self.before[block])
+    }
+
+    /// Where a unit lies.
+    pub(super) fn address(&self, geometry: &Geometry, unit: Unit) -> Address {
+        let (row, place) = (unit / geometry.row, unit % geometry.row);
+        let (index, die) = (row / geometry.dies, row % geometry.dies);
+        let block = self.before.partition_point(|before| *before <= index) - 1;
+        let row = self.spread(geometry, block as u32, index - self.before[block]);
+        geometry.address(die, block as u32, row) + place
+    }
+
+    /// The first of the units that lie in a row, if any do.
+    pub(super) fn unit(&self, geometry: &Geometry, die: u32, block: u32, row: u32) -> Option<Unit> {
+        let filled = self.filled(block);
+        let number = (u64::from(row) * u64::from(filled)).div_ceil(u64::from(geometry.rows)) as u32;
+        if number >= filled || self.spread(geometry, block, number) != row {
+            return None;
+        }
+        let index = self.before[block as usize] + number;
+        Some((index * geometry.dies + die) * geometry.row)
+    }
+
+    /// The row in which the host's row of that number in a block lies: they are spread evenly, so
+    /// that collection finds garbage all along.
+    fn spread(&self, geometry: &Geometry, block: u32, number: u32) -> u32 {
+        let filled = u64::from(self.filled(block));
+        (u64::from(number) * u64::from(geometry.rows) / filled) as u32
+    }
+}
+
+/// Rows of each block that are valid in the steady state; `wanted` in all.
+fn valid_rows(blocks: u32, rows: u32, wanted: u32) -> Vec<u32> {
+    let share = f64::from(wanted) / (f64::from(blocks) * f64::from(rows));
+    let log_least = libm::log(least(share));
+    // by age, rounded so that the sum is right
+    let mut by_age = Vec::with_capacity(blocks as usize);
+    let (mut exact, mut given) = (0.0, 0);
+    for age in 0..blocks {
+        let share = libm::exp(log_least * (f64::from(age) + 0.5) / f64::from(blocks));
+        exact += share * f64::from(rows);
+        let here = (exact as u32).saturating_sub(given).min(rows).min(wanted - given);
+        by_age.push(here);
+        given += here;
+    }
+    for here in &mut by_age {
+        let more = (rows - *here).min(wanted - given);
+        *here += more;
+        given += more;
+    }
+    // a step near the golden section, without a common divisor, comes by every age
+    let mut step = (f64::from(blocks) * 0.618_034) as u32;
+    while gcd(step.max(1), blocks) != 1 {
+        step += 1;
+    }
+    let step = u64::from(step.max(1));
+    let age = |block: u64| (block * step % u64::from(blocks)) as usize;
+    (0..u64::from(blocks)).map(|block| by_age[age(block)]).collect()
+}
+
+/// What a victim of greedy collection has left, if data fill `share` of the blocks.
+fn least(share: f64) -> f64 {
+    let mean = |least: f64| (1.0 - least) / -libm::log(least);
+    let (mut low, mut high) = (1e-12, 1.0 - 1e-9);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if mean(middle) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_units::Bytes;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_least_solves_its_equation() {
+        // (1 − v) / ln(1/v) for v = 0.5: 0.5 / 0.693147
+        assert!((least(0.5 / std::f64::consts::LN_2) - 0.5).abs() < 1e-9);
+        // 30 % more flash than data: write amplification 1 / (1 − v) is 2.36 (Xiang & Kurkoski)
+        assert!((1.0 / (1.0 - least(1.0 / 1.3)) - 2.36).abs() < 0.01);
+    }
+
+    #[test]
+    fn blocks_of_all_ages_lie_side_by_side() {
+        let filled = valid_rows(1000, 64, 48_000);
+        assert_eq!(filled.iter().sum::<u32>(), 48_000);
+        for hundred in filled.chunks(100) {
+            let mean = f64::from(hundred.iter().sum::<u32>()) / 100.0;
+            assert!((mean - 48.0).abs() < 1.0, "{mean}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_unit_has_its_place(
+            dies in 1_u32..6, row in 1_u32..5, rows in 2_u32..20, blocks in 12_u32..40,
+            share in 0.05_f64..0.95, random in any::<bool>(),
+        ) {
+            let most = (blocks - FREE_AFTER_RANDOM) * rows;
+            let user_rows = ((f64::from(most) * share) as u32).max(1);
+            let geometry =
+                Geometry { dies, channels: 1, row, rows, blocks, user_rows, unit: Bytes::kib(4) };
+            let precondition =
+                if random { Precondition::Random } else { Precondition::Sequential };
+            let home = Home::new(&geometry, precondition);
+            let mut found = 0;
+            for die in 0..dies {
+                for block in 0..home.used() {
+                    for filled in 0..rows {
+                        let Some(unit) = home.unit(&geometry, die, block, filled) else {
+                            continue;
+                        };
+                        for place in 0..row {
+                            let address = geometry.address(die, block, filled) + place;
+                            prop_assert_eq!(home.address(&geometry, unit + place), address);
+                            found += 1;
+                        }
+                    }
+                }
+            }
+            // as many places as units, each the only one of its unit
+            prop_assert_eq!(found, geometry.user());
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A solid-state drive.
+//!
+//! Modelled, with the parts and times of the profile ([`Ssd`](foretell_scenarios::device::Ssd)):
+//!
+//! - **flash**: a die does one thing at a time: it senses a page (or one of each plane, if they are
+//!   neighbours) and sends it, receives and programs a page of each plane, or erases a block of each
+//!   plane. It keeps its register until a transfer is over, so sensing and programming do not
+//!   overlap with the die's own transfers. Dies on a channel share it, first come, first served;
+//! - **translation**: one entry for each *unit* (a page or a part of one); data are written to the
+//!   die whose turn it is, first channels, then chips, then dies in a chip; greedy garbage
+//!   collection on each die, which keeps pace with what is written: a row is emptied when room is
+//!   less than three blocks;
+//! - **write buffer**: a write is done when it is in the buffer, which keeps it without power; it
+//!   leaves for flash at once, a row at a time. A write of part of a unit reads the rest first. A
+//!   write to a unit that still waits replaces it, a read of it is served from memory;
+//! - **host**: a queue of limited depth in front, first come, first served; an interface that each
+//!   command takes for a while, besides its data, in one direction or in both; a latency.
+//!
+//! Reads go before writes at a die, but a waiting write (or collection) goes when as many reads
+//! have passed it as take the time of programming; so under load either gets about half of the
+//! die. Collection goes before the host's writes. Left out: cache and suspend commands, reading
+//! pages of different rows in several planes at once, moving data within a die without the channel,
+//! trim, wear and its levelling, misses of the mapping table, SLC caches, collection while the
+//! drive is idle, several host queues. Numbers and structure follow MQSim (Tavakkol et al., FAST
+//! 2018), the write amplification Desnoyers (SYSTOR 2012).
+//!
+//! **Memory**: what lies where it was at first needs none; 4 bytes for each unit, in pages of 1024,
+//! that was written or moved; 4 for each unit of the blocks written; an eighth of a byte, in pages of
+//! 32,768, for each unit that is no longer valid where it was; 56 for each block of dies that were
+//! written. A terabyte with 4 KiB units needs 4 MB to begin with and 2 GB at worst.
+//!
+//! **Interface**: [`Ssd::submit`] and [`Ssd::complete`] return when the drive wants to be woken at
+//! the latest. It may be woken at any other time too: what happens inside depends on the times
+//! of commands alone.
+
+mod blocks;
+mod buffer;
+mod ends;
+mod flash;
+mod geometry;
+mod home;
+mod host;
+pub(crate) mod line;
+mod table;
+#[cfg(test)]
+pub(crate) mod tests;
+mod translation;
+
+use std::collections::VecDeque;
+
+use foretell_scenarios::device::Ssd as Spec;
+use foretell_units::{Bytes, Rate, SimSpan, SimTime};
+
+use crate::device::Done;
+use crate::disk::Io;
+use crate::ledger::{Ledger, Usage, Violation};
+
+use buffer::Buffer;
+use ends::Ends;
+use flash::Die;
+use host::{Arrival, Requests};
+use line::Line;
+use translation::Translation;
+
+/// What a drive has written, in bytes, and erased, since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    /// Data that the host wrote, whole units.
+    pub host: Bytes,
+    /// Data of the host programmed: less, if units were written again in the buffer.
+    pub programmed: Bytes,
+    /// Data moved by garbage collection.
+    pub moved: Bytes,
+    /// Places of rows that were programmed without data.
+    pub padding: Bytes,
+    /// Blocks erased, one of each plane counted once.
+    pub erased: u64,
+}
+
+impl Written {
+    /// Data programmed by data written by the host; not a number if nothing was written.
+    pub fn amplification(&self) -> f64 {
+        (self.programmed + self.moved).get() as f64 / self.host.get() as f64
+    }
+
+    /// What was written since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            host: self.host - before.host,
+            programmed: self.programmed - before.programmed,
+            moved: self.moved - before.moved,
+            padding: self.padding - before.padding,
+            erased: self.erased - before.erased,
+        }
+    }
+}
+
+/// A solid-state drive; `T` is what the caller needs to know when an operation is done.
+#[derive(Debug)]
+pub struct Ssd<T> {
+    times: Times,
+    translation: Translation,
+    dies: Vec<Die>,
+    channels: Vec<Line>,
+    ends: Ends,
+    /// Where the next row goes, if there is room.
+    turn: u32,
+    /// No die had room for a row, and none has got it since.
+    full: bool,
+    /// Most valid units of a die, lest it spend its time collecting.
+    most_valid: u32,
+    buffer: Buffer,
+    /// Lists of places to be used again.
+    rows: Vec<Vec<u32>>,
+    /// Interface to and from the host; of a half-duplex one, the first is both.
+    interface: [Line; 2],
+    requests: Requests<T>,
+    /// Commands that the drive has not taken yet.
+    outside: VecDeque<(SimTime, Io<T>)>,
+    /// Commands inside.
+    inside: u32,
+    queue_depth: u32,
+    /// Writes that wait for room in the buffer.
+    stalled: VecDeque<u32>,
+    /// Written data on their way from the host, in order.
+    arrivals: VecDeque<Arrival>,
+    /// Commands that will be done: writes and reads, each in order.
+    leaving: [VecDeque<(SimTime, u32)>; 2],
+    /// Commands that are done and have not been handed out.
+    done: Vec<Done<T>>,
+    written: Written,
+    ledger: Ledger,
+    /// Each thing that a die does is a job of this one.
+    die_ledger: Ledger,
+    marked: SimTime,
+}
+
+/// Times and rates of the profile.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    read: SimSpan,
+    program: SimSpan,
+    erase: SimSpan,
+    channel_rate: Rate,
+    host_rate: Rate,
+    duplex: bool,
+    command: SimSpan,
+    latency: SimSpan,
+    /// Reads that may pass a waiting write.
+    reads_before_write: u32,
+}
+
+impl<T: Copy> Ssd<T> {
+    /// An idle drive.
+    pub fn new(spec: &Spec) -> Self {
+        let translation = Translation::new(spec);
+        let geometry = translation.geometry();
+        let (dies, channels) = (geometry.dies as usize, geometry.channels as usize);
+        let spare = geometry.blocks * geometry.block() - geometry.user_per_die();
+        Self {
+            times: Times {
+                read: spec.read,
+                program: spec.program,
+                erase: spec.erase,
+                channel_rate: spec.channel_rate,
+                host_rate: spec.host_rate,
+                duplex: spec.duplex,
+                command: spec.command,
+                latency: spec.latency,
+                reads_before_write: spec.program.as_ns().div_ceil(spec.read.as_ns()) as u32,
+            },
+            // a die may hold more than its share by as much as leaves it half of its spare flash
+            most_valid: geometry.user_per_die() + spare / 2,
+            translation,
+            dies: (0..dies).map(|_| Die::default()).collect(),
+            channels: vec![Line::default(); channels],
+            ends: Ends::new(dies as u32),
+            turn: 0,
+            full: false,
+            buffer: Buffer::new(spec.buffer.get() / spec.mapping.get()),
+            rows: Vec::new(),
+            interface: [Line::default(); 2],
+            requests: Requests::default(),
+            outside: VecDeque::new(),
+            inside: 0,
+            queue_depth: spec.queue_depth,
+            stalled: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            leaving: [VecDeque::new(), VecDeque::new()],
+            done: Vec::new(),
+            written: Written::default(),
+            ledger: Ledger::default(),
+            die_ledger: Ledger::default(),
+            marked: SimTime::ZERO,
+        }
+    }
+
+    /// Adds an operation. Returns when the drive wants to be woken, with [`Ssd::complete`].
+    ///
+    /// `now` must not go backwards. Sectors beyond the end are taken for the last one.
+    pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
+        self.run(now);
+        self.ledger.arrive(now);
+        if self.inside < self.queue_depth {
+            self.begin(now, now, io);
+        } else {
+            self.outside.push_back((now, io));
+        }
+        self.wake(now)
+    }
+
+    /// Appends the operations that are done at `now` to `done`, in order. Returns when the drive
+    /// wants to be woken next; `None`: when something is submitted.
+    pub fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
+        self.run(now);
+        done.append(&mut self.done);
+        self.wake(now)
+    }
+
+    /// When something may be done next. Whatever a die or the interface is at now is followed by
+    /// the latency before the host sees it.
+    pub(crate) fn wake(&self, now: SimTime) -> Option<SimTime> {
+        if !self.done.is_empty() {
+            return Some(now);
+        }
+        let latency = self.times.latency;
+        let [writes, reads] = &self.leaving;
+        let certain = [writes.front(), reads.front()].into_iter().flatten().map(|(at, _)| *at);
+        let arrival = self.arrivals.front().map(|arrival| arrival.at);
+        let end = Some(self.ends.first().0).filter(|end| *end != SimTime::MAX);
+        let possible = arrival.into_iter().chain(end);
+        certain.chain(possible.map(|at| at + latency)).min()
+    }
+
+    /// Lets everything happen that happens up to `now`.
+    fn run(&mut self, now: SimTime) {
+        loop {
+            let (end, die) = self.ends.first();
+            let arrival = self.arrivals.front().map_or(SimTime::MAX, |arrival| arrival.at);
+            let [writes, reads] = &self.leaving;
+            let front = |queue: &VecDeque<(SimTime, u32)>| {
+                queue.front().map_or(SimTime::MAX, |(at, _)| *at)
+            };
+            let (write, read) = (front(writes), front(reads));
+            let next = end.min(arrival).min(write).min(read);
+            if next > now || next == SimTime::MAX {
+                return;
+            }
+            if end == next {
+                self.die_ends(next, die);
+            } else if arrival == next {
+                let arrival = self.arrivals.pop_front().expect("it is there");
+                self.arrives(&arrival);
+            } else {
+                self.leaves(next, usize::from(write != next));
+            }
+        }
+    }
+
+    /// Operations waiting or in service.
+    pub fn present(&self) -> u64 {
+        self.ledger.present()
+    }
+
+    /// What was written since the beginning.
+    pub fn written(&self) -> Written {
+        self.written
+    }
+
+    /// Measuring begins.
+    pub fn mark(&mut self, now: SimTime) {
+        self.run(now);
+        self.ledger.mark(now);
+        self.die_ledger.mark(now);
+        self.lines().for_each(|line| line.mark(now));
+        self.marked = now;
+    }
+
+    fn lines(&mut self) -> impl Iterator<Item = &mut Line> {
+        self.channels.iter_mut().chain(&mut self.interface)
+    }
+
+    /// What the drive did since the mark.
+    ///
+    /// Queue length and operations are those of the host's operations. Utilization and busy time
+    /// are those of the busiest part: the dies (busy dies on average by the dies there are, collection
+    /// included), the channels (likewise), or the interface to or from the host.
+    pub fn usage(&mut self, now: SimTime) -> Usage {
+        self.run(now);
+        let queue = self.ledger.usage(now, 1);
+        let dies = self.die_ledger.usage(now, self.dies.len() as u32);
+        let span = (now - self.marked).as_ns().max(1) as f64;
+        let part = |lines: &[Line]| {
+            let busy: SimSpan = lines.iter().map(|line| line.busy_since_mark(now)).sum();
+            (busy.as_ns() as f64 / span / lines.len() as f64, busy)
+        };
+        let [to, from] = self.interface;
+        let parts = [part(&self.channels), part(&[to]), part(&[from])];
+        let mut busiest = (dies.utilization, dies.busy);
+        for part in parts {
+            if part.0 > busiest.0 {
+                busiest = part;
+            }
+        }
+        Usage { utilization: busiest.0, busy: busiest.1, ..queue }
+    }
+
+    /// Whether the operational laws hold for the queue of operations and for the dies.
+    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.run(now);
+        let inside = self.requests.arrivals();
+        let outside = self.outside.iter().map(|(arrived, _)| *arrived);
+        let jobs = inside.chain(outside).map(|arrived| (arrived, None));
+        self.ledger.audit(now, jobs)?;
+        let working = self.dies.iter().filter_map(Die::since);
+        self.die_ledger.audit(now, working.map(|since| (since, Some(since))))
+    }
+}

@@ -1,0 +1,90 @@
+//! The shipped scenarios with solid-state drives and with an array, from their text to their truth.
+
+use std::ops::ControlFlow;
+
+use foretell_ati::Recorder;
+use foretell_scenarios::Document;
+use foretell_sim::Cluster;
+use foretell_sim::truth::Truth;
+
+fn run(name: &str, changes: &[(&str, &str)]) -> Truth {
+    let mut document = Document::shipped(name)
+        .expect("it is shipped")
+        .unwrap_or_else(|errors| panic!("{}", errors.lines()));
+    for (path, value) in changes {
+        document.set(path, value).unwrap();
+    }
+    let scenario = document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()));
+    let mut cluster = Cluster::new(scenario, Recorder::none()).unwrap();
+    cluster.run(|_| ControlFlow::Continue(())).unwrap()
+}
+
+#[test]
+fn the_faster_the_drive_the_more_is_done() {
+    let truth = run("solid-state", &[]);
+    let load = |name: &str| &truth.workloads[name];
+    let done = |name: &str| load(name).throughput_rps;
+    assert!(done("hdd") > 100.0 && done("hdd") < 300.0, "{}", done("hdd"));
+    assert!(done("sata") > 100.0 * done("hdd") && done("nvme") > done("sata"), "{truth:?}");
+    // the disk is busy all the time, and nothing else is
+    assert_eq!(
+        (truth.bottleneck.host.as_str(), truth.bottleneck.resource.as_str()),
+        ("hdd0", "disk0")
+    );
+    assert!(truth.bottleneck.utilization > 0.99, "{:?}", truth.bottleneck);
+    // a write is done when it is in a drive's buffer: 20 us and 15 us of the drives' latency, 33 us
+    // (5 us a cable, four of them, and 13 us of processors)
+    for (name, least_ms) in [("sata", 0.053), ("nvme", 0.048)] {
+        let write = &load(name).write.response_time_ms;
+        assert!(write.p50 > least_ms && write.p50 < 0.1, "{name}: {write:?}");
+        // a read waits for rows being programmed
+        let read = &load(name).read.response_time_ms;
+        assert!(read.mean > 4.0 * write.mean && read.p50 > 0.08, "{name}: {read:?}");
+    }
+}
+
+#[test]
+fn what_if_the_drive_had_more_spare_flash() {
+    let rate = |changes: &[(&str, &str)]| {
+        // the NVMe drive alone, under writes that it cannot keep up with
+        let alone = [
+            ("workload.hdd", "none"),
+            ("workload.sata", "none"),
+            ("workload.nvme.reads", "0%"),
+            ("workload.nvme.outstanding", "128"),
+        ];
+        let truth = run("solid-state", &[&alone, changes].concat());
+        truth.workloads["nvme"].write.throughput_rps
+    };
+    // 38,000 a second by its data sheet
+    let as_it_is = rate(&[]);
+    assert!((as_it_is / 38_000.0 - 1.0).abs() < 0.06, "{as_it_is}");
+    // amplification 6.3 and 2.1 (Desnoyers): about three times as many
+    let spare = rate(&[("device.nvme-3gbs.over_provisioning", "24%")]);
+    assert!(spare > 2.4 * as_it_is && spare < 3.2 * as_it_is, "{as_it_is}, {spare}");
+}
+
+#[test]
+fn an_array_answers_from_its_memory() {
+    let short = [("warmup", "5 s"), ("duration", "10 s")];
+    let truth = run("array-server", &short);
+    let (users, backup) = (&truth.workloads["users"], &truth.workloads["backup"]);
+    // 0.2 ms of overhead; 16 KiB over 1.6 GB/s, 1 GB/s and 10 Gbit/s; cables and processors
+    let write = users.write.response_time_ms.mean;
+    assert!(write > 0.27 && write < 0.45, "{write} ms");
+    // sequential reads are there before they are asked for: one in hundreds waits for drives
+    let read = &backup.read.response_time_ms;
+    assert!(read.p50 < 0.5 && backup.throughput_bytes_per_s > 100e6, "{backup:?}");
+    // without the write cache a write is a read-modify-write of two drives
+    let through =
+        run("array-server", &[&short[..], &[("device.ds8700-raid5.write_cache", "none")]].concat());
+    let slow = through.workloads["users"].write.response_time_ms.mean;
+    assert!(slow > 8.0 && slow < 60.0, "{slow} ms");
+    let drives = |truth: &Truth| truth.hosts["server0"]["disk0"].utilization;
+    assert!(drives(&through) > drives(&truth), "{} {}", drives(&through), drives(&truth));
+    // and without reading ahead the backup waits for every read
+    let alone =
+        run("array-server", &[&short[..], &[("device.ds8700-raid5.read_ahead", "0 B")]].concat());
+    let alone = &alone.workloads["backup"];
+    assert!(alone.throughput_rps < 0.5 * backup.throughput_rps, "{alone:?}");
+}

@@ -1,0 +1,85 @@
+//! Solid-state drives in a cluster.
+
+mod common;
+
+use common::{cluster, device, run, run_recorded, ssio};
+use foretell_scenarios::device::Device;
+use foretell_scenarios::model::{Disk, Pattern, Role, Scenario, Scheduler, WorkloadKind};
+use foretell_units::{Bytes, SimSpan};
+
+/// One node with a shipped device, one client, 500 reads of 4 KiB one after the other, of which the
+/// node's cache of 16 pages has next to none.
+fn small(name: &str, latency: SimSpan) -> Scenario {
+    let mut scenario = cluster(1, 1, 1, 1);
+    let mut spec = device(name);
+    if let Device::Ssd(ssd) = &mut spec {
+        ssd.latency += latency;
+    }
+    let Role::Node(storage) = &mut scenario.hosts[0].role else { panic!("the first is a node") };
+    storage.disks =
+        vec![Disk { device_name: name.to_owned(), device: spec, scheduler: Scheduler::Fcfs }];
+    storage.cache.size = Bytes::kib(64);
+    storage.cache.read_ahead = Bytes::ZERO;
+    ssio(&mut scenario, 0, 1.0, 1);
+    scenario.warmup = SimSpan::ZERO;
+    scenario.duration = None;
+    let load = &mut scenario.workloads[0];
+    load.requests = Some(500);
+    load.kind = WorkloadKind::Ssio {
+        read_share: 1.0,
+        pattern: Pattern::Random,
+        access: Bytes::kib(4),
+        working_set: Bytes::mib(512),
+    };
+    scenario
+}
+
+#[test]
+fn a_read_takes_what_the_drive_takes_more() {
+    let mean = |latency| {
+        let truth = run(&small("nvme-3gbs", latency)).unwrap();
+        let load = &truth.workloads["load0"];
+        let misses = truth.caches["brick0"].read_hit_rate.map(|hits| 1.0 - hits).unwrap();
+        (load.response_time_ms.mean, misses, truth.hosts["brick0"]["disk0"].operations)
+    };
+    let (fast, misses, operations) = mean(SimSpan::ZERO);
+    assert_eq!(operations, (misses * 500.0).round() as u64);
+    let (slow, _, _) = mean(SimSpan::from_us(200));
+    // 0.2 ms more for each miss
+    assert!((slow - fast - 0.2 * misses).abs() < 1e-6, "{fast} {slow} {misses}");
+}
+
+#[test]
+fn a_drive_is_as_busy_as_its_operations_make_it() {
+    let truth = run(&small("nvme-3gbs", SimSpan::ZERO)).unwrap();
+    let drive = &truth.hosts["brick0"]["disk0"];
+    let seconds = truth.simulated_seconds;
+    // its busiest part is the interface: 0.784 us and 4 KiB at 3.26 GB/s for each read; a 64th of
+    // what dies do (60 us and 4 KiB at 533 MB/s) is less
+    let interface = 0.784e-6 + 4096.0 / 3.26e9;
+    let busy = drive.operations as f64 * interface / seconds;
+    assert!((drive.utilization / busy - 1.0).abs() < 1e-3, "{drive:?}");
+    // a read is there while it is sensed, sent, on the interface, and 15 us longer (Little)
+    let residence = 60e-6 + 4096.0 / 533e6 + interface + 15e-6;
+    let present = drive.operations as f64 * residence / seconds;
+    assert!((drive.queue_length_mean / present - 1.0).abs() < 1e-3, "{drive:?} {present}");
+}
+
+#[test]
+fn many_clients_fill_a_drive_and_all_is_recorded() {
+    let mut scenario = cluster(2, 2, 1, 2);
+    for host in &mut scenario.hosts[..2] {
+        let Role::Node(storage) = &mut host.role else { panic!("nodes come first") };
+        storage.disks[0].device = device("sata-ssd");
+    }
+    for client in 0..2 {
+        ssio(&mut scenario, client, 0.6, 32);
+    }
+    scenario.duration = Some(SimSpan::from_secs(1));
+    let (truth, _) = run_recorded(&scenario);
+    assert_eq!(truth.requests_issued, truth.requests_completed + truth.requests_in_flight);
+    assert!(truth.hosts["brick0"]["disk0"].queue_length_mean > 1.0, "{truth:?}");
+    // the same again: nothing depends on when a drive is asked
+    let (again, _) = run_recorded(&scenario);
+    assert_eq!(format!("{truth:?}"), format!("{again:?}"));
+}
