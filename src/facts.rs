@@ -4,7 +4,8 @@
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
-    Arrivals, Cache, Cost, Layout, Role, Scenario, Storage, Think, TrackingCost,
+    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
+    TrackingCost,
 };
 use foretell_sim::process;
 use foretell_sim::truth::Truth;
@@ -62,12 +63,23 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
         .into_iter()
         .map(|(process, name)| Process { process, name: name.to_owned() });
     facts.processes = system.chain(applications).collect();
-    bytes(&mut facts, "switch.port_buffer", scenario.switch.port_buffer);
-    let timeout = scenario.switch.retransmit_timeout;
-    span(&mut facts, "switch.retransmit_timeout", timeout);
+    switch(&mut facts, &scenario.switch);
     span(&mut facts, "warmup", scenario.warmup);
     tracking(&mut facts, scenario);
     facts
+}
+
+/// What the switch and the hosts' TCP are set to, as far as it limits anything.
+fn switch(facts: &mut Facts, switch: &Switch) {
+    if switch.model == NetworkModel::Queue {
+        return;
+    }
+    bytes(facts, "switch.port_buffer", switch.port_buffer);
+    if let Some(buffer) = switch.shared_buffer {
+        bytes(facts, "switch.shared_buffer", buffer);
+    }
+    span(facts, "switch.retransmit_timeout", switch.retransmit_timeout);
+    bytes(facts, "switch.receive_window", switch.receive_window);
 }
 
 fn bytes(facts: &mut Facts, path: impl Into<String>, amount: Bytes) {
@@ -179,8 +191,23 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
     }
 }
 
-/// Adds what is known when the run is over: how long it was measured.
+/// Adds what is known when the run is over: how long it was measured, and the counters of hosts and
+/// of the switch.
 pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");
+    let hosts: Vec<(String, &str)> =
+        facts.hosts.iter().map(|host| (host.name.clone(), host.kind.name())).collect();
+    for (host, kind) in hosts {
+        let (sends, receives) =
+            (&truth.hosts[&host]["nic_transmit"], &truth.hosts[&host]["nic_receive"]);
+        for (counter, count) in [
+            ("segments_resent", sends.segments_resent),
+            ("timeouts", sends.timeouts),
+            ("segments_dropped", receives.segments_dropped),
+        ] {
+            let count = integer(count.unwrap_or(0));
+            facts.set(format!("{kind}.{host}.nic.{counter}"), count, "");
+        }
+    }
 }

@@ -50,6 +50,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     }
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
     let _ = writeln!(text, "{}", bottleneck(truth));
+    if let Some(losses) = losses(truth) {
+        let _ = writeln!(text, "{losses}");
+    }
     text
 }
 
@@ -170,6 +173,17 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
     table
 }
 
+/// What full ports of the switch cost, if they did.
+fn losses(truth: &Truth) -> Option<String> {
+    let network = &truth.network;
+    (network.segments_dropped > 0).then(|| {
+        format!(
+            "Network: {} of {} segments dropped at full ports of the switch, {} timeouts",
+            network.segments_dropped, network.segments_sent, network.timeouts
+        )
+    })
+}
+
 fn bottleneck(truth: &Truth) -> String {
     let bottleneck = &truth.bottleneck;
     if bottleneck.utilization < 0.005 {
@@ -186,6 +200,7 @@ fn bottleneck(truth: &Truth) -> String {
     let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
     let others = match as_busy {
         0 | 1 => String::new(),
+        2 => " (and one other nearly as busy)".to_owned(),
         count => format!(" (and {} others nearly as busy)", count - 1),
     };
     format!("Bottleneck: {resource} of {}, {share} busy{others}", bottleneck.host)

@@ -225,12 +225,54 @@ pub struct Nic {
 }
 
 /// What joins the hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Switch {
-    /// Buffer of each output port; what does not fit is dropped and sent again.
+    /// How closely the network is modelled.
+    pub model: NetworkModel,
+    /// Buffer of each output port; segments that do not fit are dropped and sent again.
     pub port_buffer: Bytes,
-    /// Time after which a sender gives a lost message up and sends it again.
+    /// Buffer that all output ports draw on, each at most [`Switch::port_buffer`] of it; `None`: each
+    /// has its own.
+    pub shared_buffer: Option<Bytes>,
+    /// A port may hold so many times what is free of the shared buffer.
+    pub shared_buffer_alpha: f64,
+    /// `RTO_min`: a sender that waits in vain for acknowledgements waits at least so long, beyond
+    /// a round trip, before it sends again.
     pub retransmit_timeout: SimSpan,
+    /// Data that a receiver lets be under way to it on one connection; at least one segment.
+    pub receive_window: Bytes,
+    /// Congestion window of a new or long idle connection, in segments; at least one.
+    pub initial_window: u32,
+    /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
+    /// timeout (RACK-TLP).
+    pub loss_probes: bool,
+}
+
+impl Switch {
+    /// The least buffer that makes sense: two full segments, of 1538 bytes on the wire each. With
+    /// less than one nothing would ever get through.
+    pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
+
+    /// Cables alone: nothing is dropped and no window is full.
+    pub const QUEUE: Self = Self {
+        model: NetworkModel::Queue,
+        port_buffer: Bytes(u64::MAX),
+        shared_buffer: None,
+        shared_buffer_alpha: 1.0,
+        retransmit_timeout: SimSpan::MAX,
+        receive_window: Bytes(u64::MAX),
+        initial_window: u32::MAX,
+        loss_probes: false,
+    };
+}
+
+/// How closely the network is modelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NetworkModel {
+    /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
+    Tcp,
+    /// Queues for cables alone: buffers and windows have no end.
+    Queue,
 }
 
 /// A set of data with one distribution.

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use foretell_scenarios::model::{
-    Arrivals, Cipher, Layout, Pattern, Scenario, Scheduler, Think, WorkloadKind,
+    Arrivals, Cipher, Layout, NetworkModel, Pattern, Scenario, Scheduler, Switch, Think,
+    WorkloadKind,
 };
 use foretell_scenarios::{Change, Document};
 use foretell_units::{Bytes, HostId, SimSpan};
@@ -405,4 +406,28 @@ fn the_file_of_a_trace_in_a_change_is_taken_from_the_current_directory() {
     let scenario = document.check().unwrap();
     let WorkloadKind::Trace { path, .. } = &scenario.workloads[0].kind else { panic!("a trace") };
     assert_eq!(path, &Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+}
+
+#[test]
+fn the_network_is_tcp_unless_cables_alone_are_asked_for() {
+    let switch = with(&[]).switch;
+    assert_eq!((switch.model, switch.port_buffer), (NetworkModel::Tcp, Bytes::kib(512)));
+    assert_eq!(switch.retransmit_timeout, SimSpan::from_ms(200));
+    assert_eq!((switch.receive_window, switch.initial_window), (Bytes::mib(4), 10));
+    assert_eq!((switch.shared_buffer, switch.loss_probes), (None, true));
+    let shared = with(&[
+        "switch.shared_buffer=12 MiB",
+        "switch.shared_buffer_alpha=0.5",
+        "switch.retransmit_timeout=10 ms",
+        "switch.loss_probes=false",
+    ]);
+    let expected = Switch {
+        shared_buffer: Some(Bytes::mib(12)),
+        shared_buffer_alpha: 0.5,
+        retransmit_timeout: SimSpan::from_ms(10),
+        loss_probes: false,
+        ..switch
+    };
+    assert_eq!(shared.switch, expected);
+    assert_eq!(with(&["switch.model=queue"]).switch, Switch::QUEUE);
 }

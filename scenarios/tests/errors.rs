@@ -142,6 +142,16 @@ const WRONG: &[(&str, &str)] = &[
     ("reads = 0.5", "reads = 0.5\n[host.app0]\nnvram = \"1 MiB\""),
     ("reads = 0.5", "reads = 0.5\n[host.brick0]\ncount = 4"),
     ("reads = 0.5", "reads = 0.5\n[switch]\nport_buffer = \"0 B\""),
+    ("reads = 0.5", "reads = 0.5\n[switch]\nport_buffer = \"1 KiB\""),
+    ("reads = 0.5", "reads = 0.5\n[switch]\nmodel = \"tpc\""),
+    ("reads = 0.5", "reads = 0.5\n[switch]\nmodel = \"queue\"\nport_buffer = \"1 MiB\""),
+    (
+        "reads = 0.5",
+        "reads = 0.5\n[switch]\nshared_buffer = \"1 MiB\"\nshared_buffer_alpha = 0.001",
+    ),
+    ("reads = 0.5", "reads = 0.5\n[switch]\nretransmit_timeout = \"0 ms\""),
+    ("reads = 0.5", "reads = 0.5\n[switch]\nreceive_window = \"0 B\""),
+    ("reads = 0.5", "reads = 0.5\n[switch]\ninitial_window = 0"),
     ("reads = 0.5", "reads = 0.5\n[device.mine]\nkind = \"disk\"\nrpm = 7200"),
     ("reads = 0.5", "reads = 0.5\n[device.mine]\nkind = \"tape\""),
     (

@@ -11,7 +11,7 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
 use foretell_ati::Recorder;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
@@ -19,7 +19,7 @@ use crate::demand::Resource;
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::load::Instance;
-use crate::network::{Forwarding, Network};
+use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
 use crate::protocol::{Leg, LegKind, Part, Request};
@@ -148,7 +148,11 @@ impl Cluster {
         let mut cluster = Self {
             agenda: Agenda::new(),
             tracker: Tracker::new(&scenario, recorder),
-            network: Network::new(&scenario.hosts, &scenario.switch),
+            network: Network::new(
+                scenario.hosts.iter().map(|host| host.nic),
+                &scenario.switch,
+                Seed(scenario.seed.stream("network").bits()),
+            ),
             hosts,
             volumes,
             active: instances.len(),
@@ -273,9 +277,20 @@ impl Cluster {
         match event {
             Event::Issue { instance } => self.issue(instance),
             Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
-            Event::Forward { leg } => self.forward(leg),
+            Event::Forward { train } => {
+                let now = self.agenda.now();
+                let delivered =
+                    self.network.forward(now, train, &mut network_events(&mut self.agenda));
+                if let Some(leg) = delivered {
+                    self.deliver(leg);
+                }
+            }
+            Event::Wake { connection } => {
+                let now = self.agenda.now();
+                self.network.wake(now, connection, &mut network_events(&mut self.agenda));
+                self.note_repetitions();
+            }
             Event::Deliver { leg } => self.deliver(leg),
-            Event::SendAgain { leg } => self.transmit(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::FlushTick { host } => {
                 let (node, mut around) = self.node(HostId(host));
@@ -327,15 +342,6 @@ impl Cluster {
                 Then::Decoded { request } => self.decoded(request),
                 Then::StoreRecords { leg } => self.store_records(leg),
             }
-        }
-    }
-
-    /// The first segment of a message is at the switch.
-    fn forward(&mut self, leg: u32) {
-        let (to, wire) = (self.legs[leg].receiver(), self.legs[leg].wire());
-        match self.network.forward(self.agenda.now(), to, wire) {
-            Forwarding::Delivered(at) => self.agenda.schedule(at, Event::Deliver { leg }),
-            Forwarding::Lost(again) => self.agenda.schedule(again, Event::SendAgain { leg }),
         }
     }
 
@@ -394,6 +400,9 @@ impl Cluster {
                 .audit(now, HostId::from(index))
                 .map_err(|violation| broken("nic".into(), violation))?;
         }
+        self.network
+            .audit_messages()
+            .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         for (index, tally) in self.tallies.iter_mut().enumerate() {
             let outstanding = self.requests.places().filter(|request| request.live);
             let of_workload = outstanding.filter(|request| request.workload as usize == index);
@@ -414,6 +423,18 @@ impl Cluster {
     /// The run's measured time so far.
     pub(crate) fn measured(&self) -> SimSpan {
         self.agenda.now().saturating_since(self.mark_at)
+    }
+}
+
+/// Puts what the network wants to be told on the agenda.
+pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
+    |at, step| {
+        let event = match step {
+            Step::Forward { train } => Event::Forward { train },
+            Step::Wake { connection } => Event::Wake { connection },
+            Step::Deliver { number } => Event::Deliver { leg: number },
+        };
+        agenda.schedule(at, event);
     }
 }
 

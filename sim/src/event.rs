@@ -9,12 +9,12 @@ pub(crate) enum Event {
     Issue { instance: u32 },
     /// The running slice of a core ends.
     SliceEnds { host: u32, core: u16 },
-    /// The first segment of a leg's message reaches the switch.
-    Forward { leg: u32 },
+    /// The next segment of a train reaches the switch.
+    Forward { train: u32 },
+    /// Acknowledgements or a timeout let a connection go on.
+    Wake { connection: u32 },
     /// A leg's message has arrived.
     Deliver { leg: u32 },
-    /// A message that was lost is sent again.
-    SendAgain { leg: u32 },
     /// A disk finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },
     /// The flusher of a node looks for pages that have been dirty for long.

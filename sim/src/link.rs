@@ -1,28 +1,52 @@
 //! A first-come-first-served link: one direction of a cable.
 //!
-//! A transfer's end is known when it is booked, so a link needs no events of its own. Departures
-//! are entered into the ledger at the first booking after them.
+//! A transfer's end is known when it is booked, so a link needs no events of its own. Its accounts
+//! are sums: of the moments when jobs came and when they left, of the service given and of the gaps
+//! between. They are the ledger's two accounts (see [`crate::ledger`]), and the same laws are
+//! checked; but as sums do not depend on the order of entry, a job may be entered when it is
+//! convenient, which costs a few additions.
 
 use std::collections::VecDeque;
 
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
-use crate::ledger::{Ledger, Usage, Violation};
+use crate::ledger::{Usage, Violation};
 
-/// One direction of a cable: serves transfers one at a time, in the order of booking.
+/// One direction of a cable: serves what is booked at its line rate, in the order of booking.
 #[derive(Clone, Debug)]
 pub struct Link {
     rate: Rate,
+    /// When all that is booked has left.
     free_at: SimTime,
-    booked: VecDeque<Transfer>,
-    ledger: Ledger,
+    /// Service booked, and idle time before the last booking: nanoseconds.
+    served_ns: u64,
+    gaps_ns: u64,
+    /// Jobs that came and left, and the sums of the moments when they did, in nanoseconds. The sums
+    /// wrap around; the areas that are computed from them do not.
+    arrivals: u64,
+    departures: u64,
+    arrived_ns: u64,
+    departed_ns: u64,
+    /// Σ residence of the jobs gone.
+    residence_ns: u64,
+    /// Jobs whose last bit will leave, in order.
+    leaving: VecDeque<Job>,
+    mark: Mark,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Transfer {
-    booked: SimTime,
-    start: SimTime,
-    finish: SimTime,
+struct Job {
+    arrived: SimTime,
+    leaves: SimTime,
+}
+
+/// The accounts at the moment when measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    at: SimTime,
+    present_area: u64,
+    busy_ns: u64,
+    departures: u64,
 }
 
 /// When a booked transfer is on the wire.
@@ -37,7 +61,19 @@ pub struct Busy {
 impl Link {
     /// An idle link.
     pub fn new(rate: Rate) -> Self {
-        Self { rate, free_at: SimTime::ZERO, booked: VecDeque::new(), ledger: Ledger::default() }
+        Self {
+            rate,
+            free_at: SimTime::ZERO,
+            served_ns: 0,
+            gaps_ns: 0,
+            arrivals: 0,
+            departures: 0,
+            arrived_ns: 0,
+            departed_ns: 0,
+            residence_ns: 0,
+            leaving: VecDeque::new(),
+            mark: Mark::default(),
+        }
     }
 
     /// The line rate.
@@ -48,60 +84,140 @@ impl Link {
     /// Books `bytes` on the link and returns when they are on it.
     ///
     /// FIFO: an earlier booking is never delayed by a later one. `now` must not go backwards.
+    #[inline]
     pub fn send(&mut self, now: SimTime, bytes: Bytes) -> Busy {
+        self.book(now, self.rate.time_for(bytes))
+    }
+
+    /// As [`Link::send`], for what takes so long on the link.
+    #[inline]
+    pub fn book(&mut self, now: SimTime, service: SimSpan) -> Busy {
         self.settle(now);
         let start = self.free_at.max(now);
-        let finish = start + self.rate.time_for(bytes);
-        self.free_at = finish;
-        self.ledger.arrive(now);
-        if start == now {
-            self.ledger.start(now);
-        }
-        self.booked.push_back(Transfer { booked: now, start, finish });
+        let finish = start + service;
+        self.serve(start, finish, service);
+        self.arrive(now);
+        self.leave(now, finish);
         Busy { start, finish }
     }
 
     /// How long a transfer that is booked now would wait.
+    #[inline]
     pub fn backlog(&self, now: SimTime) -> SimSpan {
         self.free_at.saturating_since(now)
     }
 
-    /// Enters into the ledger what has finished by `now`.
-    fn settle(&mut self, now: SimTime) {
-        while let Some(&first) = self.booked.front() {
-            if first.finish > now {
+    /// When all that is booked has left.
+    #[inline]
+    pub(crate) fn free_at(&self) -> SimTime {
+        self.free_at
+    }
+
+    /// Books so much service from `start` to `finish`, with pauses if that is longer.
+    #[inline]
+    pub(crate) fn serve(&mut self, start: SimTime, finish: SimTime, service: SimSpan) {
+        let pauses = (finish - start).as_ns() - service.as_ns();
+        self.gaps_ns += (start - self.free_at).as_ns() + pauses;
+        self.served_ns += service.as_ns();
+        self.free_at = finish;
+    }
+
+    /// Enters a job that joined the queue at `at`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, at: SimTime) {
+        self.arrivals += 1;
+        self.arrived_ns = self.arrived_ns.wrapping_add(at.as_ns());
+    }
+
+    /// A job that joined at `arrived` will leave at `leaves`, or when the one before has left.
+    #[inline]
+    pub(crate) fn leave(&mut self, arrived: SimTime, leaves: SimTime) {
+        let leaves = self.leaving.back().map_or(leaves, |last| last.leaves.max(leaves));
+        self.leaving.push_back(Job { arrived, leaves });
+    }
+
+    /// Takes out the jobs that have left by `now`.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: SimTime) {
+        while let Some(&Job { arrived, leaves }) = self.leaving.front() {
+            if leaves > now {
                 break;
             }
-            self.booked.pop_front();
-            self.ledger.stop(first.finish, first.start);
-            self.ledger.depart(first.finish, first.booked);
-            if let Some(next) = self.booked.front() {
-                assert_eq!(next.start, first.finish, "a waiting transfer follows at once");
-                self.ledger.start(next.start);
-            }
+            self.leaving.pop_front();
+            self.departures += 1;
+            self.departed_ns = self.departed_ns.wrapping_add(leaves.as_ns());
+            self.residence_ns += (leaves - arrived).as_ns();
         }
+    }
+
+    /// ∫ jobs present dt up to `now`, before which all jobs that came or left have been entered.
+    fn present_area(&self, now: SimTime) -> u64 {
+        let came = self.arrivals.wrapping_mul(now.as_ns()).wrapping_sub(self.arrived_ns);
+        let left = self.departures.wrapping_mul(now.as_ns()).wrapping_sub(self.departed_ns);
+        came.wrapping_sub(left)
+    }
+
+    /// Service given up to `now`, nanoseconds: what is booked beyond follows without a gap.
+    fn busy_ns(&self, now: SimTime) -> u64 {
+        self.served_ns - self.backlog(now).as_ns()
     }
 
     /// Measuring begins.
     pub fn mark(&mut self, now: SimTime) {
         self.settle(now);
-        self.ledger.mark(now);
+        self.mark = Mark {
+            at: now,
+            present_area: self.present_area(now),
+            busy_ns: self.busy_ns(now),
+            departures: self.departures,
+        };
     }
 
     /// What the link did since the mark.
     pub fn usage(&mut self, now: SimTime) -> Usage {
         self.settle(now);
-        self.ledger.usage(now, 1)
+        let span = ((now - self.mark.at).as_ns() as f64).max(1.0);
+        let busy = self.busy_ns(now) - self.mark.busy_ns;
+        let area = self.present_area(now).wrapping_sub(self.mark.present_area);
+        Usage {
+            utilization: busy as f64 / span,
+            queue_length_mean: area as f64 / span,
+            busy: SimSpan::from_ns(busy),
+            operations: self.departures - self.mark.departures,
+        }
     }
 
     /// Whether the operational laws hold.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.audit_with(now, std::iter::empty())
+    }
+
+    /// As [`Link::audit`], where jobs that came at `waiting` have not been given a time to leave.
+    pub(crate) fn audit_with(
+        &mut self,
+        now: SimTime,
+        waiting: impl Iterator<Item = SimTime>,
+    ) -> Result<(), Violation> {
         self.settle(now);
-        let jobs = self
-            .booked
-            .iter()
-            .map(|transfer| (transfer.booked, (transfer.start <= now).then_some(transfer.start)));
-        self.ledger.audit(now, jobs)
+        let (mut present, mut counted) = (0, self.residence_ns);
+        for arrived in self.leaving.iter().map(|job| job.arrived).chain(waiting) {
+            present += 1;
+            counted += (now - arrived).as_ns();
+        }
+        let (arrivals, departures) = (self.arrivals, self.departures);
+        if arrivals != departures + present {
+            return Err(Violation::FlowBalance { arrivals, departures, present });
+        }
+        let watched = self.present_area(now);
+        if counted != watched {
+            return Err(Violation::LittlesLaw { watched, counted });
+        }
+        let idle = self.gaps_ns + now.saturating_since(self.free_at).as_ns();
+        let (busy, served) = (now.as_ns() - idle, self.busy_ns(now));
+        if served != busy {
+            return Err(Violation::UtilizationLaw { busy, served });
+        }
+        Ok(())
     }
 }
 

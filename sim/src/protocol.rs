@@ -9,10 +9,10 @@ use foretell_ati::{Body, Phase as RecordPhase};
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
-use crate::cluster::{Cluster, Volume};
+use crate::cluster::{Cluster, Volume, network_events};
 use crate::cpu::Thread;
 use crate::demand::{NOBODY, Resource};
-use crate::event::{Event, HostTask, Then};
+use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
 use crate::node::FileAccess;
 use crate::payload::Fragments;
@@ -310,6 +310,23 @@ impl Cluster {
     /// Hands a leg's message to the network.
     pub(crate) fn transmit(&mut self, id: u32) {
         let leg = &self.legs[id];
+        let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
+        let now = self.agenda.now();
+        self.note_transmission(id, wire);
+        self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
+        self.note_repetitions();
+    }
+
+    /// Records what senders have sent again.
+    pub(crate) fn note_repetitions(&mut self) {
+        while let Some((leg, wire)) = self.network.take_resent() {
+            self.note_transmission(leg, wire);
+        }
+    }
+
+    /// Records that so many bytes of a leg's message go out.
+    fn note_transmission(&mut self, id: u32, wire: Bytes) {
+        let leg = &self.legs[id];
         let (from, to) = (leg.sender(), leg.receiver());
         let pid = match leg.kind {
             LegKind::Records => TRACKER,
@@ -317,14 +334,10 @@ impl Cluster {
             LegKind::Fragment { .. } => SERVER,
         };
         let now = self.agenda.now();
-        let body =
-            Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: leg.wire().get() };
+        let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
-        self.tracker.charge(from, Resource::Transmit, leg.workload, || {
-            self.network.rate(from).time_for(leg.wire())
-        });
-        let at = self.network.send(now, from, to, leg.wire());
-        self.agenda.schedule(at, Event::Forward { leg: id });
+        self.tracker
+            .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
     }
 
     /// A leg's message has arrived.
@@ -350,7 +363,7 @@ impl Cluster {
         let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
         let wire = leg.wire();
         self.tracker
-            .charge(host, Resource::Receive, workload, || self.network.rate(host).time_for(wire));
+            .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
         self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::ledger::Usage;
+use crate::network::{Counts, Troubles};
 use crate::tally::OpTally;
 
 /// What clients saw and resources did, from the end of the warm-up to the end of the run.
@@ -21,8 +22,8 @@ pub struct Truth {
     pub caches: BTreeMap<String, CacheTruth>,
     /// The resource with the highest utilization.
     pub bottleneck: Bottleneck,
-    /// Messages lost at a full port of the switch, the warm-up's included.
-    pub messages_lost: u64,
+    /// What happened on the network.
+    pub network: NetworkTruth,
     /// Requests issued since the beginning.
     pub requests_issued: u64,
     /// Requests completed since the beginning.
@@ -105,6 +106,33 @@ pub struct ResourceTruth {
     pub demand_ms_per_request: f64,
     /// Jobs done.
     pub operations: u64,
+    /// Of an adapter that receives: segments for it that were dropped at its port of the switch, the
+    /// warm-up's included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments_dropped: Option<u64>,
+    /// Of an adapter that transmits: segments that were sent again, the warm-up's included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments_resent: Option<u64>,
+    /// Of an adapter that transmits: retransmission timeouts of its host, the warm-up's included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<u64>,
+}
+
+/// What happened on the network, the warm-up included.
+#[derive(Clone, Debug, Serialize)]
+pub struct NetworkTruth {
+    /// Messages handed to the network.
+    pub messages_sent: u64,
+    /// Segments put on cables, repetitions included.
+    pub segments_sent: u64,
+    /// Segments dropped at a full port of the switch.
+    pub segments_dropped: u64,
+    /// Segments sent again.
+    pub segments_resent: u64,
+    /// Losses that later acknowledgements showed and that halved a window.
+    pub fast_retransmits: u64,
+    /// Retransmission timeouts: a sender waited in vain.
+    pub timeouts: u64,
 }
 
 /// What a node's cache did.
@@ -140,7 +168,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         let name = cluster.scenario.hosts[index].name.clone();
         let host = &mut cluster.hosts[index];
         let mut resources = BTreeMap::new();
-        let mut add = |resource: String, usage: Usage| {
+        let mut add = |resource: String, usage: Usage, trouble: Trouble| {
             if usage.utilization > bottleneck.utilization {
                 bottleneck = Bottleneck {
                     host: name.clone(),
@@ -155,21 +183,27 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
                     queue_length_mean: usage.queue_length_mean,
                     demand_ms_per_request: ratio(usage.busy.as_ms_f64(), requests).unwrap_or(0.0),
                     operations: usage.operations,
+                    segments_dropped: trouble.segments_dropped,
+                    segments_resent: trouble.segments_resent,
+                    timeouts: trouble.timeouts,
                 },
             );
         };
-        add("cpu".to_owned(), host.cpu.usage(now));
+        let none = Trouble::default();
+        add("cpu".to_owned(), host.cpu.usage(now), none);
         if let Some(node) = &mut host.node {
             for (disk, usage) in node.disk_usage(now).into_iter().enumerate() {
-                add(format!("disk{disk}"), usage);
+                add(format!("disk{disk}"), usage, none);
             }
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
             caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
         }
         let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
-        add("nic_transmit".to_owned(), transmit);
-        add("nic_receive".to_owned(), receive);
+
+        let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
+        add("nic_transmit".to_owned(), transmit, by_host);
+        add("nic_receive".to_owned(), receive, to_host);
         hosts.insert(name, resources);
     }
     Truth {
@@ -177,7 +211,8 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         hosts,
         caches,
         bottleneck,
-        messages_lost: cluster.network.lost(),
+
+        network: network(cluster.network.counts()),
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests.len() as u64,
@@ -185,6 +220,32 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         events: cluster.agenda.taken(),
         simulated_seconds: seconds,
         wall_seconds: 0.0,
+    }
+}
+
+/// What went wrong on a cable.
+#[derive(Clone, Copy, Default)]
+struct Trouble {
+    segments_dropped: Option<u64>,
+    segments_resent: Option<u64>,
+    timeouts: Option<u64>,
+}
+
+/// What went wrong on the way to a host, and what it did about what went wrong on its way to others.
+fn troubles(found: Troubles) -> (Trouble, Trouble) {
+    let to_host = Trouble { segments_dropped: Some(found.dropped), ..Trouble::default() };
+    let (segments_resent, timeouts) = (Some(found.resent), Some(found.timeouts));
+    (to_host, Trouble { segments_dropped: None, segments_resent, timeouts })
+}
+
+fn network(counts: Counts) -> NetworkTruth {
+    NetworkTruth {
+        messages_sent: counts.messages_sent,
+        segments_sent: counts.segments_sent,
+        segments_dropped: counts.segments_dropped,
+        segments_resent: counts.segments_resent,
+        fast_retransmits: counts.fast_retransmits,
+        timeouts: counts.timeouts,
     }
 }
 

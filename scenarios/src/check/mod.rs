@@ -13,7 +13,7 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use foretell_units::Seed;
+use foretell_units::{Bytes, Seed};
 use serde::de::DeserializeOwned;
 
 pub(crate) use hosts::{Hosts, groups_of};
@@ -21,9 +21,9 @@ pub(crate) use hosts::{Hosts, groups_of};
 use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
-use crate::model::{Payload, Scenario, Switch, Tracking, TrackingCost};
+use crate::model::{NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
 use crate::profiles::{self, ProfileKind, Profiles};
-use crate::raw::{At, RawPayload, RawSwitch, RawTracking, Time};
+use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time};
 use crate::read::read;
 use crate::shape;
 use crate::source::{Place, Sources};
@@ -209,9 +209,39 @@ impl Context<'_> {
     }
 
     fn switch(&mut self, raw: &RawSwitch) -> Option<Switch> {
-        let port_buffer = self.size_above_zero(&raw.port_buffer, "a port's buffer");
-        let retransmit_timeout = self.time_above_zero(&raw.retransmit_timeout, "a timeout");
-        Some(Switch { port_buffer: port_buffer?, retransmit_timeout: retransmit_timeout? })
+        if matches!(raw.model.get(), RawNetworkModel::Queue) {
+            return Some(Switch::QUEUE);
+        }
+        let alpha = *raw.shared_buffer_alpha.as_ref()?.get();
+        let port_buffer = self.buffer(raw.port_buffer.as_ref()?, 1.0, "a port's buffer");
+        let shared_buffer = match &raw.shared_buffer {
+            Some(size) => self.buffer(size, alpha, "what a port may hold of it").map(Some),
+            None => Some(None),
+        };
+        let timeout = self.time_above_zero(raw.retransmit_timeout.as_ref()?, "a timeout");
+        let window = self.size_above_zero(raw.receive_window.as_ref()?, "a window");
+        Some(Switch {
+            model: NetworkModel::Tcp,
+            port_buffer: port_buffer?,
+            shared_buffer: shared_buffer?,
+            shared_buffer_alpha: alpha,
+            retransmit_timeout: timeout?,
+            receive_window: window?,
+            initial_window: u32::try_from(*raw.initial_window.as_ref()?.get()).ok()?,
+            loss_probes: *raw.loss_probes.as_ref()?.get(),
+        })
+    }
+
+    /// A buffer, of which a port may use so many times what is free.
+    fn buffer(&mut self, raw: &Size, times: f64, what: &str) -> Option<Bytes> {
+        let size = self.size(raw)?;
+        let least = Switch::LEAST_BUFFER;
+        if size.get() as f64 * times >= least.get() as f64 {
+            return Some(size);
+        }
+        let message = format!("{what} must be {least} at least, two full segments");
+        self.problems.add(Problem::new(raw.place(), message));
+        None
     }
 
     fn tracking(&mut self, tree: &Table, hosts: &Hosts) -> Option<Tracking> {

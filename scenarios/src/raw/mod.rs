@@ -104,12 +104,49 @@ pub(crate) enum RawPayload {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawSwitch {
-    /// Buffer of each output port. What does not fit is dropped and sent again.
-    #[schemars(extend("default" = "512 KiB"))]
-    pub(crate) port_buffer: Size,
-    /// Time after which a sender gives a lost message up and sends it again.
-    #[schemars(extend("default" = "200 ms"))]
-    pub(crate) retransmit_timeout: Time,
+    /// How closely the network is modelled.
+    #[schemars(extend("default" = "tcp"))]
+    pub(crate) model: At<RawNetworkModel>,
+    /// Buffer of each output port. Segments that do not fit are dropped and sent again.
+    #[schemars(extend("default" = "512 KiB", "x-when" = { "model": ["tcp"] }))]
+    pub(crate) port_buffer: Option<Size>,
+    /// Buffer that all output ports draw on, each at most `port_buffer` of it; without it each port has
+    /// its own.
+    #[schemars(extend("x-when" = { "model": ["tcp"] }))]
+    pub(crate) shared_buffer: Option<Size>,
+    /// With a shared buffer, a port may queue so many times what is free of it (dynamic threshold,
+    /// Choudhury & Hahne 1998).
+    #[schemars(extend(
+        "default" = 1.0, "minimum" = 0.001, "maximum" = 1000, "x-when" = { "model": ["tcp"] }
+    ))]
+    pub(crate) shared_buffer_alpha: Option<At<f64>>,
+    /// Least time, beyond a round trip, that a sender waits in vain for an acknowledgement before
+    /// it sends again: `RTO_min`.
+    #[schemars(extend("default" = "200 ms", "x-when" = { "model": ["tcp"] }))]
+    pub(crate) retransmit_timeout: Option<Time>,
+    /// Data that a receiver lets be under way to it on one connection.
+    #[schemars(extend("default" = "4 MiB", "x-when" = { "model": ["tcp"] }))]
+    pub(crate) receive_window: Option<Size>,
+    /// Congestion window of a new or long idle connection, in segments (RFC 6928: 10).
+    #[schemars(extend(
+        "default" = 10, "minimum" = 1, "maximum" = 65535, "x-when" = { "model": ["tcp"] }
+    ))]
+    pub(crate) initial_window: Option<At<i64>>,
+    /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
+    /// timeout (RACK-TLP, RFC 8985): Linux does so since 2013.
+    #[schemars(extend("default" = true, "x-when" = { "model": ["tcp"] }))]
+    pub(crate) loss_probes: Option<At<bool>>,
+}
+
+/// How closely the network is modelled.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawNetworkModel {
+    /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
+    Tcp,
+    /// Queues for cables alone: buffers and windows have no end.
+    Queue,
 }
 
 /// Activity tracking: what is recorded, and what that costs in the simulated system.

@@ -7,9 +7,9 @@ use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::Document;
 use foretell_scenarios::device::{Device, Mechanical, Seek};
 use foretell_scenarios::model::{
-    Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, Nic, Pattern, Payload,
-    Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, Think, Tracking, Volume,
-    Workload, WorkloadKind, WritePolicy,
+    Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
+    Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, Think, Tracking,
+    Volume, Workload, WorkloadKind, WritePolicy,
 };
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
@@ -73,6 +73,20 @@ pub(crate) fn nic() -> Nic {
     Nic { rate: Rate::bits_per_s(1_000_000_000), latency: SimSpan::from_us(50) }
 }
 
+/// TCP as scenarios have it by default, but for a larger buffer.
+pub(crate) fn switch() -> Switch {
+    Switch {
+        model: NetworkModel::Tcp,
+        port_buffer: Bytes::mib(16),
+        shared_buffer: None,
+        shared_buffer_alpha: 1.0,
+        retransmit_timeout: SimSpan::from_ms(200),
+        receive_window: Bytes::mib(4),
+        initial_window: 10,
+        loss_probes: true,
+    }
+}
+
 /// `nodes` nodes, then `clients` clients, one volume of 1 GiB over all nodes, no workload yet.
 pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
     let node = |index| Host {
@@ -100,7 +114,7 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         warmup: SimSpan::from_secs(1),
         duration: Some(SimSpan::from_secs(5)),
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
-        switch: Switch { port_buffer: Bytes::mib(16), retransmit_timeout: SimSpan::from_ms(200) },
+        switch: switch(),
         volumes: vec![Volume {
             name: "mail".to_owned(),
             size: Bytes::gib(1),

@@ -1,0 +1,94 @@
+//! Segments: how messages are cut for the wire.
+//!
+//! A full TCP segment over Ethernet carries 1448 bytes of data in 1538 bytes on the wire: preamble
+//! 8, Ethernet header 14 and checksum 4, gap 12, IP header 20, TCP header 20 and its time stamps
+//! 12. So payload is 94.1 % of line rate. Messages do not share segments.
+
+use foretell_units::Bytes;
+
+/// Data in a full TCP segment.
+pub(super) const SEGMENT_DATA: u64 = 1448;
+/// What a segment needs on the wire beside its data.
+const SEGMENT_HEADERS: u64 = 90;
+/// A full segment on the wire.
+pub(super) const SEGMENT_WIRE: u64 = SEGMENT_DATA + SEGMENT_HEADERS;
+
+/// Bytes on the wire for `data` bytes of message; the empty message needs one segment.
+pub fn wire_bytes(data: Bytes) -> Bytes {
+    data + Bytes(data.get().div_ceil(SEGMENT_DATA).max(1) * SEGMENT_HEADERS)
+}
+
+/// Consecutive segments of one message: full ones, but for the last of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run {
+    /// How many; at least one.
+    pub(super) segments: u32,
+    /// Their bytes on the wire.
+    pub(super) wire: u64,
+}
+
+impl Run {
+    /// A whole message of so many bytes on the wire; at most 6 TB.
+    pub(super) fn message(wire: Bytes) -> Self {
+        // each segment but the last is full, and the last is not empty
+        let segments = wire.get().div_ceil(SEGMENT_WIRE).max(1);
+        let segments = u32::try_from(segments).expect("a message has fewer than 2^32 segments");
+        Self { segments, wire: wire.get() }
+    }
+
+    /// Bytes on the wire of one of its segments.
+    pub(super) fn wire_of_one(self, last: bool) -> u64 {
+        if last { self.last_wire() } else { SEGMENT_WIRE }
+    }
+
+    /// Bytes on the wire of its last segment.
+    pub(super) fn last_wire(self) -> u64 {
+        self.wire - u64::from(self.segments - 1) * SEGMENT_WIRE
+    }
+
+    /// Its first `count` segments, and the others if there are any.
+    pub(super) fn split(self, count: u32) -> (Self, Option<Self>) {
+        assert!(count > 0);
+        if count >= self.segments {
+            return (self, None);
+        }
+        let wire = u64::from(count) * SEGMENT_WIRE;
+        let rest = Self { segments: self.segments - count, wire: self.wire - wire };
+        (Self { segments: count, wire }, Some(rest))
+    }
+
+    /// Adds those that follow.
+    pub(super) fn append(&mut self, next: Self) {
+        self.segments += next.segments;
+        self.wire += next.wire;
+    }
+
+    /// How many segments, from the first, fit into so many bytes.
+    pub(super) fn fitting(self, bytes: u64) -> u32 {
+        if self.wire <= bytes { self.segments } else { (bytes / SEGMENT_WIRE) as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_is_94_percent_of_the_wire() {
+        let share = 1_448_000.0 / wire_bytes(Bytes(1_448_000)).get() as f64;
+        assert!((share - 0.9415).abs() < 1e-4, "{share}");
+        assert_eq!(wire_bytes(Bytes(0)), Bytes(90));
+    }
+
+    #[test]
+    fn a_message_is_cut_into_full_segments_and_a_rest() {
+        for (data, segments) in [(0, 1), (1, 1), (1448, 1), (1449, 2), (2896, 2), (2897, 3)] {
+            assert_eq!(Run::message(wire_bytes(Bytes(data))).segments, segments, "{data}");
+        }
+        // 3000 bytes are 1448 + 1448 + 104, with 90 bytes each
+        let run = Run::message(wire_bytes(Bytes(3000)));
+        let (head, tail) = run.split(2);
+        assert_eq!((head.wire, tail.unwrap()), (3076, Run { segments: 1, wire: 194 }));
+        assert_eq!((run.fitting(3269), run.fitting(3270)), (2, 3));
+    }
+}

@@ -1,0 +1,112 @@
+//! Claims about the network: times by arithmetic, the fast model against slow ones, conservation.
+
+mod arithmetic;
+mod conservation;
+mod ports;
+mod shared_buffer;
+mod slow;
+
+use foretell_scenarios::model::{NetworkModel, Nic, Switch};
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
+
+use super::{Counts, Network, Step, wire_bytes};
+use crate::agenda::Agenda;
+
+/// A message to be sent: when, from, to, bytes of data.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at_ns: u64,
+    from: u32,
+    to: u32,
+    data: u64,
+}
+
+fn sent(at_ns: u64, from: u32, to: u32, data: u64) -> Sent {
+    Sent { at_ns, from, to, data }
+}
+
+fn nic(mbit: u64) -> Nic {
+    Nic { rate: Rate::bits_per_s(mbit * 1_000_000), latency: SimSpan::from_us(10) }
+}
+
+fn switch() -> Switch {
+    Switch {
+        model: NetworkModel::Tcp,
+        port_buffer: Bytes::mib(64),
+        shared_buffer: None,
+        shared_buffer_alpha: 1.0,
+        retransmit_timeout: SimSpan::from_ms(200),
+        receive_window: Bytes::mib(4),
+        initial_window: 10,
+        loss_probes: true,
+    }
+}
+
+/// So large a window from the beginning that it never limits.
+fn wide_open() -> Switch {
+    Switch { initial_window: 65_535, receive_window: Bytes::gib(1), ..switch() }
+}
+
+fn network(mbits: &[u64], switch: &Switch) -> Network {
+    Network::new(mbits.iter().map(|&mbit| nic(mbit)), switch, Seed(7))
+}
+
+/// What came of sending messages.
+#[derive(Clone, PartialEq, Debug)]
+struct Outcome {
+    /// When each message was delivered, nanoseconds.
+    delivered_ns: Vec<u64>,
+    counts: Counts,
+    /// Events, but for those of sending.
+    events: u64,
+}
+
+/// Sends messages, whose times do not go backwards, and runs the network until it is quiet.
+fn run(mut network: Network, messages: &[Sent]) -> Outcome {
+    #[derive(Clone, Copy)]
+    enum Event {
+        Send(u32),
+        Step(Step),
+    }
+    let mut agenda: Agenda<Event> = Agenda::new();
+    for (number, message) in (0..).zip(messages) {
+        agenda.schedule(SimTime::from_ns(message.at_ns), Event::Send(number));
+    }
+    let mut delivered: Vec<Option<u64>> = vec![None; messages.len()];
+    while let Some(event) = agenda.next() {
+        let now = agenda.now();
+        assert!(agenda.taken() < 20_000_000, "it goes on for ever");
+        let mut later = |at, step| agenda.schedule(at, Event::Step(step));
+        let number = match event {
+            Event::Send(number) => {
+                let Sent { from, to, data, .. } = messages[number as usize];
+                let hosts = (HostId(from), HostId(to));
+                network.send(now, hosts, wire_bytes(Bytes(data)), number, &mut later);
+                None
+            }
+            Event::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
+            Event::Step(Step::Wake { connection }) => {
+                network.wake(now, connection, &mut later);
+                None
+            }
+            Event::Step(Step::Deliver { number }) => Some(number),
+        };
+        if let Some(number) = number {
+            let before = delivered[number as usize].replace(now.as_ns());
+            assert_eq!(before, None, "message {number} is delivered once");
+        }
+    }
+    let now = agenda.now();
+    for host in 0..network.ports.len() {
+        network.audit(now, HostId::from(host)).unwrap();
+    }
+    network.audit_messages().unwrap();
+    let delivered = delivered.into_iter().enumerate();
+    Outcome {
+        delivered_ns: delivered
+            .map(|(number, at)| at.unwrap_or_else(|| panic!("message {number} is lost")))
+            .collect(),
+        counts: network.counts(),
+        events: agenda.taken() - messages.len() as u64,
+    }
+}
