@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{cluster, run, ssio};
 use cpu_time::ProcessTime;
-use foretell_scenarios::model::{Scenario, WorkloadKind};
+use foretell_scenarios::model::{NetworkModel, Scenario, WorkloadKind};
 use foretell_units::{Bytes, SimSpan};
 
 /// Runs and reports, unless the command line names another bench.
@@ -48,34 +48,42 @@ fn working_set(scenario: &mut Scenario, bytes: Bytes) {
 }
 
 fn main() {
-    for (name, read_share) in [("reads", 1.0), ("writes", 0.0), ("half and half", 0.5)] {
-        for (m, n) in [(1, 3), (3, 5)] {
-            let mut scenario = cluster(8, 4, m, n);
-            scenario.duration = Some(SimSpan::from_secs(60));
-            for client in 0..4 {
-                ssio(&mut scenario, client, read_share, 8);
+    for model in [NetworkModel::Queue, NetworkModel::Tcp] {
+        let network = match model {
+            NetworkModel::Queue => "queue",
+            NetworkModel::Tcp => "tcp",
+        };
+        for (name, read_share) in [("reads", 1.0), ("writes", 0.0), ("half and half", 0.5)] {
+            for (m, n) in [(1, 3), (3, 5)] {
+                let mut scenario = cluster(8, 4, m, n);
+                scenario.switch.model = model;
+                scenario.duration = Some(SimSpan::from_secs(60));
+                for client in 0..4 {
+                    ssio(&mut scenario, client, read_share, 8);
+                }
+                // 8 × 64 MiB of cache hold the first and not the second
+                for (place, set) in [("in cache", Bytes::mib(128)), ("on disk", Bytes::gib(1))] {
+                    working_set(&mut scenario, set);
+                    report(&format!("8 nodes, {network}, {m}-of-{n}, {name}, {place}"), &scenario);
+                }
             }
-            // 8 × 64 MiB of cache hold it
-            working_set(&mut scenario, Bytes::mib(128));
-            report(&format!("8 nodes, {m}-of-{n}, {name}, in cache"), &scenario);
-            working_set(&mut scenario, Bytes::gib(1));
-            report(&format!("8 nodes, {m}-of-{n}, {name}, on disk"), &scenario);
         }
-    }
-    for (m, n) in [(1, 3), (3, 5)] {
-        let mut scenario = cluster(1000, 100, m, n);
-        scenario.volumes[0].size = Bytes::gib(1000);
-        scenario.duration = Some(SimSpan::from_secs(5));
-        for client in 0..100 {
-            ssio(&mut scenario, client, 0.7, 100);
-        }
-        // 1000 × 64 MiB of cache hold the first and not the second
-        for (where_, set) in [("in cache", Bytes::gib(10)), ("on disk", Bytes::gib(100))] {
-            working_set(&mut scenario, set);
-            report(
-                &format!("1000 nodes, 10 000 outstanding, {m}-of-{n}, 70 % reads, {where_}"),
-                &scenario,
-            );
+        for (m, n) in [(1, 3), (3, 5)] {
+            let mut scenario = cluster(1000, 100, m, n);
+            scenario.switch.model = model;
+            scenario.volumes[0].size = Bytes::gib(1000);
+            scenario.duration = Some(SimSpan::from_secs(2));
+            for client in 0..100 {
+                ssio(&mut scenario, client, 0.7, 100);
+            }
+            // 1000 × 64 MiB of cache hold the first and not the second
+            for (place, set) in [("in cache", Bytes::gib(10)), ("on disk", Bytes::gib(100))] {
+                working_set(&mut scenario, set);
+                let what = format!(
+                    "1000 nodes, 10 000 outstanding, {network}, {m}-of-{n}, 70 % reads, {place}"
+                );
+                report(&what, &scenario);
+            }
         }
     }
 }
