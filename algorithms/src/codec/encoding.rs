@@ -22,6 +22,19 @@ pub enum EncodingError {
     /// Not of the form `M-of-N`.
     #[error("`{0}` is not an encoding; write `m-of-n`, such as `3-of-5` or `1-of-3`")]
     Form(String),
+    /// Data and parity fragments, as many products write it.
+    #[error(
+        "`{text}` is not an encoding; did you mean `{data}-of-{fragments}`? Of n fragments in all any \
+         m suffice"
+    )]
+    DataAndParity {
+        /// What was written.
+        text: String,
+        /// Data fragments.
+        data: u32,
+        /// Data and parity fragments.
+        fragments: u32,
+    },
     /// A block needs one fragment at least.
     #[error("encoding `{m}-of-{n}` has m = 0; m is at least 1, and `1-of-{n}` is replication")]
     Zero {
@@ -108,7 +121,16 @@ impl FromStr for Encoding {
         };
         text.split_once("-of-")
             .and_then(|(m, n)| Some((number(m)?, number(n)?)))
-            .ok_or_else(|| EncodingError::Form(text.to_owned()))
+            .ok_or_else(|| match text.split_once('+') {
+                Some((data, parity)) => match (number(data.trim()), number(parity.trim())) {
+                    (Some(data), Some(parity)) => {
+                        let fragments = u32::saturating_add(data, parity);
+                        EncodingError::DataAndParity { text: text.to_owned(), data, fragments }
+                    }
+                    _ => EncodingError::Form(text.to_owned()),
+                },
+                None => EncodingError::Form(text.to_owned()),
+            })
             .and_then(|(m, n)| Self::new(m, n))
     }
 }
@@ -128,6 +150,7 @@ mod tests {
     fn names_the_fault() {
         let fault = |text: &str| text.parse::<Encoding>().unwrap_err().to_string();
         assert!(fault("0-of-3").contains("m = 0"));
+        assert!(fault("8+3").contains("did you mean `8-of-11`?"));
         assert!(fault("5-of-3").contains("m = 5 of only n = 3 fragments"));
         assert!(fault("5-of-3").contains("did you mean `3-of-5`?"));
         assert!(fault("3-of-0").contains("m is at most n") && !fault("3-of-0").contains("mean"));
