@@ -565,8 +565,8 @@ impl Node {
                 break;
             }
             self.blocked.pop_front();
-            let reads = self.write_back(around, &access);
-            ready.extend((reads..BLOCKED).map(|_| access.leg));
+            let fills = self.write_back(around, &access);
+            ready.extend((fills..BLOCKED).map(|_| access.leg));
         }
     }
 
