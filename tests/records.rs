@@ -300,3 +300,28 @@ fn demands_by_workload_add_up_to_what_resources_did() {
     let all = "SELECT * FROM rollup_demand";
     assert_eq!(rows(&db, all), rows(&sampled, all));
 }
+
+#[test]
+fn every_key_of_the_truth_is_documented() {
+    fn keys(value: &Value, path: &str, found: &mut std::collections::BTreeSet<String>) {
+        let Some(map) = value.as_object() else { return };
+        for (key, value) in map {
+            // names of workloads, hosts and resources are not keys
+            if !["workloads", "hosts", "caches", "host"].contains(&path) {
+                found.insert(key.clone());
+            }
+            let below = if path == "hosts" { "host" } else { key.as_str() };
+            keys(value, below, found);
+        }
+    }
+    let truth = truth(&succeed(Place::with(SMALL).arguments(&["--json", "--set", "payload=real"])));
+    let docs = std::fs::read_to_string(root().join("docs/commands.md")).unwrap();
+    let section = docs.split("### `truth.json`").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    keys(&truth, "", &mut found);
+    assert!(found.len() > 30, "{found:?}");
+    for key in found {
+        let named = [format!("`{key}`"), format!("`{key}.")];
+        assert!(named.iter().any(|name| section.contains(name)), "`{key}` is not documented");
+    }
+}
