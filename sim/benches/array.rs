@@ -5,37 +5,15 @@
 //! drives work.
 
 use cpu_time::ProcessTime;
-use foretell_scenarios::Document;
 use foretell_scenarios::device::{Array as Spec, Device};
 use foretell_scenarios::model::Scheduler;
 use foretell_sim::array::Array;
 use foretell_sim::disk::Io;
 use foretell_units::{Op, Sectors, Seed, SimTime};
 
-const SCENARIO: &str = r#"
-duration = "1 s"
-[node.brick]
-cpu = "pentium4-2.6"
-cache = { size = "64 MiB" }
-disk = ["ds8700-raid5"]
-[client.app]
-cpu = "xeon-p4-3.0"
-[volume.v]
-size = "1 GiB"
-nodes = "brick"
-[workload.w]
-volume = "v"
-client = "app"
-kind = "ssio"
-reads = 0.5
-"#;
-
 fn shipped() -> Spec {
-    let document = Document::parse("bench.toml", SCENARIO, "").expect("it is TOML");
-    let scenario = document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()));
-    let storage = scenario.hosts[0].role.storage().expect("it is a node");
-    let Device::Array(spec) = &storage.disks[0].device else { panic!("it is no array") };
-    (**spec).clone()
+    let Ok(Device::Array(spec)) = Device::named("ds8700-raid5") else { panic!("it is no array") };
+    *spec
 }
 
 /// Keeps 64 operations going on so many MiB, `warm` before the clock runs.

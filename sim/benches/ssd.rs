@@ -6,37 +6,14 @@
 //! al., FAST 2018) does 62,000 requests a CPU-second on such a machine.
 
 use cpu_time::ProcessTime;
-use foretell_scenarios::Document;
 use foretell_scenarios::device::{Device, Ssd as Spec};
 use foretell_sim::disk::Io;
 use foretell_sim::ssd::Ssd;
 use foretell_units::{Op, Sectors, Seed, SimTime};
 
-const SCENARIO: &str = r#"
-duration = "1 s"
-[node.brick]
-cpu = "pentium4-2.6"
-cache = { size = "64 MiB" }
-disk = ["NAME"]
-[client.app]
-cpu = "xeon-p4-3.0"
-[volume.v]
-size = "1 GiB"
-nodes = "brick"
-[workload.w]
-volume = "v"
-client = "app"
-kind = "ssio"
-reads = 0.5
-"#;
-
 fn shipped(name: &str) -> Spec {
-    let text = SCENARIO.replace("NAME", name);
-    let document = Document::parse("bench.toml", &text, "").expect("it is TOML");
-    let scenario = document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()));
-    let storage = scenario.hosts[0].role.storage().expect("it is a node");
-    let Device::Ssd(spec) = &storage.disks[0].device else { panic!("{name} is no such drive") };
-    spec.clone()
+    let Ok(Device::Ssd(spec)) = Device::named(name) else { panic!("{name} is no such drive") };
+    spec
 }
 
 /// Keeps 64 operations going, as many before the clock runs as then: memory that is used for the

@@ -403,12 +403,16 @@ impl Cluster {
         self.network
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
-        for (index, tally) in self.tallies.iter_mut().enumerate() {
-            let outstanding = self.requests.places().filter(|request| request.live);
-            let of_workload = outstanding.filter(|request| request.workload as usize == index);
-            tally.audit(now, of_workload.map(|request| request.issued)).map_err(|violation| {
-                let name = &self.scenario.workloads[index].name;
-                SimError::LawBroken { queue: format!("the requests of `{name}`"), violation }
+        let mut outstanding = vec![Vec::new(); self.tallies.len()];
+        for request in self.requests.places().filter(|request| request.live) {
+            outstanding[request.workload as usize].push(request.issued);
+        }
+        for ((tally, issued), workload) in
+            self.tallies.iter_mut().zip(outstanding).zip(&self.scenario.workloads)
+        {
+            tally.audit(now, issued.into_iter()).map_err(|violation| SimError::LawBroken {
+                queue: format!("the requests of `{}`", workload.name),
+                violation,
             })?;
         }
         let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();

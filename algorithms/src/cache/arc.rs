@@ -12,7 +12,9 @@
 //! each object that leaves takes one ghost with it at most, so the bounds hold but roughly.
 
 use super::shelves::Shelves;
-use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces};
+use super::{
+    Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces, on_shelves,
+};
 
 const T1: u32 = 0;
 const T2: u32 = 1;
@@ -99,22 +101,7 @@ impl<W: Weight> Replacement for Arc<W> {
         SizedAccess::Miss { slot }
     }
 
-    fn slot_of(&self, key: u64) -> Option<u32> {
-        self.shelves.slot_of(key)
-    }
-
-    fn forget(&mut self, key: u64) -> Option<u32> {
-        let node = self.shelves.find(key)?;
-        self.shelves.forget(node).map(|object| object.slot)
-    }
-
-    fn residents(&self) -> usize {
-        self.shelves.residents()
-    }
-
-    fn room(&self) -> &Room {
-        self.shelves.room()
-    }
+    on_shelves!();
 }
 
 constructors!(Arc);

@@ -212,6 +212,29 @@ macro_rules! constructors {
 }
 use constructors;
 
+/// What [`Replacement`] asks of a policy whose only state by object is its `shelves`.
+macro_rules! on_shelves {
+    () => {
+        fn slot_of(&self, key: u64) -> Option<u32> {
+            self.shelves.slot_of(key)
+        }
+
+        fn forget(&mut self, key: u64) -> Option<u32> {
+            let node = self.shelves.find(key)?;
+            self.shelves.forget(node).map(|object| object.slot)
+        }
+
+        fn residents(&self) -> usize {
+            self.shelves.residents()
+        }
+
+        fn room(&self) -> &$crate::cache::Room {
+            self.shelves.room()
+        }
+    };
+}
+use on_shelves;
+
 /// Gives a policy its faces.
 macro_rules! faces {
     ($policy:ident) => {

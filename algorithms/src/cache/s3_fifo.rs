@@ -14,7 +14,9 @@
 //! of fewer than 20 objects has a small queue of one.
 
 use super::shelves::{Shelves, part};
-use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces};
+use super::{
+    Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces, on_shelves,
+};
 
 const SMALL: u32 = 0;
 const MAIN: u32 = 1;
@@ -114,22 +116,7 @@ impl<W: Weight> Replacement for S3Fifo<W> {
         SizedAccess::Miss { slot }
     }
 
-    fn slot_of(&self, key: u64) -> Option<u32> {
-        self.shelves.slot_of(key)
-    }
-
-    fn forget(&mut self, key: u64) -> Option<u32> {
-        let node = self.shelves.find(key)?;
-        self.shelves.forget(node).map(|object| object.slot)
-    }
-
-    fn residents(&self) -> usize {
-        self.shelves.residents()
-    }
-
-    fn room(&self) -> &Room {
-        self.shelves.room()
-    }
+    on_shelves!();
 }
 
 constructors!(S3Fifo);

@@ -13,7 +13,9 @@
 //! has an A1in of one.
 
 use super::shelves::{Shelves, part};
-use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces};
+use super::{
+    Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors, faces, on_shelves,
+};
 
 const IN: u32 = 0;
 const MAIN: u32 = 1;
@@ -77,22 +79,7 @@ impl<W: Weight> Replacement for TwoQ<W> {
         SizedAccess::Miss { slot }
     }
 
-    fn slot_of(&self, key: u64) -> Option<u32> {
-        self.shelves.slot_of(key)
-    }
-
-    fn forget(&mut self, key: u64) -> Option<u32> {
-        let node = self.shelves.find(key)?;
-        self.shelves.forget(node).map(|object| object.slot)
-    }
-
-    fn residents(&self) -> usize {
-        self.shelves.residents()
-    }
-
-    fn room(&self) -> &Room {
-        self.shelves.room()
-    }
+    on_shelves!();
 }
 
 constructors!(TwoQ);

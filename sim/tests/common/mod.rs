@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{Recorder, Selection};
-use foretell_scenarios::Document;
 use foretell_scenarios::device::{Device, Mechanical, Seek};
 use foretell_scenarios::model::{
     Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
@@ -168,16 +167,5 @@ fn run_with(scenario: &Scenario, recorder: Recorder) -> Result<(Truth, Recorder)
 
 /// The shipped device of that name.
 pub(crate) fn device(name: &str) -> Device {
-    let scenario = format!(
-        r#"
-duration = "1 s"
-node.brick = {{ cpu = "pentium4-2.6", cache = {{ size = "64 MiB" }}, disk = ["{name}"] }}
-client.app = {{ cpu = "xeon-p4-3.0" }}
-volume.v = {{ size = "1 GiB", nodes = "brick" }}
-workload.w = {{ volume = "v", client = "app", kind = "ssio", reads = 0.5 }}
-"#
-    );
-    let document = Document::parse("t.toml", &scenario, "").unwrap();
-    let scenario = document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()));
-    scenario.hosts[0].role.storage().unwrap().disks[0].device.clone()
+    Device::named(name).unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
