@@ -1,6 +1,9 @@
 //! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
 //! their figures. The simulator reads nothing else.
 
+pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
+use foretell_algorithms::node::Settings;
+pub use foretell_algorithms::node::WritePolicy;
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;
@@ -94,6 +97,36 @@ pub struct Storage {
     pub stripe: Bytes,
 }
 
+impl Storage {
+    /// What the node's software is set to, if its cache lacks `reserved` bytes of memory.
+    ///
+    /// # Panics
+    ///
+    /// If the policy is none: the scenario was checked.
+    pub fn settings(&self, reserved: Bytes) -> Settings {
+        let cache = &self.cache;
+        let capacity = self.disks.iter().map(|disk| disk.device.capacity()).min();
+        Settings {
+            policy: cache.policy.parse().expect("the scenario was checked"),
+            cache: cache.size.saturating_sub(reserved),
+            page: cache.page,
+            write: cache.write,
+            dirty_background: cache.dirty_background,
+            dirty_limit: cache.dirty_limit,
+            dirty_expire: cache.dirty_expire,
+            flush_interval: cache.flush_interval,
+            read_ahead: cache.read_ahead,
+            disks: self.disks.len() as u32,
+            disk_capacity: capacity.unwrap_or(Bytes::ZERO),
+            stripe: self.stripe,
+            log_segment: match self.layout {
+                Layout::InPlace => None,
+                Layout::LogStructured { segment } => Some(segment),
+            },
+        }
+    }
+}
+
 /// Where written pages go on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
@@ -129,15 +162,6 @@ pub struct Cache {
     pub read_ahead: Bytes,
 }
 
-/// When a node acknowledges a write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WritePolicy {
-    /// As soon as it is in the cache (or in NVRAM, where fitted).
-    Back,
-    /// When the disk has it (which may report it from its own buffer, see `early_write`).
-    Through,
-}
-
 /// A disk of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Disk {
@@ -147,23 +171,6 @@ pub struct Disk {
     pub device: Device,
     /// The order in which waiting operations are served.
     pub scheduler: Scheduler,
-}
-
-/// The order in which waiting disk operations are served.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scheduler {
-    /// First come, first served.
-    Fcfs,
-    /// C-LOOK: upwards from the head's position, then again from the lowest.
-    Elevator,
-    /// The nearest block first.
-    Sstf,
-    /// Linux's noop: first come, first served, with merging.
-    Noop,
-    /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
-    Deadline,
-    /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
-    Cfq,
 }
 
 /// What a processor is and what operations cost on it.
@@ -479,12 +486,3 @@ macro_rules! names {
 names!(Cipher: None = "none", Aes128Cbc = "aes-128-cbc");
 names!(Placement: Rotate = "rotate", Hash = "hash");
 names!(ReadFrom: Primary = "primary", Random = "random");
-names!(
-    Scheduler: Fcfs = "fcfs",
-    Elevator = "elevator",
-    Sstf = "sstf",
-    Noop = "noop",
-    Deadline = "deadline",
-    Cfq = "cfq"
-);
-names!(WritePolicy: Back = "back", Through = "through");

@@ -23,10 +23,10 @@ use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
 use crate::protocol::{Leg, LegKind, Part, Request};
-use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::tracker::Tracker;
 use crate::truth::{self, Truth};
+use foretell_algorithms::slab::Slab;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
