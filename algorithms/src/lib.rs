@@ -8,6 +8,7 @@ pub mod cache;
 pub mod codec;
 pub mod distribution;
 pub mod io_scheduler;
+pub mod message;
 mod mix;
 mod names;
 pub mod node;

@@ -367,6 +367,8 @@ pub enum WorkloadKind {
         /// Part of the volume used, from its beginning.
         working_set: Bytes,
     },
+    /// What the records of a run hold: it can be predicted, not simulated.
+    Recorded,
     /// Replay of a block trace.
     Trace {
         /// The file.

@@ -10,6 +10,7 @@ use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
 use foretell_ati::Recorder;
+use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
@@ -101,6 +102,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
+        refuse_what_is_only_measured(&scenario)?;
         let volumes = scenario
             .volumes
             .iter()
@@ -428,6 +430,20 @@ impl Cluster {
     pub(crate) fn measured(&self) -> SimSpan {
         self.agenda.now().saturating_since(self.mark_at)
     }
+}
+
+/// A run's `run.db` describes the cluster as its operator knows it, which can be asked about only.
+fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
+    let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
+    for disk in disks.flat_map(|storage| &storage.disks) {
+        if matches!(disk.device, device::Device::Measured { .. }) {
+            return Err(SimError::Impossible {
+                what: format!("device `{}`", disk.device_name),
+                reason: "only measurements of it are known, not its mechanics".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Puts what the network wants to be told on the agenda.

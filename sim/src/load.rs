@@ -104,6 +104,10 @@ impl Instance {
                 let skip = position as u64 * blocks / workload.clients.len() as u64;
                 Box::new(Generated::endless(generator.starting_at(skip)))
             }
+            WorkloadKind::Recorded => {
+                let reason = "only its records are known: `foretell ask` can predict it";
+                return Err(impossible(reason.to_owned()));
+            }
             WorkloadKind::Trace { path, format, wrap, block } => {
                 let format = match format {
                     None => None,
