@@ -2,7 +2,9 @@
 //! their figures. The simulator reads nothing else.
 
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
+use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::node::Settings;
+use foretell_algorithms::{codec, placement};
 pub use foretell_algorithms::node::WritePolicy;
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
@@ -309,6 +311,24 @@ pub struct Volume {
     pub read_from: ReadFrom,
 }
 
+impl Volume {
+    /// How the bytes of the volume with that number become fragments on nodes.
+    ///
+    /// Errors with the reason where that is impossible; of a checked scenario it is not.
+    pub fn distribution(&self, id: VolumeId) -> Result<Distribution, String> {
+        let encoding = codec::Encoding::new(u32::from(self.m), u32::from(self.n))
+            .map_err(|error| error.to_string())?;
+        let placement = match self.placement {
+            Placement::Rotate => placement::Placement::Rotate,
+            Placement::Hash => placement::Placement::Hash,
+        };
+        let nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
+        let cipher = self.cipher.codec();
+        Distribution::new(id, encoding, cipher, placement, self.block, self.group, &nodes)
+            .map_err(|error| error.to_string())
+    }
+}
+
 /// Encryption of a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cipher {
@@ -316,6 +336,16 @@ pub enum Cipher {
     None,
     /// AES with a 128-bit key in CBC mode.
     Aes128Cbc,
+}
+
+impl Cipher {
+    /// What encrypts.
+    pub const fn codec(self) -> codec::Cipher {
+        match self {
+            Self::None => codec::Cipher::None,
+            Self::Aes128Cbc => codec::Cipher::Aes128Cbc,
+        }
+    }
 }
 
 /// How the block groups of a volume are spread over its nodes.

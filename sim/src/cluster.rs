@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
-use foretell_algorithms::placement;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
@@ -460,27 +459,13 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
 
 impl Volume {
     fn new(id: VolumeId, volume: &model::Volume) -> Result<Self, SimError> {
-        let impossible = |reason: String| SimError::Impossible {
+        let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
             reason,
-        };
-        let encoding = codec::Encoding::new(u32::from(volume.m), u32::from(volume.n))
-            .map_err(|error| impossible(error.to_string()))?;
-        let cipher = match volume.cipher {
-            model::Cipher::None => codec::Cipher::None,
-            model::Cipher::Aes128Cbc => codec::Cipher::Aes128Cbc,
-        };
-        let placement = match volume.placement {
-            model::Placement::Rotate => placement::Placement::Rotate,
-            model::Placement::Hash => placement::Placement::Hash,
-        };
-        let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
-        let (block, group) = (volume.block, volume.group);
-        let distribution = Distribution::new(id, encoding, cipher, placement, block, group, &nodes)
-            .map_err(|error| impossible(error.to_string()))?;
+        })?;
         Ok(Self {
             distribution,
-            cipher,
+            cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),
             quorum: volume.write_quorum,
             read_from: volume.read_from,

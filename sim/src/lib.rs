@@ -26,3 +26,4 @@ pub mod truth;
 
 pub use cluster::{Cluster, Progress};
 pub use error::SimError;
+pub use load::drawn_requests;

@@ -163,6 +163,7 @@ impl FileAccess {
 }
 
 /// A storage node.
+#[derive(Debug)]
 pub struct Node {
     buffer: Buffer,
     effects: Effects,
