@@ -39,8 +39,18 @@ fn table(answer: &Answer) -> String {
     let mut table = Table::new();
     table.load_preset(NOTHING);
     table.set_header([
-        "workload", "req/s", "MB/s", "mean ms", "p50", "p95", "p99", "hit rate", "peak req/s",
-        "N", "N*", "bottleneck",
+        "workload",
+        "req/s",
+        "MB/s",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "hit rate",
+        "peak req/s",
+        "N",
+        "N*",
+        "bottleneck",
     ]);
     let milliseconds = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"));
     for (name, found) in &answer.workloads {
@@ -52,7 +62,9 @@ fn table(answer: &Answer) -> String {
             milliseconds(found.response_time_ms.p50),
             milliseconds(found.response_time_ms.p95),
             milliseconds(found.response_time_ms.p99),
-            found.read_hit_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", 100.0 * rate)),
+            found
+                .read_hit_rate
+                .map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", 100.0 * rate)),
             format!("{:.1}", found.peak_throughput_rps),
             format!("{:.1}", found.outstanding),
             format!("{:.1}", found.outstanding_to_saturate),

@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
-    let (mut truth, summary) = simulate(cluster, &scenario, &document, selection, directory.as_ref())?;
+    let (mut truth, summary) =
+        simulate(cluster, &scenario, &document, selection, directory.as_ref())?;
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     if let Some(directory) = &directory {

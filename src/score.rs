@@ -99,7 +99,8 @@ pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
                 add(metric, predicted, measured);
             }
         }
-        if let (Some(predicted), Some(measured)) = (predicted.read_hit_rate, measured.read_hit_rate) {
+        if let (Some(predicted), Some(measured)) = (predicted.read_hit_rate, measured.read_hit_rate)
+        {
             add("read_hit_rate", predicted, measured);
         }
     }

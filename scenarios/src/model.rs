@@ -1,11 +1,11 @@
 //! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
 //! their figures. The simulator reads nothing else.
 
-pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::distribution::Distribution;
+pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
-use foretell_algorithms::{codec, placement};
 pub use foretell_algorithms::node::WritePolicy;
+use foretell_algorithms::{codec, placement};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;

@@ -34,11 +34,8 @@ struct Bench {
 
 /// What is measured of a device.
 pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
-    let spec = Disk {
-        device_name: name.to_owned(),
-        device: profile.clone(),
-        scheduler: Scheduler::Fcfs,
-    };
+    let spec =
+        Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
     let depth = match profile {
         Profile::Drive(drive) => drive.specification().queue_depth,
         Profile::Ssd(ssd) => ssd.queue_depth,

@@ -54,7 +54,9 @@ pub enum WhatIfError {
         reason: String,
     },
     /// The changed cluster would not keep up.
-    #[error("workload `{workload}` would issue more than is ever completed: there is no steady state")]
+    #[error(
+        "workload `{workload}` would issue more than is ever completed: there is no steady state"
+    )]
     Overload {
         /// The open workload.
         workload: String,

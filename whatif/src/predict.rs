@@ -66,7 +66,8 @@ fn answer(scenario: &Scenario, outcome: &Outcome, model: Model) -> Answer {
             }
             let host = &scenario.hosts[known.host];
             let kind = if host.role.storage().is_some() { "node" } else { "client" };
-            *demands.entry(format!("{kind}.{}", resource(known.place))).or_default() += demand * 1e3;
+            *demands.entry(format!("{kind}.{}", resource(known.place))).or_default() +=
+                demand * 1e3;
             // what the others use is not to be had
             let own = busy / outcome.seconds / known.servers as f64;
             let others = (known.utilization - own).clamp(0.0, 0.99);

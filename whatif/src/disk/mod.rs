@@ -170,9 +170,16 @@ mod fit {
                 open.entry(key).or_default().push(h.ts_ns);
             } else if let Some(list) = open.get_mut(&key) {
                 let issued = list.remove(0);
-                ops.entry((h.host.0, disk)).or_default().push((issued, h.ts_ns, lbn, u64::from(size), op));
+                ops.entry((h.host.0, disk)).or_default().push((
+                    issued,
+                    h.ts_ns,
+                    lbn,
+                    u64::from(size),
+                    op,
+                ));
             }
-        }).unwrap();
+        })
+        .unwrap();
         let mut classes: BTreeMap<String, (u64, f64, f64)> = BTreeMap::new();
         for ((host, disk), mut list) in ops {
             let name = facts.hosts[host as usize].name.clone();
@@ -184,11 +191,19 @@ mod fit {
             let mut last: Option<(u64, Op, u64)> = None;
             for (issued, done, lbn, size, op) in list {
                 let start = last.map_or(issued, |l| l.0.max(issued));
-                let (at, _) = model.serve(SimTime::from_ns(start), (op, Sectors(lbn), Sectors(size / 512)), 1);
+                let (at, _) = model.serve(
+                    SimTime::from_ns(start),
+                    (op, Sectors(lbn), Sectors(size / 512)),
+                    1,
+                );
                 let idle = last.is_none_or(|l| issued > l.0);
                 let near = last.is_some_and(|l| lbn.abs_diff(l.2) < 8192);
                 let same = last.is_some_and(|l| lbn == l.2);
-                let class = format!("{:?} after {:?} idle {idle} near {near} same {same}", op, last.map(|l| l.1));
+                let class = format!(
+                    "{:?} after {:?} idle {idle} near {near} same {same}",
+                    op,
+                    last.map(|l| l.1)
+                );
                 let entry = classes.entry(class).or_default();
                 entry.0 += 1;
                 entry.1 += (done - start) as f64 / 1e6;

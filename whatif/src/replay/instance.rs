@@ -59,11 +59,11 @@ impl Instance {
                         Pace::Recorded { stretch, mean: SimSpan::ZERO, ends: true }
                     }
                 };
-                let stream = |what: &str| {
-                    SEED.stream(&format!("workload/{}/{name}/{what}", workload.name))
-                };
+                let stream =
+                    |what: &str| SEED.stream(&format!("workload/{}/{name}/{what}", workload.name));
                 // a trace has so many requests and no more
-                let ends = scenario.duration.is_none() || matches!(pace, Pace::Recorded { ends: true, .. });
+                let ends = scenario.duration.is_none()
+                    || matches!(pace, Pace::Recorded { ends: true, .. });
                 let recorded = ends.then_some(requests.len() as u64);
                 instances.push(Self {
                     workload: index as u32,

@@ -71,7 +71,13 @@ impl Links {
     }
 
     /// A message begins to leave: when it will have arrived.
-    pub(super) fn arrive(&mut self, leaving: Leaving, from: usize, to: usize, wire: Bytes) -> SimTime {
+    pub(super) fn arrive(
+        &mut self,
+        leaving: Leaving,
+        from: usize,
+        to: usize,
+        wire: Bytes,
+    ) -> SimTime {
         let segment = Bytes(wire.get().min(SEGMENT_WIRE));
         let last = Bytes(match wire.get() % SEGMENT_WIRE {
             0 => SEGMENT_WIRE,

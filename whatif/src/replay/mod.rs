@@ -34,8 +34,8 @@ use instance::Instance;
 use links::Links;
 use node::{Around, Node};
 use protocol::{Leg, Part, Request};
-pub(crate) use tally::{Outcome, ResourceOutcome};
 use tally::Tally;
+pub(crate) use tally::{Outcome, ResourceOutcome};
 use tracking::Tracking;
 
 /// What predictions draw from; the run's own seed is not known here.
@@ -232,12 +232,8 @@ impl<'a> Replay<'a> {
 
     fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
         let node = self.nodes[host as usize].as_mut().expect("storage nodes have storage");
-        let around = Around {
-            now: self.now,
-            host,
-            agenda: &mut self.agenda,
-            tracking: &mut self.tracking,
-        };
+        let around =
+            Around { now: self.now, host, agenda: &mut self.agenda, tracking: &mut self.tracking };
         (node, around)
     }
 

@@ -105,7 +105,8 @@ impl Replay<'_> {
         let owner = &self.instances[instance as usize];
         let (client, volume) = (owner.client, owner.volume);
         let distribution = &self.distributions[volume as usize];
-        let fetching = op == Op::Write && distribution.partial_blocks(offset, size).next().is_some();
+        let fetching =
+            op == Op::Write && distribution.partial_blocks(offset, size).next().is_some();
         let (_, whole) = distribution.covering(offset, size);
         self.tracking.post(client, RecordKind::Request);
         let issued = self.now;

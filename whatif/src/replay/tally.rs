@@ -89,7 +89,8 @@ impl ResponseMs {
     /// Of sorted nanoseconds.
     fn of(sorted: &[u64]) -> Self {
         let Some(last) = sorted.len().checked_sub(1) else { return Self::default() };
-        let at = |share: f64| sorted[((share * sorted.len() as f64) as usize).min(last)] as f64 / 1e6;
+        let at =
+            |share: f64| sorted[((share * sorted.len() as f64) as usize).min(last)] as f64 / 1e6;
         let sum: f64 = sorted.iter().map(|ns| *ns as f64).sum();
         Self { mean: sum / sorted.len() as f64 / 1e6, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
