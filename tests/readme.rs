@@ -3,33 +3,45 @@
 use std::path::Path;
 use std::process::Command;
 
+/// What stands before each output that is shown.
 const BEGIN: &str = "kept true by tests/readme.rs -->\n```text\n";
 
-/// What the README's first command prints, without the time that this computer took.
-fn printed() -> String {
+/// What a command prints, without spaces at the ends of lines.
+fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
-        .args(["run", "scenarios/first-look.toml"])
+        .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    let (first, rest) = text.split_once('\n').unwrap();
-    let first = first.split(" in ").next().unwrap();
-    let rest: Vec<&str> = rest.lines().map(str::trim_end).collect();
-    format!("{first}\n{}\n", rest.join("\n").trim_end())
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n").trim_end())
 }
 
 #[test]
-fn the_readme_shows_what_the_command_prints() {
+fn the_readme_shows_what_the_commands_print() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).expect("the README shows the output");
-    let (shown, after) = rest.split_once("```").unwrap();
-    let printed = printed();
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().to_str().unwrap();
+    let run = printed(&["run", "scenarios/first-look.toml"]);
+    printed(&["run", "scenarios/first-look.toml", "-o", kept]);
+    let score = printed(&["score", kept, "--what-if", "volume.mail.encoding=3-of-5"]);
+    // without the time that this computer took
+    let (first, rest) = run.split_once('\n').unwrap();
+    let run = format!("{}\n{rest}", first.split(" in ").next().unwrap());
+    let mut parts = readme.split(BEGIN);
+    let mut written = parts.next().unwrap().to_owned();
+    for printed in [run, score] {
+        let (shown, after) = parts.next().expect("the README shows it").split_once("```").unwrap();
+        if std::env::var_os("UPDATE").is_none() {
+            assert_eq!(shown, printed, "`UPDATE=1 cargo test --test readme` writes it anew");
+        }
+        written += &format!("{BEGIN}{printed}```{after}");
+    }
+    assert!(parts.next().is_none(), "an output that no command here prints");
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, format!("{before}{BEGIN}{printed}```{after}")).unwrap();
-    } else {
-        assert_eq!(shown, printed, "`UPDATE=1 cargo test --test readme` writes it anew");
+        std::fs::write(&path, written).unwrap();
     }
 }
