@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("workloads", &["units"]),
     ("ati", &["units"]),
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
+    ("learn", &["units"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.
