@@ -168,13 +168,14 @@ impl Candidates {
         self.absorbed += products.len();
     }
 
-    /// The best of it. `new_form`: no term of this form is in the model, so the feature may enter
-    /// linearly and hinges come in pairs. `tolerance`: the share of its squared length that a hinge must
-    /// keep. `legal`: no true reduction is larger.
-    pub(crate) fn offer(&self, new_form: bool, tolerance: f64, legal: f64) -> Offer {
-        let pair = new_form
-            && self.linear_left > LINEAR_TOLERANCE * self.linear_length
+    /// The best of it, with so many slots in the model. If the feature entering linearly adds to the
+    /// model, hinges come in pairs. `legal`: no true reduction is larger.
+    pub(crate) fn offer(&self, slots: usize, legal: f64) -> Offer {
+        let pair = self.linear_left > LINEAR_TOLERANCE * self.linear_length
             && self.linear_length > 0.0;
+        // the share of its squared length that a hinge must keep: small models take none that almost
+        // depends on what they have
+        let tolerance = if slots + usize::from(pair) < 15 { 0.01 } else { 1e-5 };
         let linear = if pair { self.linear_with_y.powi(2) / self.linear_left } else { 0.0 };
         let mut best = linear;
         let mut found = None;

@@ -17,9 +17,6 @@ struct Slot {
     used: bool,
     /// By feature.
     candidates: Vec<Option<Candidates>>,
-    /// Best reduction that it offered, and with how many slots that was found.
-    offered: f64,
-    offered_at: usize,
 }
 
 /// The state after a step.
@@ -56,6 +53,8 @@ struct Pass<'a> {
     /// Mean 0, deviation 1.
     y: Vec<f64>,
     slots: Vec<Slot>,
+    /// By slot: the best reduction that it offered, and how many slots there were then.
+    queue: Vec<(f64, usize)>,
     /// Orthonormal columns of the used terms, without the intercept, and their products with y.
     orthonormal: Vec<Vec<f64>>,
     with_y: Vec<f64>,
@@ -158,6 +157,7 @@ impl<'a> Pass<'a> {
             orders,
             y,
             slots: Vec::new(),
+            queue: vec![(f64::INFINITY, 1)],
             orthonormal: Vec::new(),
             with_y: Vec::new(),
             rss,
@@ -168,43 +168,32 @@ impl<'a> Pass<'a> {
 
     fn push_slot(&mut self, basis: Basis, values: Vec<f64>, used: bool) {
         let candidates = (0..self.x.columns()).map(|_| None).collect();
-        let offered_at = self.slots.len();
-        self.slots.push(Slot {
-            basis,
-            values,
-            used,
-            candidates,
-            offered: f64::INFINITY,
-            offered_at,
-        });
+        self.slots.push(Slot { basis, values, used, candidates });
     }
 
-    /// The parents to try, in order: those that promise most. A parent's promise is its rank by what
-    /// it offered last, and grows with the time since (Friedman 1993, ageing coefficient 1).
+    /// The parents to try, the most promising first: by what they offered last, a place later for
+    /// each term that came since, as earth has it (Friedman 1993 lets parents rise with time). Newer
+    /// parents have offered nothing yet and come first, even those that have no degree left.
+    ///
+    /// The queue knows as many of the first slots as there are used terms. That is earth's queue, in
+    /// which unused slots are not entered, but those behind them take their numbers: a new parent may
+    /// have to wait for some steps.
     fn parents(&self) -> Vec<usize> {
         let fast_k = if self.settings.fast_k == 0 { usize::MAX } else { self.settings.fast_k };
-        let able = |slot: &&usize| {
-            let slot = &self.slots[**slot];
-            slot.used && slot.basis.hinges.len() < self.settings.degree
-        };
-        let slots: Vec<usize> = (0..self.slots.len()).collect();
-        let mut ranked: Vec<usize> = slots.iter().filter(able).copied().collect();
-        ranked.sort_by(|&a, &b| self.slots[b].offered.total_cmp(&self.slots[a].offered));
-        if fast_k < ranked.len() {
-            let mut aged: Vec<(i64, usize)> = ranked
-                .iter()
-                .enumerate()
-                .map(|(rank, &slot)| {
-                    let age = self.slots.len() - self.slots[slot].offered_at;
-                    (rank as i64 - age as i64, slot)
-                })
-                .collect();
-            aged.sort_by_key(|(rank, _)| *rank);
-            ranked = aged.into_iter().take(fast_k).map(|(_, slot)| slot).collect();
-        } else {
-            ranked.sort_unstable();
-        }
-        ranked
+        let offered = |slot: usize| self.queue[slot].0;
+        let mut ranked: Vec<usize> = (0..self.queue.len()).collect();
+        ranked.sort_by(|&a, &b| offered(b).total_cmp(&offered(a)));
+        let now = self.slots.len();
+        let mut aged: Vec<(usize, usize)> = ranked
+            .into_iter()
+            .enumerate()
+            .map(|(rank, slot)| (rank + now - self.queue[slot].1, slot))
+            .collect();
+        aged.sort_by(|(a, one), (b, other)| {
+            let by_offer = || offered(*other).total_cmp(&offered(*one));
+            a.cmp(b).then_with(by_offer).then(one.cmp(other))
+        });
+        aged.into_iter().take(fast_k).map(|(_, slot)| slot).collect()
     }
 
     /// The term that takes most from the squared error.
@@ -214,6 +203,10 @@ impl<'a> Pass<'a> {
         let most = |best: &Option<Choice>| best.as_ref().map_or(0.0, |best| best.reduction);
         let mut sums = Vec::new();
         for parent in self.parents() {
+            let slot = &self.slots[parent];
+            if !slot.used || slot.basis.hinges.len() >= self.settings.degree {
+                continue;
+            }
             let mut offered = -1.0_f64;
             for (column, offer) in self.offers(parent, legal, &mut sums) {
                 let mut linear = offer.linear;
@@ -235,18 +228,15 @@ impl<'a> Pass<'a> {
                     }
                 }
             }
-            let slots = self.slots.len();
-            self.slots[parent].offered_at = slots;
-            self.slots[parent].offered = offered;
+            self.queue[parent] = (offered, self.slots.len());
         }
         best
     }
 
     /// What this parent offers with each feature that it does not hold.
     fn offers(&mut self, parent: usize, legal: f64, sums: &mut Vec<f64>) -> Vec<(usize, Offer)> {
-        let columns: Vec<(usize, bool)> = (0..self.x.columns())
+        let columns: Vec<usize> = (0..self.x.columns())
             .filter(|&column| self.slots[parent].basis.hinges.iter().all(|h| h.column != column))
-            .map(|column| (column, self.is_new_form(parent, column)))
             .collect();
         let slots = self.slots.len();
         let spans = self.spans(parent);
@@ -255,34 +245,21 @@ impl<'a> Pass<'a> {
         // columns come and go together, so all have absorbed the same
         let absorbed = columns
             .first()
-            .and_then(|(column, _)| slot.candidates[*column].as_ref())
+            .and_then(|column| slot.candidates[*column].as_ref())
             .map_or(0, |candidates| candidates.absorbed);
         let products: Vec<Vec<f64>> = orthonormal[absorbed..]
             .iter()
             .map(|q| q.iter().zip(&slot.values).map(|(q, parent)| q * parent).collect())
             .collect();
         let mut offers = Vec::with_capacity(columns.len());
-        for (column, new_form) in columns {
+        for column in columns {
             let order = &orders[column];
             let candidates = slot.candidates[column]
                 .get_or_insert_with(|| Candidates::new(order, &slot.values, y, spans));
             candidates.absorb(order, &products, &with_y[absorbed..], sums);
-            // small models take no hinge that almost depends on what they have
-            let tolerance = if slots + usize::from(new_form) < 15 { 0.01 } else { 1e-5 };
-            offers.push((column, candidates.offer(new_form, tolerance, legal)));
+            offers.push((column, candidates.offer(slots, legal)));
         }
         offers
-    }
-
-    /// Whether no term in the model is of the form parent × this feature, whatever the knots.
-    fn is_new_form(&self, parent: usize, column: usize) -> bool {
-        let parent = &self.slots[parent].basis.hinges;
-        !self.slots.iter().filter(|slot| slot.used).any(|slot| {
-            let others = slot.basis.hinges.iter().filter(|hinge| hinge.column != column);
-            slot.basis.hinges.len() == parent.len() + 1
-                && others.clone().count() == parent.len()
-                && others.zip(parent).all(|(a, b)| a.column == b.column && a.shape == b.shape)
-        })
     }
 
     /// Friedman's equations 43 and 45, with α = 0.05. Terms of two hinges and more keep thrice the
@@ -327,6 +304,7 @@ impl<'a> Pass<'a> {
             Some(_) => [Shape::Above, Shape::Below],
         };
         let unused = choice.knot.is_none() || !choice.pair;
+        let slots = self.slots.len();
         for (place, shape) in shapes.into_iter().enumerate() {
             let hinge = Hinge { column, shape, knot };
             let mut hinges = self.slots[choice.parent].basis.hinges.clone();
@@ -342,6 +320,9 @@ impl<'a> Pass<'a> {
                 used = self.orthogonalise(&values);
             }
             self.push_slot(Basis { hinges }, values, used);
+            if used {
+                self.queue.push((f64::INFINITY, slots));
+            }
         }
     }
 
