@@ -1,14 +1,11 @@
 //! Regression trees with cost-complexity pruning (Breiman et al. 1984), in rpart's conventions.
 //!
 //! A node of fewer than `minsplit` rows is not split; a leaf holds at least round(minsplit / 3). A
-//! split stays if it takes more than `cp` of the root's sum of squares for each leaf that it adds:
-//! weakest links are cut one after the other until all that are left are worth more. With
+//! split stays if what hangs on it takes more than `cp` of the root's sum of squares for each split. With
 //! `prune=cv` the subtree of the smallest squared error in 10-fold cross-validation is taken from
 //! that sequence, with `prune=cv1se` the smallest tree within one standard error of it. rpart
 //! draws its folds at random; ours come from a fixed seed.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt::Write;
 
 use foretell_units::Seed;
@@ -48,12 +45,16 @@ pub struct PruningStep {
     pub relative_error: f64,
 }
 
-/// A tree as grown, and the cp at which each of its splits is cut.
+/// A tree as grown.
 #[derive(Clone)]
 pub(crate) struct Grown {
     nodes: Vec<Node>,
-    /// By node; of leaves 0.
-    complexity: Vec<f64>,
+}
+
+/// A grown tree whose splits have a worth.
+struct Worthy<'a> {
+    nodes: &'a [Node],
+    worth: Vec<f64>,
 }
 
 impl Grown {
@@ -61,20 +62,28 @@ impl Grown {
     pub(crate) fn new(x: &Matrix, y: &[f64], sorted: &Sorted, min_split: usize, cp: f64) -> Self {
         let min_leaf = (min_split as f64 / 3.0).round() as usize;
         let limits = Limits::new(min_split.max(2), min_leaf, cp);
-        let nodes = grow::grow(x, y, sorted, None, limits, None);
-        let complexity = complexities(&nodes);
-        Self { nodes, complexity }
+        Self { nodes: grow::grow(x, y, sorted, None, limits, None) }
     }
 
-    /// The tree in which every split is worth more than `cp`.
+    /// The tree of splits worth more than `cp`, which must be at least what it was grown with.
     pub(crate) fn prune(&self, cp: f64) -> Tree {
+        self.worthy(cp).tree(cp)
+    }
+
+    fn worthy(&self, cp: f64) -> Worthy<'_> {
+        Worthy { nodes: &self.nodes, worth: worths(&self.nodes, cp) }
+    }
+}
+
+impl Worthy<'_> {
+    fn tree(&self, cp: f64) -> Tree {
         let mut nodes = Vec::new();
         self.copy(0, cp, &mut nodes);
         Tree { nodes }
     }
 
     fn keeps(&self, node: usize, cp: f64) -> Option<grow::Split> {
-        self.nodes[node].split.filter(|_| self.complexity[node] > cp)
+        self.nodes[node].split.filter(|_| self.worth[node] > cp)
     }
 
     fn copy(&self, node: usize, cp: f64, nodes: &mut Vec<Node>) -> usize {
@@ -89,19 +98,14 @@ impl Grown {
     }
 
     /// The sequence of trees from the root alone down to the one for `cp`.
-    pub(crate) fn steps(&self, cp: f64) -> Vec<PruningStep> {
-        let split = |node: &usize| self.nodes[*node].split.is_some();
-        let mut cuts: Vec<f64> = (0..self.nodes.len())
-            .filter(split)
-            .map(|node| self.complexity[node])
-            .filter(|complexity| *complexity > cp)
-            .collect();
+    fn steps(&self, cp: f64) -> Vec<PruningStep> {
+        let mut cuts: Vec<f64> = self.worth.iter().copied().filter(|worth| *worth > cp).collect();
         cuts.sort_unstable_by(|a, b| b.total_cmp(a));
         cuts.dedup_by(|a, b| (*a - *b).abs() <= 1e-10 * a.abs().max(b.abs()));
         cuts.push(cp);
         cuts.into_iter()
             .map(|cp| {
-                // at exactly this cp, a split of this complexity is cut
+                // at exactly this cp, a split of this worth is cut
                 let (splits, error) = self.totals(0, cp * (1.0 + 1e-9));
                 PruningStep { cp, splits, relative_error: error / self.nodes[0].deviance }
             })
@@ -151,10 +155,11 @@ impl Grown {
             let (train, test) = folds.split(fold);
             let train_x = x.take_rows(&train);
             let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-            let grown = Self::new(&train_x, &train_y, &Sorted::new(&train_x), min_split, cp);
+            let grown = Grown::new(&train_x, &train_y, &Sorted::new(&train_x), min_split, cp);
+            let worthy = grown.worthy(cp);
             for row in test {
                 for (beta, (sum, squares)) in betas.iter().zip(&mut sums) {
-                    let error = (y[row] - grown.predict(*beta, |column| x.get(row, column))).powi(2);
+                    let error = (y[row] - worthy.predict(*beta, |column| x.get(row, column))).powi(2);
                     *sum += error;
                     *squares += error * error;
                 }
@@ -171,71 +176,66 @@ impl Grown {
     }
 }
 
-/// The share of the root's deviance per leaf at which each split is the weakest link and is cut.
-fn complexities(nodes: &[Node]) -> Vec<f64> {
+/// What each split is worth: what its subtree takes from the root's squares, for each split in it.
+/// Splits worth at most `cp` are cut, with all below them, and get 0; none is worth more than the one
+/// above it.
+///
+/// A child that is worth less than the whole is cut before it, so it does not count: the less worthy
+/// child first, then the other is looked at again. That is rpart's rule. It looks at children only,
+/// and so may cut a little more than the weakest link of Breiman et al. does.
+fn worths(nodes: &[Node], cp: f64) -> Vec<f64> {
     let root = nodes[0].deviance;
-    let mut complexity = vec![0.0; nodes.len()];
+    let mut worth = vec![0.0; nodes.len()];
     if root <= 0.0 {
-        return complexity;
+        return worth;
     }
-    let mut parent = vec![usize::MAX; nodes.len()];
-    let mut leaves = vec![1_usize; nodes.len()];
-    let mut risk: Vec<f64> = nodes.iter().map(|node| node.deviance).collect();
+    // by node: splits that count, and the squares that they leave
+    let mut splits = vec![0_usize; nodes.len()];
+    let mut left_over: Vec<f64> = nodes.iter().map(|node| node.deviance / root).collect();
     // children stand behind their parents
     for node in (0..nodes.len()).rev() {
+        let Some(split) = &nodes[node].split else { continue };
+        let mut sides = [split.left, split.right]
+            .map(|child| (worth[child].max(cp), splits[child], left_over[child], child));
+        if sides[1].0 <= sides[0].0 {
+            sides.swap(0, 1);
+        }
+        let value = |sides: &[(f64, usize, f64, usize); 2]| {
+            let below = sides[0].2 + sides[1].2;
+            (nodes[node].deviance / root - below) / (sides[0].1 + sides[1].1 + 1) as f64
+        };
+        for side in 0..2 {
+            if value(&sides) <= sides[side].0 {
+                break;
+            }
+            (sides[side].1, sides[side].2) = (0, nodes[sides[side].3].deviance / root);
+        }
+        let value = value(&sides);
+        if value > cp {
+            worth[node] = value;
+            splits[node] = sides[0].1 + sides[1].1 + 1;
+            left_over[node] = sides[0].2 + sides[1].2;
+        }
+    }
+    for node in 0..nodes.len() {
         if let Some(split) = &nodes[node].split {
-            (parent[split.left], parent[split.right]) = (node, node);
-            leaves[node] = leaves[split.left] + leaves[split.right];
-            risk[node] = risk[split.left] + risk[split.right];
+            worth[split.left] = worth[split.left].min(worth[node]);
+            worth[split.right] = worth[split.right].min(worth[node]);
         }
     }
-    let link = |node: usize, leaves: &[usize], risk: &[f64]| {
-        ((nodes[node].deviance - risk[node]) / (leaves[node] - 1) as f64 / root).max(0.0)
-    };
-    // non-negative numbers order as their bits do
-    let mut weakest: BinaryHeap<Reverse<(u64, usize)>> = (0..nodes.len())
-        .filter(|&node| nodes[node].split.is_some())
-        .map(|node| Reverse((link(node, &leaves, &risk).to_bits(), node)))
-        .collect();
-    let mut cut = vec![false; nodes.len()];
-    let mut reached = 0.0_f64;
-    while let Some(Reverse((bits, node))) = weakest.pop() {
-        if cut[node] || leaves[node] == 1 || link(node, &leaves, &risk).to_bits() != bits {
-            continue;
-        }
-        reached = reached.max(f64::from_bits(bits));
-        // what hangs below and was not cut before goes with it
-        let mut below = vec![node];
-        while let Some(node) = below.pop() {
-            if let Some(split) = nodes[node].split.filter(|_| !cut[node]) {
-                cut[node] = true;
-                complexity[node] = reached;
-                below.extend([split.left, split.right]);
-            }
-        }
-        let (fewer, more) = (leaves[node] - 1, nodes[node].deviance - risk[node]);
-        let mut above = node;
-        while above != usize::MAX {
-            leaves[above] -= fewer;
-            risk[above] += more;
-            if above != node && leaves[above] > 1 {
-                weakest.push(Reverse((link(above, &leaves, &risk).to_bits(), above)));
-            }
-            above = parent[above];
-        }
-    }
-    complexity
+    worth
 }
 
 impl Tree {
     pub(crate) fn fit(x: &Matrix, y: &[f64], min_split: usize, cp: f64, pruning: Pruning) -> Self {
         let grown = Grown::new(x, y, &Sorted::new(x), min_split, cp);
+        let worthy = grown.worthy(cp);
         let cp = match pruning {
             Pruning::None => cp,
-            Pruning::CrossValidation => grown.cross_validated(x, y, min_split, cp, false),
-            Pruning::OneStandardError => grown.cross_validated(x, y, min_split, cp, true),
+            Pruning::CrossValidation => worthy.cross_validated(x, y, min_split, cp, false),
+            Pruning::OneStandardError => worthy.cross_validated(x, y, min_split, cp, true),
         };
-        grown.prune(cp)
+        worthy.tree(cp)
     }
 
     /// A tree that is not pruned, with leaves of at least `min_leaf` rows.

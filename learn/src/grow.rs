@@ -13,6 +13,9 @@ use crate::matrix::Matrix;
 /// Depth of a tree at most (rpart's `maxdepth`).
 const DEEPEST: u32 = 30;
 
+/// Gains that differ by less than this share of them are equal: rounding decides nothing.
+const EQUAL: f64 = 1e-10;
+
 /// A node of a tree.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Node {
@@ -161,7 +164,7 @@ pub(crate) fn grow(
         };
         let mut best: Option<Best> = None;
         for &column in &columns[..tried] {
-            let floor = best.as_ref().map_or(1e-12 * deviance, |best| best.gain);
+            let floor = best.as_ref().map_or(1e-12 * deviance, |best| best.gain * (1.0 + EQUAL));
             let segment = &segments[column][start..end];
             if let Some((gain, left)) = best_cut(segment, mean, limits.min_leaf, floor) {
                 best = Some(Best { column, gain, left });
@@ -238,7 +241,7 @@ fn best_cut(segment: &[Entry], mean: f64, min_leaf: usize, floor: f64) -> Option
             // Σ²/l + Σ²/r, since deviations from the mean sum to 0
             let gain = sum * sum * all / (low * high);
             if gain > most {
-                most = gain;
+                most = gain * (1.0 + EQUAL);
                 best = Some((gain, left));
             }
         }
