@@ -8,9 +8,9 @@
 //! nearest training rows missed ([`neighbours`]).
 //!
 //! Parameters of the paper: `nsplits` caps the rules of a committee member (R: `rules`), `ntrees` is
-//! the number of members (`committees`), `ninstances` the neighbours (`neighbors`). Not done:
-//! coefficients are not rounded to a few digits as the original prints and uses them; distances that
-//! decide how near a neighbour must be come from all pairs or a fixed sample, not from a random one.
+//! the number of members (`committees`), `ninstances` the neighbours (`neighbors`). Otherwise than
+//! there: the mean distance that decides how near a neighbour must be comes from all pairs of rows or a
+//! fixed sample, not from a random one; sums are in double precision.
 
 mod neighbours;
 mod rules;

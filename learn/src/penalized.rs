@@ -20,6 +20,8 @@ use crate::matrix::{Matrix, add_scaled, dot, mean, squares_around};
 const PATH: usize = 100;
 /// The largest change of a standardised coefficient that ends the descent.
 const CONVERGED: f64 = 1e-12;
+/// The same while λ is chosen.
+const ROUGHLY: f64 = 1e-6;
 /// Rounds of coordinate descent at most.
 const ROUNDS: usize = 100_000;
 
@@ -76,7 +78,7 @@ impl Standard {
     }
 
     /// Improves standardised coefficients for this λ, from where they are.
-    fn descend(&self, lambda: f64, alpha: f64, beta: &mut [f64]) {
+    fn descend(&self, lambda: f64, alpha: f64, beta: &mut [f64], converged: f64) {
         if self.y_deviation <= 0.0 {
             return;
         }
@@ -106,7 +108,7 @@ impl Standard {
                     largest = largest.max((new - old).abs());
                 }
             }
-            if largest < CONVERGED {
+            if largest < converged {
                 break;
             }
         }
@@ -157,7 +159,7 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], lambda: Option<f64>, alpha: f64) -> Lin
     let standard = Standard::of(x, y);
     let mut beta = vec![0.0; x.columns()];
     let lambda = lambda.unwrap_or_else(|| best_lambda(x, y, &standard, alpha));
-    standard.descend(lambda, alpha, &mut beta);
+    standard.descend(lambda, alpha, &mut beta, CONVERGED);
     standard.model(&beta)
 }
 
@@ -183,7 +185,7 @@ fn best_lambda(x: &Matrix, y: &[f64], standard: &Standard, alpha: f64) -> f64 {
         let mut beta = vec![0.0; x.columns()];
         predicted.resize(test.len(), 0.0);
         for (lambda, error) in lambdas.iter().zip(&mut errors) {
-            of_fold.descend(*lambda, alpha, &mut beta);
+            of_fold.descend(*lambda, alpha, &mut beta, ROUGHLY);
             of_fold.model(&beta).predict_into(&test_x, &mut predicted);
             *error += test.iter().zip(&predicted).map(|(&row, p)| (y[row] - p).powi(2)).sum::<f64>();
         }

@@ -98,7 +98,7 @@ pub(super) fn of_tree(tree: &Tree, x: &Matrix, y: &[f64], range: Range) -> Vec<R
         if !known {
             for row in rule.1 {
                 let value = rule.0.model.of_row(|column| x.get(row, column));
-                standing.sum[row] += rule.0.range.clamp(value);
+                standing.sum[row] += value.clamp(rule.2.0, rule.2.1);
                 standing.count[row] += 1.0;
             }
             rules.push(rule.0);
@@ -124,7 +124,7 @@ fn paths_below(
     }
 }
 
-/// The rule with fewer conditions, and the rows that it newly speaks for.
+/// The rule with fewer conditions, the rows that it newly speaks for, and the range of y it covers.
 fn pruned(
     mut conditions: Vec<Condition>,
     model: &Plane,
@@ -132,7 +132,7 @@ fn pruned(
     y: &[f64],
     range: Range,
     standing: &mut Standing,
-) -> (Rule, Vec<usize>) {
+) -> (Rule, Vec<usize>, (f64, f64)) {
     // by row: conditions failed
     let failed = |row: usize, conditions: &[Condition]| {
         conditions.iter().filter(|condition| !condition.holds(x.get(row, condition.column))).count()
@@ -165,12 +165,11 @@ fn pruned(
         }
     }
     let covered: Vec<usize> = (0..y.len()).filter(|&row| fails[row] == 0).collect();
-    let rule = Rule {
-        conditions,
-        model: model.clone(),
-        cover: covered.len(),
-        range: Range::of(covered.iter().map(|&row| y[row])),
-    };
+    let seen = covered
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &row| (l.min(y[row]), h.max(y[row])));
+    let range = Range::around(seen.0, seen.1);
+    let rule = Rule { conditions, model: model.clone(), cover: covered.len(), range };
     let new = covered.into_iter().filter(|&row| at_first[row] > 0).collect();
-    (rule, new)
+    (rule, new, seen)
 }

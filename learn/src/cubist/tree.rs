@@ -8,12 +8,13 @@
 //! more without rows that miss by more than five times the mean.
 //!
 //! Shrinking: from the parent up, a model m becomes w·m + (1 − w)·(ancestor's model), with the w that
-//! makes the variance of the errors least. The intercept then centres the median residual. Pruning
+//! makes the variance of the errors least. Coefficients are rounded to about a hundredth of what matters, and
+//! the intercept centres the median residual. Pruning
 //! cuts the subtree whose loss adds least error, first as long as the adjusted error of the whole tree
 //! does not grow, then up to half a percent more, then to the number of rules allowed.
 
 use crate::cubist::Range;
-use crate::matrix::{Matrix, mean, median, squares_around};
+use crate::matrix::{Matrix, mean, squares_around};
 use crate::moments::{Moments, Plane};
 use crate::segments::Segments;
 
@@ -29,8 +30,15 @@ pub(super) struct Shared<'a> {
     most_rules: usize,
     /// Rows that a leaf should cover.
     min_cover: usize,
-    /// Deviations of columns and of y, which tell negligible coefficients.
+    /// Values of each column, ascending.
+    values: Vec<Vec<f64>>,
+    /// The least coefficient of each column that counts: a hundredth of y's deviation for a deviation.
     negligible: Vec<f64>,
+    /// What coefficients of each column are rounded to: the power of ten below that, at most 1.
+    units: Vec<f64>,
+    /// Added to sums of squares: differences among next to nothing decide nothing. 0.001 in the
+    /// original; less where y varies by less than 1, so that y's unit does not matter there.
+    slack: f64,
     /// How well each column's side of its mean tells y's: decides between equally good cuts.
     preference: Vec<f64>,
 }
@@ -47,8 +55,8 @@ impl<'a> Shared<'a> {
         };
         let y_deviation = deviation(y);
         let y_mean = mean(y);
-        let negligible = (0..x.columns())
-            .map(|column| 1e-3 * y_deviation / deviation(x.column(column)).max(f64::MIN_POSITIVE))
+        let negligible: Vec<f64> = (0..x.columns())
+            .map(|column| 0.01 * y_deviation / deviation(x.column(column)).max(f64::MIN_POSITIVE))
             .collect();
         let preference = (0..x.columns())
             .map(|column| {
@@ -62,7 +70,18 @@ impl<'a> Shared<'a> {
                 (2 * same.max(off.len() - same)) as f64 - off.len() as f64
             })
             .collect();
-        Self { x, range, most_rules, min_cover, negligible, preference }
+        let values = (0..x.columns())
+            .map(|column| {
+                let mut values = x.column(column).to_vec();
+                values.sort_unstable_by(f64::total_cmp);
+                values.dedup();
+                values
+            })
+            .collect();
+        let unit = |least: &f64| 10_f64.powf(least.log10().floor()).clamp(f64::MIN_POSITIVE, 1.0);
+        let units = negligible.iter().map(unit).collect();
+        let slack = 1e-3 * (y_deviation * y_deviation).min(1.0);
+        Self { x, range, most_rules, min_cover, values, negligible, units, slack, preference }
     }
 }
 
@@ -205,8 +224,12 @@ impl Grower<'_> {
         }
         let (_, column, left) = best?;
         let order = self.segments.rows(column, range);
-        // a cut at a value of the data
-        Some((column, left, self.shared.x.get(order[left - 1] as usize, column)))
+        let value = |place: usize| self.shared.x.get(order[place] as usize, column);
+        let middle = f64::midpoint(value(left - 1), value(left));
+        // a cut at a value of the data: of all of it, not of this node's
+        let values = &self.shared.values[column];
+        let cut = values[values.partition_point(|value| *value <= middle).max(1) - 1];
+        Some((column, left, cut))
     }
 
     fn best_cut_of(
@@ -227,9 +250,10 @@ impl Grower<'_> {
             let row = order[place] as usize;
             (values[row] - middle, self.residuals[row])
         };
+        let slack = self.shared.slack;
         let mut all = Sums::default();
         (0..n).for_each(|place| all.add(at(place)));
-        let deviation = all.deviation_alone();
+        let deviation = all.deviation_alone(slack);
         let mut low = Sums::default();
         let mut best: Option<(f64, usize)> = None;
         for place in 0..n - edge {
@@ -239,7 +263,8 @@ impl Grower<'_> {
                 continue;
             }
             let high = all.without(&low);
-            let left_over = low.n * low.deviation_beside_line() + high.n * high.deviation_beside_line();
+            let left_over =
+                low.n * low.deviation_beside_line(slack) + high.n * high.deviation_beside_line(slack);
             let gain = deviation - left_over / all.n;
             if gain > best.map_or(1e-9 * deviation, |best| best.0) {
                 best = Some((gain, left));
@@ -273,10 +298,11 @@ impl Grower<'_> {
         if model.slopes.is_empty() {
             return model;
         }
-        let missed: Vec<f64> = rows
-            .iter()
-            .map(|&row| (self.y[row as usize] - self.value(&model, row)).abs())
-            .collect();
+        let off: Vec<f64> =
+            rows.iter().map(|&row| self.y[row as usize] - self.value(&model, row)).collect();
+        // predictions are limited to a range, which may leave a bias
+        model.intercept += mean(&off);
+        let missed: Vec<f64> = off.iter().map(|off| off.abs()).collect();
         let limit = 5.0 * mean(&missed);
         if missed.iter().any(|missed| *missed > limit) {
             let kept: Vec<u32> = rows
@@ -285,7 +311,6 @@ impl Grower<'_> {
                 .filter(|(_, missed)| **missed <= limit)
                 .map(|(row, _)| *row)
                 .collect();
-            let columns = model.slopes.iter().map(|slope| slope.0).collect();
             let moments = Moments::new(x, self.y, &kept, columns);
             model = self.simplified(&moments, &kept, kept.len());
         }
@@ -419,6 +444,10 @@ impl Grower<'_> {
                 }
             }
             model.slopes.retain(|(column, slope)| slope.abs() >= self.shared.negligible[*column]);
+            for (column, slope) in &mut model.slopes {
+                let unit = self.shared.units[*column];
+                *slope = (*slope / unit).round() * unit;
+            }
             let x = self.shared.x;
             let mut off: Vec<f64> = rows
                 .iter()
@@ -427,7 +456,9 @@ impl Grower<'_> {
                     model.of_row(|column| x.get(row, column)) - self.y[row]
                 })
                 .collect();
-            model.intercept -= median(&mut off);
+            off.sort_unstable_by(f64::total_cmp);
+            // of two middle ones the lower
+            model.intercept -= off[(off.len() - 1) / 2];
             self.nodes[node].model = model;
         }
     }
@@ -544,13 +575,14 @@ impl Sums {
         }
     }
 
-    fn deviation_alone(&self) -> f64 {
-        ((self.rr - self.r * self.r / self.n).max(0.0) / (self.n - 1.0)).sqrt()
+    fn deviation_alone(&self, slack: f64) -> f64 {
+        let squares = (self.rr - self.r * self.r / self.n).max(0.0);
+        ((squares + slack) / (self.n - 1.0)).sqrt()
     }
 
     /// Deviation of what a line in x would leave, if the correlation is significant (Fisher's z, 1.96
     /// standard errors; never of fewer than 6 rows).
-    fn deviation_beside_line(&self) -> f64 {
+    fn deviation_beside_line(&self, slack: f64) -> f64 {
         let squares = (self.rr - self.r * self.r / self.n).max(0.0);
         let spread = (self.xx - self.x * self.x / self.n).max(0.0);
         let together = self.xr - self.x * self.r / self.n;
@@ -562,7 +594,7 @@ impl Sums {
                 explained = correlation;
             }
         }
-        ((1.0 - explained) * squares / (self.n - 1.0)).sqrt()
+        (((1.0 - explained) * squares + slack) / (self.n - 1.0)).sqrt()
     }
 }
 
