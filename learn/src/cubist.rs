@@ -111,16 +111,6 @@ impl Cubist {
         self.neighbours = Some(Neighbours::new(x, y, &fitted));
     }
 
-    /// The same model with fewer members and other neighbours: what a fit with these settings gives.
-    pub(crate) fn reduced(&self, x: &Matrix, y: &[f64], ntrees: usize, ninstances: usize) -> Self {
-        let members = self.members[..ntrees.clamp(1, self.members.len())].to_vec();
-        let mut model = Self { members, ninstances, neighbours: None, ..self.clone() };
-        if ninstances > 0 {
-            model.add_neighbours(x, y);
-        }
-        model
-    }
-
     fn by_rules(&self, row: impl Fn(usize) -> f64) -> f64 {
         let sum: f64 =
             self.members.iter().map(|rules| rules::predict(rules, self.mean, &row)).sum();
@@ -159,5 +149,67 @@ impl Cubist {
             }
         }
         text
+    }
+}
+
+/// For the search: a committee with what its members predict, so that smaller committees and other
+/// neighbours cost next to nothing.
+pub(crate) struct Committee {
+    range: Range,
+    /// Sums of the first 1, 2, … members' predictions, by row.
+    fitted: Vec<Vec<f64>>,
+    predicted: Vec<Vec<f64>>,
+    neighbours: Neighbours,
+    /// Nearest training rows of each row to predict, by how many are wanted.
+    nearest: [std::sync::OnceLock<Vec<neighbours::Nearest>>; 10],
+}
+
+impl Committee {
+    pub(crate) fn new(x: &Matrix, y: &[f64], test_x: &Matrix, settings: &Settings) -> Self {
+        let model = Cubist::fit(x, y, settings);
+        let sums = |x: &Matrix| -> Vec<Vec<f64>> {
+            let mut sum = vec![0.0; x.rows()];
+            let add = |rules: &Vec<Rule>| {
+                for (row, sum) in sum.iter_mut().enumerate() {
+                    *sum += rules::predict(rules, model.mean, |column| x.get(row, column));
+                }
+                sum.clone()
+            };
+            model.members.iter().map(add).collect()
+        };
+        Self {
+            range: model.range,
+            fitted: sums(x),
+            predicted: sums(test_x),
+            neighbours: Neighbours::new(x, y, y),
+            nearest: Default::default(),
+        }
+    }
+
+    /// What the first `ntrees` members with so many neighbours predict.
+    pub(crate) fn predict(&self, test_x: &Matrix, ntrees: usize, ninstances: usize) -> Vec<f64> {
+        let member = ntrees.clamp(1, self.fitted.len()) - 1;
+        let share = (member + 1) as f64;
+        let predicted: Vec<f64> = self.predicted[member].iter().map(|sum| sum / share).collect();
+        if ninstances == 0 {
+            return predicted;
+        }
+        let nearest = self.nearest[ninstances.min(9)].get_or_init(|| {
+            let mut row_values = Vec::new();
+            (0..test_x.rows())
+                .map(|row| {
+                    test_x.copy_row(row, &mut row_values);
+                    self.neighbours.nearest(&row_values, ninstances)
+                })
+                .collect()
+        });
+        let fitted = |row: usize| self.fitted[member][row] / share;
+        nearest
+            .iter()
+            .zip(predicted)
+            .map(|(nearest, predicted)| {
+                self.neighbours.vote(nearest, predicted, ninstances, self.range, fitted)
+            })
+            .collect()
     }
 }

@@ -19,6 +19,9 @@ const MOST: usize = 20;
 /// Pairs of rows of which the mean distance is taken.
 const PAIRS: u64 = 100_000;
 
+/// Distances and rows, nearest first.
+pub(super) type Nearest = Vec<(f64, usize)>;
+
 /// Training rows, scaled.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Neighbours {
@@ -94,9 +97,15 @@ impl Neighbours {
 
     /// `predicted` of this row, moved by `wanted` neighbours.
     pub(super) fn correct(&self, row: &[f64], predicted: f64, wanted: usize, range: Range) -> f64 {
+        let nearest = self.nearest(row, wanted);
+        self.vote(&nearest, predicted, wanted, range, |row| self.fitted[row])
+    }
+
+    /// The rows nearest to this one, and those as near as the last wanted.
+    pub(super) fn nearest(&self, row: &[f64], wanted: usize) -> Nearest {
         let scaled: Vec<f64> = row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect();
         // nearest first; of equally near rows the later one
-        let mut nearest: Vec<(f64, usize)> = Vec::with_capacity(MOST + 1);
+        let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
         let p = scaled.len().max(1);
         for (index, other) in self.rows.chunks_exact(p).enumerate() {
             let worst =
@@ -111,6 +120,18 @@ impl Neighbours {
                 nearest.truncate(MOST);
             }
         }
+        nearest
+    }
+
+    /// `predicted`, moved by the votes of its nearest rows. `fitted`: the model's own predictions.
+    pub(super) fn vote(
+        &self,
+        nearest: &Nearest,
+        predicted: f64,
+        wanted: usize,
+        range: Range,
+        fitted: impl Fn(usize) -> f64,
+    ) -> f64 {
         if nearest.len() < wanted.div_ceil(2) {
             return predicted;
         }
@@ -125,7 +146,7 @@ impl Neighbours {
             let share = ((wanted - count) as f64 / same as f64).min(1.0);
             let weight = share / (first + 0.5);
             for (_, index) in group {
-                let vote = self.y[*index] + predicted - self.fitted[*index];
+                let vote = self.y[*index] + predicted - fitted(*index);
                 sum += weight * range.clamp(vote);
                 weights += weight;
             }
