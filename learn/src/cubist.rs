@@ -79,14 +79,21 @@ pub struct Cubist {
 
 impl Cubist {
     pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+        Self::fit_and_count(x, y, settings).0
+    }
+
+    /// The model, and the leaves that its largest tree had before `nsplits` limited them.
+    fn fit_and_count(x: &Matrix, y: &[f64], settings: &Settings) -> (Self, usize) {
         let segments = Segments::new(x);
         let range = Range::of(y.iter().copied());
         let all = mean(y);
         let shared = tree::Shared::new(x, y, range, settings.nsplits.max(1));
         let mut members: Vec<Vec<Rule>> = Vec::new();
         let mut target = y.to_vec();
+        let mut leaves = 0;
         for member in 0..settings.ntrees.max(1) {
             let tree = tree::Tree::grow(&shared, segments.clone(), &target);
+            leaves = leaves.max(tree.leaves);
             let rules = rules::of_tree(&tree, x, y, range);
             if member + 1 < settings.ntrees {
                 for (row, target) in target.iter_mut().enumerate() {
@@ -101,7 +108,7 @@ impl Cubist {
         if settings.ninstances > 0 {
             model.add_neighbours(x, y);
         }
-        model
+        (model, leaves)
     }
 
     /// Keeps the training rows, so that neighbours can correct.
@@ -155,6 +162,9 @@ impl Cubist {
 /// For the search: a committee with what its members predict, so that smaller committees and other
 /// neighbours cost next to nothing.
 pub(crate) struct Committee {
+    nsplits: usize,
+    /// Leaves of its largest tree before `nsplits` limited them.
+    leaves: usize,
     range: Range,
     /// Sums of the first 1, 2, … members' predictions, by row.
     fitted: Vec<Vec<f64>>,
@@ -166,7 +176,7 @@ pub(crate) struct Committee {
 
 impl Committee {
     pub(crate) fn new(x: &Matrix, y: &[f64], test_x: &Matrix, settings: &Settings) -> Self {
-        let model = Cubist::fit(x, y, settings);
+        let (model, leaves) = Cubist::fit_and_count(x, y, settings);
         let sums = |x: &Matrix| -> Vec<Vec<f64>> {
             let mut sum = vec![0.0; x.rows()];
             let add = |rules: &Vec<Rule>| {
@@ -178,12 +188,21 @@ impl Committee {
             model.members.iter().map(add).collect()
         };
         Self {
+            nsplits: settings.nsplits,
+            leaves,
             range: model.range,
             fitted: sums(x),
             predicted: sums(test_x),
             neighbours: Neighbours::new(x, y, y),
             nearest: Default::default(),
         }
+    }
+
+    /// Whether a committee for this `nsplits` would be the same.
+    pub(crate) fn serves(&self, nsplits: usize) -> bool {
+        let cover = |nsplits| tree::least_cover(self.fitted[0].len(), nsplits);
+        let unlimited = self.leaves <= self.nsplits.min(nsplits);
+        nsplits == self.nsplits || (unlimited && cover(nsplits) == cover(self.nsplits))
     }
 
     /// What the first `ntrees` members with so many neighbours predict.

@@ -122,8 +122,8 @@ struct Prepared {
     errors: Mutex<BTreeMap<(usize, usize), f64>>,
     /// Trees by `minsplit`.
     grown: Mutex<BTreeMap<usize, Arc<Grown>>>,
-    /// Committees by `nsplits`.
-    committees: Mutex<BTreeMap<usize, Arc<Committee>>>,
+    /// Committees, of different `nsplits`.
+    committees: Mutex<Vec<Arc<Committee>>>,
 }
 
 /// What is kept under `key`, made at the first call. Two threads may make it at once; either serves.
@@ -192,10 +192,14 @@ impl Prepared {
 
     fn cubist(&self, spec: &Spec) -> f64 {
         let settings = spec.cubist();
-        let committee = kept(&self.committees, settings.nsplits, || {
+        let lock = || self.committees.lock().expect("no thread panicked");
+        let serving = || lock().iter().find(|known| known.serves(settings.nsplits)).cloned();
+        let committee = serving().unwrap_or_else(|| {
             let ntrees = self.ntrees.max(settings.ntrees);
             let widest = crate::cubist::Settings { ntrees, ninstances: 0, ..settings };
-            Committee::new(&self.x, &self.y, &self.test_x, &widest)
+            let made = Arc::new(Committee::new(&self.x, &self.y, &self.test_x, &widest));
+            lock().push(Arc::clone(&made));
+            made
         });
         let predicted = committee.predict(&self.test_x, settings.ntrees, settings.ninstances);
         rmse(&self.test_y, &predicted)

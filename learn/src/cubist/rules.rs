@@ -91,7 +91,7 @@ pub(super) fn of_tree(tree: &Tree, x: &Matrix, y: &[f64], range: Range) -> Vec<R
     let mut rules: Vec<Rule> = Vec::new();
     for (leaf, conditions) in paths {
         let model = &tree.nodes[leaf].model;
-        let rule = pruned(conditions, model, x, y, range, &mut standing);
+        let rule = pruned(conditions, model, x, y, range, &standing);
         let known = rules.iter().any(|other| {
             other.conditions == rule.0.conditions && other.model == rule.0.model
         });
@@ -131,39 +131,55 @@ fn pruned(
     x: &Matrix,
     y: &[f64],
     range: Range,
-    standing: &mut Standing,
+    standing: &Standing,
 ) -> (Rule, Vec<usize>, (f64, f64)) {
-    // by row: conditions failed
-    let failed = |row: usize, conditions: &[Condition]| {
-        conditions.iter().filter(|condition| !condition.holds(x.get(row, condition.column))).count()
+    let n = y.len();
+    // by row: conditions failed; by condition: whether a row fails it
+    let mut fails = vec![0_u32; n];
+    let failed: Vec<Vec<bool>> = conditions
+        .iter()
+        .map(|condition| {
+            let values = x.column(condition.column);
+            let failed: Vec<bool> = values.iter().map(|value| !condition.holds(*value)).collect();
+            fails.iter_mut().zip(&failed).for_each(|(fails, failed)| *fails += u32::from(*failed));
+            failed
+        })
+        .collect();
+    let at_first = fails.clone();
+    let mut alive: Vec<usize> = (0..conditions.len()).collect();
+    // by condition: what its absence would gain for rows that fail it alone
+    let mut gains = vec![0.0; conditions.len()];
+    let count = |row: usize, alive: &[usize], gains: &mut [f64]| {
+        let only = alive.iter().find(|&&condition| failed[condition][row]);
+        let Some(&only) = only else { return };
+        let value = range.clamp(model.of_row(|column| x.get(row, column)));
+        let before = standing.sum[row] / standing.count[row];
+        let after = (standing.sum[row] + value) / (standing.count[row] + 1.0);
+        gains[only] += (y[row] - before).abs() - (y[row] - after).abs();
     };
-    let at_first: Vec<usize> = (0..y.len()).map(|row| failed(row, &conditions)).collect();
-    let mut fails = at_first.clone();
-    while conditions.len() > 1 {
-        let mut gains = vec![0.0; conditions.len()];
-        for row in 0..y.len() {
-            if fails[row] != 1 {
-                continue;
-            }
-            let only = conditions.iter().position(|c| !c.holds(x.get(row, c.column)));
-            let Some(only) = only else { continue };
-            let value = range.clamp(model.of_row(|column| x.get(row, column)));
-            let before = standing.sum[row] / standing.count[row];
-            let after = (standing.sum[row] + value) / (standing.count[row] + 1.0);
-            gains[only] += (y[row] - before).abs() - (y[row] - after).abs();
-        }
+    for row in (0..n).filter(|&row| fails[row] == 1) {
+        count(row, &alive, &mut gains);
+    }
+    while alive.len() > 1 {
         let mut best: Option<usize> = None;
-        for (index, gain) in gains.iter().enumerate() {
-            if *gain >= 0.0 && best.is_none_or(|best| *gain > gains[best]) {
-                best = Some(index);
+        for &condition in &alive {
+            let gain = gains[condition];
+            if gain >= 0.0 && best.is_none_or(|best| gain > gains[best]) {
+                best = Some(condition);
             }
         }
         let Some(best) = best else { break };
-        let gone = conditions.remove(best);
-        for (row, fails) in fails.iter_mut().enumerate() {
-            *fails -= usize::from(!gone.holds(x.get(row, gone.column)));
+        alive.retain(|&condition| condition != best);
+        for row in 0..n {
+            if failed[best][row] {
+                fails[row] -= 1;
+                if fails[row] == 1 {
+                    count(row, &alive, &mut gains);
+                }
+            }
         }
     }
+    conditions = alive.into_iter().map(|condition| conditions[condition]).collect();
     let covered: Vec<usize> = (0..y.len()).filter(|&row| fails[row] == 0).collect();
     let seen = covered
         .iter()

@@ -39,6 +39,8 @@ pub(super) struct Shared<'a> {
     /// Added to sums of squares: differences among next to nothing decide nothing. 0.001 in the
     /// original; less where y varies by less than 1, so that y's unit does not matter there.
     slack: f64,
+    /// By number of rows: the squared correlation that is significant at 5 % (Fisher's z).
+    significant: Vec<f64>,
     /// How well each column's side of its mean tells y's: decides between equally good cuts.
     preference: Vec<f64>,
 }
@@ -46,10 +48,7 @@ pub(super) struct Shared<'a> {
 impl<'a> Shared<'a> {
     pub(super) fn new(x: &'a Matrix, y: &[f64], range: Range, most_rules: usize) -> Self {
         let n = y.len();
-        let min_cover = ((n as f64 / 100.0).round() as usize)
-            .min(20)
-            .min(n / most_rules)
-            .max(LEAST_CHILD);
+        let min_cover = least_cover(n, most_rules);
         let deviation = |values: &[f64]| {
             (squares_around(values, mean(values)) / (n.max(2) - 1) as f64).sqrt()
         };
@@ -80,9 +79,27 @@ impl<'a> Shared<'a> {
             .collect();
         let unit = |least: &f64| 10_f64.powf(least.log10().floor()).clamp(f64::MIN_POSITIVE, 1.0);
         let units = negligible.iter().map(unit).collect();
+        let least = |n: usize| (1.96 / (n as f64 - 3.0).max(0.1).sqrt()).tanh().powi(2);
+        let significant = (0..=n).map(least).collect();
         let slack = 1e-3 * (y_deviation * y_deviation).min(1.0);
-        Self { x, range, most_rules, min_cover, values, negligible, units, slack, preference }
+        Self {
+            x,
+            range,
+            most_rules,
+            min_cover,
+            values,
+            negligible,
+            units,
+            slack,
+            significant,
+            preference,
+        }
     }
+}
+
+/// Rows that a leaf should cover: a hundredth of `n`, at most 20, and few enough for so many rules.
+pub(super) fn least_cover(n: usize, most_rules: usize) -> usize {
+    ((n as f64 / 100.0).round() as usize).min(20).min(n / most_rules.max(1)).max(LEAST_CHILD)
 }
 
 /// A node of the tree.
@@ -107,6 +124,8 @@ pub(super) struct Node {
 /// A pruned tree.
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
+    /// Leaves before the number of rules limited them.
+    pub(super) leaves: usize,
     segments: Segments,
 }
 
@@ -127,8 +146,8 @@ impl Tree {
         grower.add_models();
         grower.drop_small_branches();
         grower.shrink();
-        grower.prune();
-        Self { nodes: grower.nodes, segments: grower.segments }
+        let leaves = grower.prune();
+        Self { nodes: grower.nodes, leaves, segments: grower.segments }
     }
 
     /// Training rows of a node.
@@ -263,8 +282,9 @@ impl Grower<'_> {
                 continue;
             }
             let high = all.without(&low);
-            let left_over =
-                low.n * low.deviation_beside_line(slack) + high.n * high.deviation_beside_line(slack);
+            let least = &self.shared.significant;
+            let left_over = low.n * low.deviation_beside_line(slack, least[left])
+                + high.n * high.deviation_beside_line(slack, least[n - left]);
             let gain = deviation - left_over / all.n;
             if gain > best.map_or(1e-9 * deviation, |best| best.0) {
                 best = Some((gain, left));
@@ -463,7 +483,12 @@ impl Grower<'_> {
         }
     }
 
-    fn prune(&mut self) {
+    fn leaves(&self) -> usize {
+        self.alive().into_iter().filter(|&node| self.nodes[node].split.is_none()).count()
+    }
+
+    /// Cuts subtrees; the number of leaves before there had to be fewer.
+    fn prune(&mut self) -> usize {
         let nodes = self.alive();
         let x = self.shared.x;
         for &node in nodes.iter().rev() {
@@ -488,45 +513,38 @@ impl Grower<'_> {
         }
         let n = self.y.len() as f64;
         let price = |error: f64, parameters: f64| adjusted(error / n, n, parameters);
-        let mut limit = 1.0;
-        let mut base = None;
-        loop {
-            let (error, parameters) = (self.nodes[0].error, self.nodes[0].parameters);
-            let now = price(error, parameters);
-            let most = match base {
-                None => now,
-                Some(base) => base * limit,
-            };
-            let alive = self.alive();
-            let extra = |node: usize| self.nodes[node].own_error - self.nodes[node].error;
-            let weakest = alive
-                .iter()
-                .copied()
-                .filter(|&node| self.nodes[node].split.is_some())
-                .filter(|&node| {
-                    let fewer = self.nodes[node].coefficients - self.nodes[node].parameters;
-                    price(error + extra(node), parameters + fewer) <= most
-                })
-                .min_by(|&a, &b| extra(a).total_cmp(&extra(b)));
-            if let Some(weakest) = weakest {
-                self.cut(weakest);
-            } else if base.is_none() {
-                (base, limit) = (Some(now), 1.005);
-            } else {
-                let leaves = alive.iter().filter(|&&node| self.nodes[node].split.is_none()).count();
-                if leaves <= self.shared.most_rules {
-                    break;
-                }
-                limit = f64::INFINITY;
-            }
-            if limit.is_infinite() {
-                let leaves = self.alive();
-                let leaves = leaves.iter().filter(|&&node| self.nodes[node].split.is_none()).count();
-                if leaves <= self.shared.most_rules {
-                    break;
-                }
-            }
+        // as long as the price does not rise
+        while let Some(weakest) = self.weakest(price, price(self.nodes[0].error, self.nodes[0].parameters)) {
+            self.cut(weakest);
         }
+        // a little further
+        let limit = 1.005 * price(self.nodes[0].error, self.nodes[0].parameters);
+        while let Some(weakest) = self.weakest(price, limit) {
+            self.cut(weakest);
+        }
+        let leaves = self.leaves();
+        let mut left = leaves;
+        while left > self.shared.most_rules
+            && let Some(weakest) = self.weakest(price, f64::INFINITY)
+        {
+            self.cut(weakest);
+            left = self.leaves();
+        }
+        leaves
+    }
+
+    /// The split whose loss adds least error, of those that keep the tree's price within `limit`.
+    fn weakest(&self, price: impl Fn(f64, f64) -> f64, limit: f64) -> Option<usize> {
+        let (error, parameters) = (self.nodes[0].error, self.nodes[0].parameters);
+        let extra = |node: usize| self.nodes[node].own_error - self.nodes[node].error;
+        self.alive()
+            .into_iter()
+            .filter(|&node| self.nodes[node].split.is_some())
+            .filter(|&node| {
+                let fewer = self.nodes[node].coefficients - self.nodes[node].parameters;
+                price(error + extra(node), parameters + fewer) <= limit
+            })
+            .min_by(|&a, &b| extra(a).total_cmp(&extra(b)))
     }
 
     /// Makes a node a leaf.
@@ -580,17 +598,16 @@ impl Sums {
         ((squares + slack) / (self.n - 1.0)).sqrt()
     }
 
-    /// Deviation of what a line in x would leave, if the correlation is significant (Fisher's z, 1.96
-    /// standard errors; never of fewer than 6 rows).
-    fn deviation_beside_line(&self, slack: f64) -> f64 {
+    /// Deviation of what a line in x would leave, if the squared correlation is at least `least`; never
+    /// of fewer than 6 rows.
+    fn deviation_beside_line(&self, slack: f64, least: f64) -> f64 {
         let squares = (self.rr - self.r * self.r / self.n).max(0.0);
         let spread = (self.xx - self.x * self.x / self.n).max(0.0);
         let together = self.xr - self.x * self.r / self.n;
         let mut explained = 0.0;
         if self.n >= 6.0 && spread > 0.0 && squares > 0.0 {
             let correlation = (together * together / (spread * squares)).min(1.0);
-            let least = (1.96 / (self.n - 3.0).sqrt()).tanh();
-            if correlation >= least * least {
+            if correlation >= least {
                 explained = correlation;
             }
         }
