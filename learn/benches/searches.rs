@@ -24,7 +24,9 @@ fn main() {
     };
     let references = Table::read(file, "reference.csv", &[]).expect("a table");
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    println!("set target model | RMSE default, tuned, tunedR, tuned/tunedR | points in 10 searches | CPU s");
+    println!(
+        "set target model | RMSE default, tuned, tunedR, tuned/tunedR | points in 10 searches | CPU s"
+    );
     let settings = SearchSettings::default();
     for set in ["ssd_random_iops", "cache_lat"] {
         let table = Table::read(open(&format!("{set}.csv")).expect("the set"), set, &[]);

@@ -159,7 +159,8 @@ impl Worthy<'_> {
             let worthy = grown.worthy(cp);
             for row in test {
                 for (beta, (sum, squares)) in betas.iter().zip(&mut sums) {
-                    let error = (y[row] - worthy.predict(*beta, |column| x.get(row, column))).powi(2);
+                    let error =
+                        (y[row] - worthy.predict(*beta, |column| x.get(row, column))).powi(2);
                     *sum += error;
                     *squares += error * error;
                 }
@@ -240,7 +241,8 @@ impl Tree {
 
     /// A tree that is not pruned, with leaves of at least `min_leaf` rows.
     pub(crate) fn full(x: &Matrix, y: &[f64], min_leaf: usize) -> Self {
-        let limits = Limits { deepest: u32::MAX, ..Limits::new(2 * min_leaf.max(1), min_leaf, 0.0) };
+        let limits =
+            Limits { deepest: u32::MAX, ..Limits::new(2 * min_leaf.max(1), min_leaf, 0.0) };
         Self { nodes: grow::grow(x, y, &Sorted::new(x), None, limits, None) }
     }
 
@@ -267,11 +269,8 @@ impl Tree {
             let Node { rows, mean, deviance, split } = &self.nodes[node];
             let mark = if split.is_none() { " *" } else { "" };
             let indent = 2 * depth;
-            let _ = writeln!(
-                text,
-                "{:indent$}{condition}: {rows}, {deviance:.6}, {mean:.6}{mark}",
-                ""
-            );
+            let _ =
+                writeln!(text, "{:indent$}{condition}: {rows}, {deviance:.6}, {mean:.6}{mark}", "");
             if let Some(split) = split {
                 let name = &names[split.column];
                 open.push((split.right, depth + 1, format!("{name} >= {}", split.cut)));

@@ -14,7 +14,9 @@ pub enum LearnError {
         error: String,
     },
     /// A row with another number of cells than there are names.
-    #[error("`{file}` line {line}: {found} cells, but {wanted} columns are named in the first line")]
+    #[error(
+        "`{file}` line {line}: {found} cells, but {wanted} columns are named in the first line"
+    )]
     RowLength {
         /// The file.
         file: String,

@@ -124,9 +124,8 @@ mod tests {
 
     #[test]
     fn faults_are_told() {
-        let fault = |text: &str, rows| {
-            Folds::read(text.as_bytes(), "f.csv", rows).unwrap_err().to_string()
-        };
+        let fault =
+            |text: &str, rows| Folds::read(text.as_bytes(), "f.csv", rows).unwrap_err().to_string();
         assert_eq!(
             fault("row,fold\n0,1\n1,2\n", 3),
             "folds in `f.csv`: 2 rows, but the data has 3"

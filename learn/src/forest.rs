@@ -5,6 +5,8 @@
 //! them, but at least 8 (or all): with few columns a third leaves most nodes without the column that
 //! matters.
 
+use std::fmt::Write;
+
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +67,7 @@ impl Forest {
             leaves as f64 / self.trees.len() as f64
         );
         for (name, taken) in names.iter().zip(taken) {
-            text.push_str(&format!("  {name:<30} {:6.2} %\n", 100.0 * taken / all));
+            let _ = writeln!(text, "  {name:<30} {:6.2} %", 100.0 * taken / all);
         }
         text
     }

@@ -60,9 +60,8 @@ impl LinearModel {
 
     /// Of single columns, with these coefficients.
     pub(crate) fn of_columns(intercept: f64, coefficients: &[f64]) -> Self {
-        let term = |(column, coefficient): (usize, &f64)| {
-            (Term::Column(column), Some(*coefficient))
-        };
+        let term =
+            |(column, coefficient): (usize, &f64)| (Term::Column(column), Some(*coefficient));
         Self { intercept, terms: coefficients.iter().enumerate().map(term).collect() }
     }
 

@@ -118,17 +118,14 @@ impl M5 {
         while let Some((node, depth, condition)) = open.pop() {
             let M5Node { rows, split, model } = &self.nodes[node];
             let indent = 2 * depth;
-            match split {
-                Some((column, cut, low, high)) => {
-                    let _ = writeln!(text, "{:indent$}{condition}: {rows} rows", "");
-                    let name = &names[*column];
-                    open.push((*high, depth + 1, format!("{name} > {cut}")));
-                    open.push((*low, depth + 1, format!("{name} <= {cut}")));
-                }
-                None => {
-                    let model = model.describe(names);
-                    let _ = writeln!(text, "{:indent$}{condition}: {rows} rows, y = {model}", "");
-                }
+            if let Some((column, cut, low, high)) = split {
+                let _ = writeln!(text, "{:indent$}{condition}: {rows} rows", "");
+                let name = &names[*column];
+                open.push((*high, depth + 1, format!("{name} > {cut}")));
+                open.push((*low, depth + 1, format!("{name} <= {cut}")));
+            } else {
+                let model = model.describe(names);
+                let _ = writeln!(text, "{:indent$}{condition}: {rows} rows, y = {model}", "");
             }
         }
         text
@@ -147,7 +144,17 @@ impl Grower<'_> {
         let deviation = (squares_around(&values, mean) / values.len().max(1) as f64).sqrt();
         let (error, parameters) = (0.0, 0);
         let (model, tested, split) = (Plane::default(), Vec::new(), None);
-        self.nodes.push(Node { range, mean, deviation, parent, split, model, tested, error, parameters });
+        self.nodes.push(Node {
+            range,
+            mean,
+            deviation,
+            parent,
+            split,
+            model,
+            tested,
+            error,
+            parameters,
+        });
         self.nodes.len() - 1
     }
 
@@ -190,7 +197,9 @@ impl Grower<'_> {
             return None;
         }
         let part = if rows < 5 { 1 } else { rows / 5 };
-        let root = |squares: f64, sum: f64, n: f64| (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2);
+        let root = |squares: f64, sum: f64, n: f64| {
+            (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2)
+        };
         let n = rows as f64;
         let all = root(deviation * deviation * n, 0.0, n);
         let mut best: Option<Cut> = None;
@@ -240,14 +249,16 @@ impl Grower<'_> {
         };
         let parameters = active.len() + 1;
         let node_parameters = match self.nodes[node].split {
-            Some((_, _, low, high)) if !prune || {
-                let below = self.nodes[low].error + self.nodes[high].error;
-                let parameters_below =
-                    self.nodes[low].parameters + self.nodes[high].parameters + 1;
-                let as_leaf = adjusted(error, n, parameters);
-                as_leaf > adjusted(below, n, parameters_below)
-                    && as_leaf >= 1e-5 * self.nodes[0].deviation
-            } => {
+            Some((_, _, low, high))
+                if !prune || {
+                    let below = self.nodes[low].error + self.nodes[high].error;
+                    let parameters_below =
+                        self.nodes[low].parameters + self.nodes[high].parameters + 1;
+                    let as_leaf = adjusted(error, n, parameters);
+                    as_leaf > adjusted(below, n, parameters_below)
+                        && as_leaf >= 1e-5 * self.nodes[0].deviation
+                } =>
+            {
                 self.nodes[node].error = self.nodes[low].error + self.nodes[high].error;
                 self.nodes[low].parameters + self.nodes[high].parameters + 1
             }
@@ -311,7 +322,7 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
         }
         let weight = |place: usize| beta[place].abs() * moments.squares(places[place]).sqrt();
         let weakest = (0..places.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b)));
-        active = places.clone();
+        active.clone_from(&places);
         match weakest {
             Some(weakest) => active.remove(weakest),
             None => break,

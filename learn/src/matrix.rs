@@ -97,8 +97,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let mut sums = [0.0; 8];
     let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 =
-        chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(a, b)| a * b).sum();
+    let rest: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in chunks_a.zip(chunks_b) {
         for lane in 0..8 {
             sums[lane] += a[lane] * b[lane];

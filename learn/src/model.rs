@@ -123,14 +123,17 @@ impl Trained {
     pub fn predict(&self, x: &Matrix) -> Vec<f64> {
         let mut predicted = self.model.predict(x);
         if self.log_target {
-            predicted.iter_mut().for_each(|value| *value = value.exp());
+            for value in &mut predicted {
+                *value = value.exp();
+            }
         }
         predicted
     }
 
     /// What it is, for people.
     pub fn describe(&self) -> String {
-        let target = if self.log_target { format!("ln {}", self.target) } else { self.target.clone() };
+        let target =
+            if self.log_target { format!("ln {}", self.target) } else { self.target.clone() };
         format!(
             "{} for {target}, fitted on {} rows\n{}",
             self.spec,

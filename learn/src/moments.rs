@@ -47,8 +47,7 @@ impl Moments {
                 (products[a * k + b], products[b * k + a]) = (sum, sum);
             }
         }
-        let with_target =
-            centred.iter().map(|c| crate::matrix::dot(c, &centred_target)).collect();
+        let with_target = centred.iter().map(|c| crate::matrix::dot(c, &centred_target)).collect();
         let target_squares = crate::matrix::dot(&centred_target, &centred_target);
         Self { columns, means, target_mean, products, with_target, target_squares }
     }

@@ -57,8 +57,10 @@ impl Standard {
             means.push(middle);
             deviations.push(if constant { 0.0 } else { spread });
         }
-        let target: Vec<f64> =
-            y.iter().map(|y| if y_deviation > 0.0 { (y - y_mean) / y_deviation } else { 0.0 }).collect();
+        let target: Vec<f64> = y
+            .iter()
+            .map(|y| if y_deviation > 0.0 { (y - y_mean) / y_deviation } else { 0.0 })
+            .collect();
         let mut gram = Matrix::zeros(x.columns(), x.columns());
         for j in 0..x.columns() {
             for k in 0..=j {
@@ -119,7 +121,8 @@ impl Standard {
         let p = beta.len();
         let mut lower = self.gram.clone();
         for j in 0..p {
-            lower.column_mut(j)[j] += l2.max(1e-10) + if self.deviations[j] > 0.0 { 0.0 } else { 1.0 };
+            lower.column_mut(j)[j] +=
+                l2.max(1e-10) + if self.deviations[j] > 0.0 { 0.0 } else { 1.0 };
         }
         for j in 0..p {
             let pivot = lower.get(j, j).max(1e-300).sqrt();
@@ -187,7 +190,8 @@ fn best_lambda(x: &Matrix, y: &[f64], standard: &Standard, alpha: f64) -> f64 {
         for (lambda, error) in lambdas.iter().zip(&mut errors) {
             of_fold.descend(*lambda, alpha, &mut beta, ROUGHLY);
             of_fold.model(&beta).predict_into(&test_x, &mut predicted);
-            *error += test.iter().zip(&predicted).map(|(&row, p)| (y[row] - p).powi(2)).sum::<f64>();
+            *error +=
+                test.iter().zip(&predicted).map(|(&row, p)| (y[row] - p).powi(2)).sum::<f64>();
         }
     }
     let best = errors.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));

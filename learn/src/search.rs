@@ -131,7 +131,9 @@ fn check(ranges: &[SearchRange], settings: &SearchSettings) -> Result<(), LearnE
             return Err(fault(format!("the range of `{name}`, {low} to {high}, is empty")));
         }
         if *whole && (low.fract() != 0.0 || high.fract() != 0.0) {
-            return Err(fault(format!("`{name}` is a whole number, but its range is {low} to {high}")));
+            return Err(fault(format!(
+                "`{name}` is a whole number, but its range is {low} to {high}"
+            )));
         }
     }
     Ok(())
@@ -163,7 +165,9 @@ fn cuts(
     let mut cuts: Vec<f64> = (0..=splits).map(|cut| low + cut as f64 * step).collect();
     cuts.push(high);
     if range.whole {
-        cuts.iter_mut().for_each(|cut| *cut = cut.round());
+        for cut in &mut cuts {
+            *cut = cut.round();
+        }
     }
     cuts.dedup_by(|a, b| a.to_bits() == b.to_bits());
     cuts

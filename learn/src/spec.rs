@@ -121,6 +121,7 @@ impl Kind {
     }
 
     /// Its parameters.
+    #[expect(clippy::too_many_lines, reason = "a table")]
     pub fn parameters(self) -> &'static [Parameter] {
         const LRM: &[Parameter] = &[parameter(
             "interactions",
@@ -455,9 +456,7 @@ impl Spec {
         }
         let lambda = self.value("lambda");
         Ok(match self.kind {
-            Kind::Lrm => {
-                Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners))
-            }
+            Kind::Lrm => Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners)),
             Kind::Ridge => Model::Linear(penalized::fit(x, y, lambda, 0.0)),
             Kind::Lasso => Model::Linear(penalized::fit(x, y, lambda, 1.0)),
             Kind::ElasticNet => {
@@ -555,7 +554,10 @@ mod tests {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
         // what is set to its default is not told
-        assert_eq!("cubist:ntrees=1,nsplits=7".parse::<Spec>().unwrap().to_string(), "cubist:nsplits=7");
+        assert_eq!(
+            "cubist:ntrees=1,nsplits=7".parse::<Spec>().unwrap().to_string(),
+            "cubist:nsplits=7"
+        );
     }
 
     #[test]
@@ -575,9 +577,15 @@ mod tests {
                 "cart:minsplit=1",
                 "`minsplit=1` of `cart`: a whole number from 2 to 1000000 is wanted",
             ),
-            ("cubist:ninstances=x", "`ninstances=x` of `cubist`: a whole number from 0 to 9 is wanted"),
+            (
+                "cubist:ninstances=x",
+                "`ninstances=x` of `cubist`: a whole number from 0 to 9 is wanted",
+            ),
             ("cart:prune=yes", "`prune=yes` of `cart`: one of `none`, `cv`, `cv1se` is wanted"),
-            ("mars:threshold=NaN", "`threshold=NaN` of `mars`: a number from 0 to 0.999999 is wanted"),
+            (
+                "mars:threshold=NaN",
+                "`threshold=NaN` of `mars`: a number from 0 to 0.999999 is wanted",
+            ),
         ] {
             assert_eq!(text.parse::<Spec>().unwrap_err().to_string(), fault);
         }

@@ -35,8 +35,10 @@ impl Table {
     /// Reads comma-separated values with a first line of names. `file` is for messages. Columns in
     /// `factors` hold names even where these look like numbers.
     pub fn read(input: impl Read, file: &str, factors: &[String]) -> Result<Self, LearnError> {
-        let not_a_table =
-            |error: csv::Error| LearnError::NotATable { file: file.into(), error: error.to_string() };
+        let not_a_table = |error: csv::Error| LearnError::NotATable {
+            file: file.into(),
+            error: error.to_string(),
+        };
         let mut reader =
             csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(input);
         let names: Vec<String> = reader

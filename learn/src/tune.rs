@@ -127,17 +127,13 @@ struct Prepared {
 }
 
 /// What is kept under `key`, made at the first call. Two threads may make it at once; either serves.
-fn kept<T>(
-    cache: &Mutex<BTreeMap<usize, Arc<T>>>,
-    key: usize,
-    make: impl FnOnce() -> T,
-) -> Arc<T> {
+fn kept<T>(cache: &Mutex<BTreeMap<usize, Arc<T>>>, key: usize, make: impl FnOnce() -> T) -> Arc<T> {
     let lock = || cache.lock().expect("no thread panicked");
     if let Some(known) = lock().get(&key) {
         return Arc::clone(known);
     }
-    let made = Arc::new(make());
-    Arc::clone(lock().entry(key).or_insert(made))
+    let new = Arc::new(make());
+    Arc::clone(lock().entry(key).or_insert(new))
 }
 
 impl Prepared {

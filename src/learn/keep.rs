@@ -72,7 +72,12 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
         None => Ok(text),
         Some(path) => {
             write_file(path, |file| file.write_all(text.as_bytes()))?;
-            Ok(format!("{} predictions of `{}` in `{}`\n", predicted.len(), trained.target, path.display()))
+            Ok(format!(
+                "{} predictions of `{}` in `{}`\n",
+                predicted.len(),
+                trained.target,
+                path.display()
+            ))
         }
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
     if path.is_dir() {
-        return Err(Failure::Usage(format!("`{}` is a directory; a file is wanted", path.display())));
+        return Err(Failure::Usage(format!(
+            "`{}` is a directory; a file is wanted",
+            path.display()
+        )));
     }
     Ok(BufReader::new(File::open(path).map_err(fault)?))
 }

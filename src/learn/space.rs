@@ -36,8 +36,7 @@ pub(super) fn ranges(
         };
         let (name, bounds) =
             text.split_once('=').ok_or_else(|| fault("a name and a range are wanted"))?;
-        let (low, high) =
-            bounds.split_once("..").ok_or_else(|| fault("two numbers are wanted"))?;
+        let (low, high) = bounds.split_once("..").ok_or_else(|| fault("two numbers are wanted"))?;
         let number = |text: &str| {
             text.trim().parse::<f64>().map_err(|_| fault(&format!("`{text}` is not a number")))
         };
@@ -72,7 +71,10 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     if arguments.json {
         let named = |point: &[f64]| -> Value {
             let pairs = ranges.iter().zip(point);
-            pairs.map(|(range, value)| (range.name.clone(), json!(value))).collect::<Map<_, _>>().into()
+            pairs
+                .map(|(range, value)| (range.name.clone(), json!(value)))
+                .collect::<Map<_, _>>()
+                .into()
         };
         let points: Vec<Value> = found
             .evaluated

@@ -108,8 +108,7 @@ impl Neighbours {
         let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
         let p = scaled.len().max(1);
         for (index, other) in self.rows.chunks_exact(p).enumerate() {
-            let worst =
-                if nearest.len() < wanted { self.farthest } else { nearest[wanted - 1].0 };
+            let worst = if nearest.len() < wanted { self.farthest } else { nearest[wanted - 1].0 };
             let Some(distance) = distance_within(&scaled, other, worst + 0.55 / STEPS) else {
                 continue;
             };

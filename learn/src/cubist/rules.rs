@@ -92,9 +92,9 @@ pub(super) fn of_tree(tree: &Tree, x: &Matrix, y: &[f64], range: Range) -> Vec<R
     for (leaf, conditions) in paths {
         let model = &tree.nodes[leaf].model;
         let rule = pruned(conditions, model, x, y, range, &standing);
-        let known = rules.iter().any(|other| {
-            other.conditions == rule.0.conditions && other.model == rule.0.model
-        });
+        let known = rules
+            .iter()
+            .any(|other| other.conditions == rule.0.conditions && other.model == rule.0.model);
         if !known {
             for row in rule.1 {
                 let value = rule.0.model.of_row(|column| x.get(row, column));

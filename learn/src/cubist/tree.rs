@@ -49,9 +49,8 @@ impl<'a> Shared<'a> {
     pub(super) fn new(x: &'a Matrix, y: &[f64], range: Range, most_rules: usize) -> Self {
         let n = y.len();
         let min_cover = least_cover(n, most_rules);
-        let deviation = |values: &[f64]| {
-            (squares_around(values, mean(values)) / (n.max(2) - 1) as f64).sqrt()
-        };
+        let deviation =
+            |values: &[f64]| (squares_around(values, mean(values)) / (n.max(2) - 1) as f64).sqrt();
         let y_deviation = deviation(y);
         let y_mean = mean(y);
         let negligible: Vec<f64> = (0..x.columns())
@@ -200,10 +199,8 @@ impl Grower<'_> {
         let mut open = vec![root];
         while let Some(node) = open.pop() {
             let range = self.nodes[node].range;
-            let local = match self.nodes[node].parent {
-                None => None,
-                Some(_) => Some(self.regress(node, self.tested_above(node))),
-            };
+            let local =
+                self.nodes[node].parent.map(|_| self.regress(node, self.tested_above(node)));
             let shared = self.shared;
             for &row in self.segments.rows(0, range) {
                 let row = row as usize;
@@ -303,8 +300,7 @@ impl Grower<'_> {
         let spread = |&column: &usize| {
             let values = x.column(column);
             let mean = rows.iter().map(|&row| values[row as usize]).sum::<f64>() / n as f64;
-            let squares: f64 =
-                rows.iter().map(|&row| (values[row as usize] - mean).powi(2)).sum();
+            let squares: f64 = rows.iter().map(|&row| (values[row as usize] - mean).powi(2)).sum();
             squares > 1e-14 * n as f64 * mean * mean
         };
         columns.retain(spread);
@@ -351,11 +347,9 @@ impl Grower<'_> {
                 rows.iter().map(off).sum::<f64>() / n as f64
             })
             .collect();
-        let target_deviation = rows
-            .iter()
-            .map(|&row| (self.y[row as usize] - moments.target_mean).abs())
-            .sum::<f64>()
-            / n as f64;
+        let target_deviation =
+            rows.iter().map(|&row| (self.y[row as usize] - moments.target_mean).abs()).sum::<f64>()
+                / n as f64;
         let mut active: Vec<usize> = (0..moments.count()).collect();
         let mut best: Option<(f64, Plane)> = None;
         loop {
@@ -367,7 +361,11 @@ impl Grower<'_> {
                 .unzip();
             let model = Plane {
                 intercept: moments.intercept(&places, &beta),
-                slopes: places.iter().map(|&a| moments.columns[a]).zip(beta.iter().copied()).collect(),
+                slopes: places
+                    .iter()
+                    .map(|&a| moments.columns[a])
+                    .zip(beta.iter().copied())
+                    .collect(),
             };
             let weight = |index: usize| (beta[index] * deviations[places[index]]).abs();
             let stable = (0..places.len()).all(|index| weight(index) <= 1000.0 * target_deviation);
@@ -514,7 +512,9 @@ impl Grower<'_> {
         let n = self.y.len() as f64;
         let price = |error: f64, parameters: f64| adjusted(error / n, n, parameters);
         // as long as the price does not rise
-        while let Some(weakest) = self.weakest(price, price(self.nodes[0].error, self.nodes[0].parameters)) {
+        while let Some(weakest) =
+            self.weakest(price, price(self.nodes[0].error, self.nodes[0].parameters))
+        {
             self.cut(weakest);
         }
         // a little further

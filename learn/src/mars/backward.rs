@@ -2,7 +2,7 @@
 //! squared error least.
 //!
 //! With G = (XᵀX)⁻¹, dropping term j adds βⱼ²/Gⱼⱼ; β and G of what is left follow by one rank-one
-//! step. G comes from a QR decomposition of columns of unit length, not from XᵀX.
+//! step. G comes from a QR decomposition of columns of unit length, not from the products.
 
 use super::{Basis, gcv};
 use crate::least_squares::Qr;
@@ -27,7 +27,9 @@ impl Backward {
             let mut column = term.column(x);
             let length = dot(&column, &column).sqrt();
             if length > 0.0 {
-                column.iter_mut().for_each(|value| *value /= length);
+                for value in &mut column {
+                    *value /= length;
+                }
             }
             design.column_mut(index).copy_from_slice(&column);
         }

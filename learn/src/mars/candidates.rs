@@ -88,7 +88,8 @@ impl Candidates {
         let count = order.values.len();
         let n = parent.len() as f64;
         // by value: Σ parent, Σ parent², Σ parent·y
-        let (mut sum, mut squares, mut y_sum) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+        let (mut sum, mut squares, mut y_sum) =
+            (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
         for ((rank, parent), y) in order.rank.iter().zip(parent).zip(y) {
             let rank = *rank as usize;
             sum[rank] += parent;
@@ -171,8 +172,8 @@ impl Candidates {
     /// The best of it, with so many slots in the model. If the feature entering linearly adds to the
     /// model, hinges come in pairs. `legal`: no true reduction is larger.
     pub(crate) fn offer(&self, slots: usize, legal: f64) -> Offer {
-        let pair = self.linear_left > LINEAR_TOLERANCE * self.linear_length
-            && self.linear_length > 0.0;
+        let pair =
+            self.linear_left > LINEAR_TOLERANCE * self.linear_length && self.linear_length > 0.0;
         // the share of its squared length that a hinge must keep: small models take none that almost
         // depends on what they have
         let tolerance = if slots + usize::from(pair) < 15 { 0.01 } else { 1e-5 };

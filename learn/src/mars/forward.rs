@@ -147,7 +147,9 @@ impl<'a> Pass<'a> {
         let mut y: Vec<f64> = y.iter().map(|y| y - middle).collect();
         let deviation = (dot(&y, &y) / (y.len().max(2) - 1) as f64).sqrt();
         if deviation > 0.0 {
-            y.iter_mut().for_each(|y| *y /= deviation);
+            for y in &mut y {
+                *y /= deviation;
+            }
         }
         let orders = (0..x.columns()).map(|column| FeatureOrder::new(x.column(column))).collect();
         let rss = dot(&y, &y);
@@ -313,7 +315,7 @@ impl<'a> Pass<'a> {
             let mut used = place == 0 || !unused;
             let mut values = Vec::new();
             if used {
-                values = self.slots[choice.parent].values.clone();
+                values.clone_from(&self.slots[choice.parent].values);
                 for (value, x) in values.iter_mut().zip(self.x.column(column)) {
                     *value *= hinge.of(*x);
                 }
@@ -338,14 +340,18 @@ impl<'a> Pass<'a> {
                 add_scaled(&mut column, -share, q);
             }
             let middle = mean(&column);
-            column.iter_mut().for_each(|value| *value -= middle);
+            for value in &mut column {
+                *value -= middle;
+            }
         }
         let left = dot(&column, &column);
         if left <= 1e-12 * length || left <= 0.0 {
             return false;
         }
         let scale = left.sqrt().recip();
-        column.iter_mut().for_each(|value| *value *= scale);
+        for value in &mut column {
+            *value *= scale;
+        }
         let with_y = dot(&column, &self.y);
         self.rss = (self.rss - with_y * with_y).max(0.0);
         self.with_y.push(with_y);
