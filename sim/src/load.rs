@@ -104,6 +104,10 @@ impl Instance {
                 let skip = position as u64 * blocks / workload.clients.len() as u64;
                 Box::new(Generated::endless(generator.starting_at(skip)))
             }
+            WorkloadKind::Recorded => {
+                let reason = "only its records are known: `foretell ask` can predict it";
+                return Err(impossible(reason.to_owned()));
+            }
             WorkloadKind::Trace { path, format, wrap, block } => {
                 let format = match format {
                     None => None,
@@ -158,6 +162,34 @@ impl Instance {
             .next_request()
             .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
+}
+
+/// The first requests, `most` at the most, that each client of a workload would issue. Those of a
+/// trace have its times, sped up as the workload says.
+///
+/// Errors if the workload cannot be simulated.
+pub fn drawn_requests(
+    scenario: &Scenario,
+    workload: usize,
+    most: usize,
+) -> Result<Vec<Vec<Request>>, SimError> {
+    let id = WorkloadId::from(workload);
+    let workload = &scenario.workloads[workload];
+    let mut clients = Vec::new();
+    for (position, &client) in workload.clients.iter().enumerate() {
+        let mut instance = Instance::new(scenario, id, workload, client, position)?;
+        let mut drawn = Vec::new();
+        while drawn.len() < most {
+            let Some(mut request) = instance.next()? else { break };
+            request.at = match &instance.pace {
+                Pace::Trace { speed_up, .. } => request.at.map(|at| speed_up.replayed(at)),
+                Pace::Closed { .. } | Pace::Open(_) => None,
+            };
+            drawn.push(request);
+        }
+        clients.push(drawn);
+    }
+    Ok(clients)
 }
 
 fn pattern(pattern: model::Pattern) -> Pattern {

@@ -10,7 +10,8 @@ use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
 use crate::raw::{
-    At, HostPatterns, RawPattern, RawSsio, RawSsioArrivals, RawTrace, RawTraceArrivals, Size,
+    At, HostPatterns, RawPattern, RawRecorded, RawRecordedArrivals, RawSsio, RawSsioArrivals,
+    RawTrace, RawTraceArrivals, Size,
 };
 use crate::source::Place;
 use crate::tree::{Node, Table};
@@ -44,12 +45,19 @@ impl Context<'_> {
             let is_trace = kind == Some("trace");
             // where something is wrong, assume what gives no error
             let broken = self.broken.entry("workload", &name);
+            let recorded = kind == Some("recorded");
+            let is_trace = is_trace
+                || recorded
+                    && table.and_then(|t| t.get("arrivals")).and_then(Node::text) == Some("trace");
             let ends = broken || is_trace || table.is_some_and(|t| t.get("requests").is_some());
             let model = if broken {
                 None
-            } else if is_trace {
+            } else if kind == Some("trace") {
                 self.read::<RawTrace>(&entry.node)
                     .and_then(|raw| self.trace(&name, &raw, hosts, volumes))
+            } else if recorded {
+                self.read::<RawRecorded>(&entry.node)
+                    .and_then(|raw| self.recorded(&name, &raw, hosts, volumes))
             } else {
                 self.read::<RawSsio>(&entry.node)
                     .and_then(|raw| self.ssio(&name, &raw, hosts, volumes))
@@ -167,6 +175,38 @@ impl Context<'_> {
                     None => None,
                 },
             },
+            arrivals: arrivals?,
+            requests: requests(raw.requests.as_ref()),
+        })
+    }
+
+    fn recorded(
+        &mut self,
+        name: &str,
+        raw: &RawRecorded,
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+    ) -> Option<Workload> {
+        let volume = self.volume_of(&raw.volume, volumes);
+        let clients = self.clients(name, &raw.client, hosts);
+        let arrivals = match raw.arrivals.get() {
+            RawRecordedArrivals::Trace => {
+                raw.speed_up.as_ref().map(|speed| Arrivals::Trace { speed_up: *speed.get() })
+            }
+            RawRecordedArrivals::Poisson => raw
+                .rate
+                .as_ref()
+                .and_then(|rate| self.frequency(rate))
+                .map(|rate_rps| Arrivals::Poisson { rate_rps }),
+            RawRecordedArrivals::Closed => {
+                self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), clients.as_deref())
+            }
+        };
+        Some(Workload {
+            name: name.to_owned(),
+            volume: volume?.0,
+            clients: clients?,
+            kind: WorkloadKind::Recorded,
             arrivals: arrivals?,
             requests: requests(raw.requests.as_ref()),
         })

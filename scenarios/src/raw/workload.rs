@@ -18,7 +18,11 @@ impl JsonSchema for RawWorkload {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "x-tag": "kind",
-            "oneOf": [RawSsio::json_schema(generator), RawTrace::json_schema(generator)]
+            "oneOf": [
+                RawSsio::json_schema(generator),
+                RawTrace::json_schema(generator),
+                RawRecorded::json_schema(generator)
+            ]
         })
     }
 
@@ -183,4 +187,60 @@ pub(crate) enum RawTraceArrivals {
     Trace,
     /// So many are always outstanding: a completed one is followed by the next.
     Closed,
+}
+
+/// Requests that are known from the records of a run alone: what `run.db` says of a workload. It can
+/// be asked about, but not run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawRecorded {
+    /// The volume that is read and written.
+    pub(crate) volume: At<String>,
+    /// Where it runs, as hosts of a volume are given; each client runs an instance of its own.
+    pub(crate) client: At<HostPatterns>,
+    /// What is requested.
+    #[schemars(extend("enum" = ["recorded"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// When requests are issued.
+    #[schemars(extend("default" = "closed"))]
+    pub(crate) arrivals: At<RawRecordedArrivals>,
+    /// How much faster than recorded in the trace: 2 replays in half the time.
+    #[schemars(extend(
+        "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6, "x-when" = { "arrivals": ["trace"] }
+    ))]
+    pub(crate) speed_up: Option<At<f64>>,
+    /// Requests that each instance keeps outstanding.
+    #[schemars(extend(
+        "default" = 1, "minimum" = 1, "maximum" = 1_048_576,
+        "x-when" = { "arrivals": ["closed"] }
+    ))]
+    pub(crate) outstanding: Option<At<i64>>,
+    /// Time between a completion and the next issue: always the same, `10 ms`, or random,
+    /// `exponential 10 ms`.
+    #[schemars(extend(
+        "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
+        "examples" = ["10 ms", "exponential 10 ms"]
+    ))]
+    pub(crate) think: Option<At<String>>,
+    /// Requests per second of each instance, at random times.
+    #[schemars(extend("x-when" = { "arrivals": ["poisson"] }, "x-required" = true))]
+    pub(crate) rate: Option<At<Frequency>>,
+    /// Requests after which an instance stops; without it, it goes on.
+    #[schemars(extend("minimum" = 1))]
+    pub(crate) requests: Option<At<i64>>,
+}
+
+/// When the requests of a recorded workload are issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawRecordedArrivals {
+    /// So many are always outstanding: a completed one is followed by the next.
+    Closed,
+    /// At random times with exponential gaps, whatever has completed.
+    Poisson,
+    /// At the times of its trace.
+    Trace,
 }

@@ -1,0 +1,383 @@
+//! Measuring a storage device as an operator does when it is installed: a program that reads and
+//! writes it and looks at the clock.
+
+use std::collections::BTreeSet;
+
+use foretell_algorithms::io_scheduler::Io;
+use foretell_scenarios::device::Device as Profile;
+use foretell_scenarios::model::{Disk, Scheduler};
+use foretell_sim::device::Device;
+use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
+use foretell_whatif::{Continued, Measurement, Positioning, QUANTILES, Random};
+
+/// Places at which the rate of sequential operations is measured.
+const PLACES: u64 = 17;
+/// Trials for each distance.
+const TRIALS: usize = 96;
+/// Sizes of random operations.
+const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
+/// How many random operations the device has at a time.
+const DEPTHS: [u32; 5] = [1, 4, 16, 64, 256];
+/// Sectors of the operations whose positioning is measured: 8 KiB.
+const PIECE: u64 = 16;
+/// Longest measuring of one figure, in the device's own time.
+const PATIENCE: SimSpan = SimSpan::from_secs(20);
+
+/// A device on the bench.
+struct Bench {
+    device: Device<u32>,
+    now: SimTime,
+    calls: BTreeSet<SimTime>,
+    sectors: u64,
+    stream: Stream,
+}
+
+/// What is measured of a device.
+pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
+    let spec =
+        Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
+    let depth = match profile {
+        Profile::Drive(drive) => drive.specification().queue_depth,
+        Profile::Ssd(ssd) => ssd.queue_depth,
+        Profile::Mechanical(_) | Profile::Measured { .. } => 1,
+        Profile::Array(_) => 256,
+    };
+    let fresh = || Bench {
+        device: Device::new(&spec),
+        now: SimTime::ZERO,
+        calls: BTreeSet::new(),
+        sectors: profile.capacity().get() / SECTOR_BYTES,
+        stream: Seed(1).stream("bench"),
+    };
+    let (mut reads, mut writes) = (fresh(), fresh());
+    let stream_bytes_per_s = [reads.streams(Op::Read), writes.streams(Op::Write)];
+    let write_alone_ns = writes.writes_alone();
+    let buffered_writes = fresh().buffered_writes(write_alone_ns[0].1);
+    let random_ns = fresh().random(Op::Read, 8 << 10, 1).mean_ns;
+    let (read_ahead_sectors, read_ahead_streams) = fresh().read_ahead(random_ns);
+    let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
+    let ops = [Op::Read, Op::Write];
+    let positioning = ops.map(|op| {
+        // the medium passes as fast for writes, which may lose a turn between two operations
+        let rates = &stream_bytes_per_s[0];
+        if moves { fresh().positioning(op, rates) } else { Vec::new() }
+    });
+    let continued = ops.map(|op| {
+        if moves { fresh().continued(op, stream_bytes_per_s[0][0]) } else { Vec::new() }
+    });
+    let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
+    let random = ops.map(|op| {
+        let mut found = Vec::new();
+        for bytes in SIZES {
+            // the deepest first: a buffer is then full
+            let mut bench = fresh();
+            for &depth in depths.iter().rev() {
+                bench.pause(SimSpan::from_ms(if depth == 1 { 2000 } else { 0 }));
+                found.push(bench.random(op, bytes, depth));
+            }
+        }
+        found.reverse();
+        found.sort_by_key(|point| (point.bytes, point.depth));
+        found
+    });
+    Measurement {
+        capacity_bytes: profile.capacity().get(),
+        depth,
+        stream_bytes_per_s,
+        positioning,
+        continued,
+        random,
+        buffered_writes,
+        write_alone_ns,
+        read_ahead_sectors,
+        read_ahead_streams,
+        read_ahead_hit_ns: fresh().read_ahead_hits(),
+    }
+}
+
+impl Bench {
+    fn submit(&mut self, op: Op, lbn: u64, sectors: u64, tag: u32) {
+        let io = Io { lbn: Sectors(lbn), sectors: Sectors(sectors), op, thread: 1, tag };
+        if let Some(at) = self.device.submit(self.now, io) {
+            self.calls.insert(at);
+        }
+    }
+
+    /// Waits for the next operation to be done, until then at the most.
+    fn step(&mut self, until: SimTime) -> Option<u32> {
+        while let Some(&at) = self.calls.first() {
+            if at > until {
+                break;
+            }
+            self.calls.pop_first();
+            self.now = self.now.max(at);
+            let completion = self.device.complete(self.now);
+            if let Some(next) = completion.next {
+                self.calls.insert(next);
+            }
+            if let Some(done) = completion.done {
+                return Some(done.io.tag);
+            }
+        }
+        None
+    }
+
+    /// Lets time pass.
+    fn pause(&mut self, span: SimSpan) {
+        let until = self.now + span;
+        while self.step(until).is_some() {}
+        self.now = until;
+    }
+
+    /// One operation, nothing else being there: how long it takes.
+    fn one(&mut self, op: Op, lbn: u64, sectors: u64) -> f64 {
+        let start = self.now;
+        self.submit(op, lbn.min(self.sectors - sectors), sectors, 0);
+        while self.step(SimTime::from_ns(u64::MAX)).is_none() {}
+        (self.now - start).as_ns() as f64
+    }
+
+    /// Rates of long sequential operations over the device.
+    fn streams(&mut self, op: Op) -> Vec<f64> {
+        let piece = 512;
+        let pieces = 48;
+        let run = piece * pieces;
+        let rate = |bench: &mut Self, place: u64| {
+            let last = bench.sectors.saturating_sub(run + piece);
+            let from = last / (PLACES - 1) * place;
+            bench.one(op, from, piece);
+            let start = bench.now;
+            for number in 1..pieces {
+                bench.one(op, from + number * piece, piece);
+            }
+            let spent = (bench.now - start).as_secs_f64();
+            ((pieces - 1) * piece * SECTOR_BYTES) as f64 / spent
+        };
+        (0..PLACES).map(|place| rate(self, place)).collect()
+    }
+
+    /// Positioning around the middle of the device.
+    fn positioning(&mut self, op: Op, bytes_per_s: &[f64]) -> Vec<Positioning> {
+        let mut distances: Vec<i64> = Vec::new();
+        let mut near = 8_i64;
+        while near <= 8192 {
+            distances.extend([near, -near]);
+            near *= 2;
+        }
+        let mut far = 16_384.0;
+        while far < 0.95 * self.sectors as f64 {
+            distances.extend([far as i64, -(far as i64)]);
+            far *= 1.8;
+        }
+        let end = (self.sectors - self.sectors / 64) as i64;
+        distances.extend([end, -end]);
+        distances.sort_unstable();
+        distances.iter().map(|&distance| self.distance(op, distance, bytes_per_s)).collect()
+    }
+
+    /// Times of operations a distance after another.
+    fn distance(&mut self, op: Op, distance_sectors: i64, bytes_per_s: &[f64]) -> Positioning {
+        // spread over so much that the device's own buffer does not know the place
+        let spread = self.sectors / 8;
+        let room = self.sectors - 4 * PIECE;
+        // beyond a track the angle of the platter is any
+        let way = distance_sectors.unsigned_abs();
+        let scatter = if way >= 1024 { (way / 4).max(1024).min(self.sectors / 64) } else { 0 };
+        let way = (way + scatter).min(room - 1);
+        let spread = spread.min(room - way).max(1);
+        let first = (room - way - spread) / 2 + if distance_sectors < 0 { way } else { 0 };
+        let mut found: Vec<f64> = (0..TRIALS)
+            .map(|_| {
+                let idle = self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                let from = first + self.stream.below(spread);
+                self.one(op, from, PIECE);
+                let off = (self.stream.below(2 * scatter + 1)).cast_signed() - scatter.cast_signed();
+                let to = (from + PIECE).saturating_add_signed(distance_sectors + off);
+                let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
+                let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
+                (self.one(op, to, PIECE) - transfer).max(0.0)
+            })
+            .collect();
+        found.sort_by(f64::total_cmp);
+        let quantiles_ns = std::array::from_fn(|place| {
+            let at = place as f64 / (QUANTILES - 1) as f64 * (TRIALS - 1) as f64;
+            let below = (at as usize).min(TRIALS - 2);
+            let part = at - below as f64;
+            found[below] * (1.0 - part) + found[below + 1] * part
+        });
+        let from_sector = first + spread / 2;
+        Positioning { from_sector, distance_sectors, quantiles_ns }
+    }
+
+    /// What a pause costs before an operation that continues another.
+    fn continued(&mut self, op: Op, bytes_per_s: f64) -> Vec<Continued> {
+        let piece = 128;
+        let transfer = (piece * SECTOR_BYTES) as f64 / bytes_per_s * 1e9;
+        let pauses_us = [0, 200, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 20_000, 50_000];
+        let mut found = Vec::new();
+        for pause_us in pauses_us {
+            let mut sum = 0.0;
+            let trials = 24;
+            let mut at = 0;
+            for _ in 0..trials {
+                let skip = self.stream.below(self.sectors / 64);
+                let idle = self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                at = (at + skip) % (self.sectors / 32);
+                self.one(op, at, piece);
+                self.one(op, at + piece, piece);
+                self.pause(SimSpan::from_us(pause_us));
+                sum += self.one(op, at + 2 * piece, piece) - transfer;
+                at += 3 * piece;
+            }
+            let pause_ns = pause_us as f64 * 1e3;
+            found.push(Continued { pause_ns, mean_ns: sum / f64::from(trials) });
+        }
+        found
+    }
+
+    /// Times of single random writes after a pause, by size.
+    fn writes_alone(&mut self) -> Vec<(u64, f64)> {
+        let mut mean = |bytes: u64| {
+            let (sectors, trials) = (bytes / SECTOR_BYTES, 24);
+            let mut sum = 0.0;
+            for _ in 0..trials {
+                let idle = 50_000_000 + self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                let lbn = self.stream.below(self.sectors / sectors - 1) * sectors;
+                sum += self.one(Op::Write, lbn, sectors);
+            }
+            (bytes, sum / f64::from(trials))
+        };
+        [8 << 10, 128 << 10].map(&mut mean).to_vec()
+    }
+
+    /// Reads somewhere, and lets the device read on.
+    fn read_somewhere(&mut self) -> u64 {
+        let at = self.stream.below(self.sectors / 2);
+        self.one(Op::Read, at, PIECE);
+        self.pause(SimSpan::from_ms(60));
+        at + PIECE
+    }
+
+    /// How far the device reads on behind a read, and behind how many reads it remembers.
+    fn read_ahead(&mut self, random_ns: f64) -> (u64, u32) {
+        let known = |time: f64| time < 0.25 * random_ns;
+        let mut far = 0;
+        for doubling in 4..=14 {
+            let distance = 1 << doubling;
+            let end = self.read_somewhere();
+            if !known(self.one(Op::Read, end + distance - PIECE, PIECE)) {
+                break;
+            }
+            far = distance;
+        }
+        let mut streams = 0;
+        for doubling in 0..=6_u32 {
+            let many = 1 << doubling;
+            let first = self.read_somewhere();
+            for _ in 1..many {
+                self.read_somewhere();
+            }
+            if far == 0 || !known(self.one(Op::Read, first, PIECE)) {
+                break;
+            }
+            streams = many;
+        }
+        (far, streams)
+    }
+
+    /// Times of reads of what the device has read on to, by size.
+    fn read_ahead_hits(&mut self) -> Vec<(u64, f64)> {
+        let mut mean = |bytes: u64| {
+            let (sectors, trials) = (bytes / SECTOR_BYTES, 12);
+            let mut sum = 0.0;
+            for _ in 0..trials {
+                let end = self.read_somewhere();
+                sum += self.one(Op::Read, end, sectors);
+            }
+            (bytes, sum / f64::from(trials))
+        };
+        [4 << 10, 64 << 10].map(&mut mean).to_vec()
+    }
+
+    /// Random writes one after the other that are taken faster than the medium can: `alone_ns` is
+    /// the time of one after a pause.
+    fn buffered_writes(&mut self, alone_ns: f64) -> u32 {
+        const MOST: u32 = 100_000;
+        self.pause(SimSpan::from_secs(1));
+        for number in 0..MOST {
+            let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
+            if self.one(Op::Write, lbn, PIECE) > 5.0 * alone_ns {
+                return number;
+            }
+            // they are all alike: nothing is buffered
+            if number == 500 && alone_ns > 1e6 {
+                return 0;
+            }
+        }
+        MOST
+    }
+
+    /// Random operations, so many at a time.
+    fn random(&mut self, op: Op, bytes: u64, depth: u32) -> Random {
+        let sectors = bytes / SECTOR_BYTES;
+        let wanted = if depth == 1 { 200 } else { 400 + 20 * u64::from(depth) };
+        let blocks = self.sectors / sectors;
+        let begin = self.now;
+        let mut started = Vec::new();
+        for tag in 0..depth {
+            started.push(self.now);
+            let lbn = self.stream.below(blocks) * sectors;
+            self.submit(op, lbn, sectors, tag);
+        }
+        let (mut done, mut sum, mut counted) = (0, 0.0, 0_u64);
+        let mut from = self.now;
+        let warm = u64::from(depth) * 2;
+        while done < wanted + warm && self.now < begin + PATIENCE {
+            let Some(tag) = self.step(SimTime::from_ns(u64::MAX)) else { break };
+            done += 1;
+            if done == warm {
+                from = self.now;
+            }
+            if done > warm {
+                sum += (self.now - started[tag as usize]).as_ns() as f64;
+                counted += 1;
+            }
+            started[tag as usize] = self.now;
+            let lbn = self.stream.below(blocks) * sectors;
+            self.submit(op, lbn, sectors, tag);
+        }
+        let seconds = (self.now - from).as_secs_f64().max(1e-9);
+        // what is still there is waited for
+        while self.device.present() > 0 {
+            if self.step(SimTime::from_ns(u64::MAX)).is_none() {
+                break;
+            }
+        }
+        Random {
+            bytes,
+            depth,
+            mean_ns: sum / counted.max(1) as f64,
+            per_s: counted as f64 / seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod probe {
+    use super::*;
+    #[test]
+    #[ignore = "a tool"]
+    fn probe() {
+        let name = "fc-15k-2008";
+        let profile = Profile::named(name).unwrap();
+        let spec = Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
+        for op in [Op::Read, Op::Write] { for share in [0.01, 0.07, 0.3, 1.0] { for depth in [1, 16] { for bytes in [4096, 61440] {
+            let mut bench = Bench { device: Device::new(&spec), now: SimTime::ZERO, calls: BTreeSet::new(), sectors: (profile.capacity().get() as f64 * share) as u64 / SECTOR_BYTES, stream: Seed(1).stream("bench") };
+            let found = bench.random(op, bytes, depth);
+            println!("{op:?} span {share} depth {depth} {bytes}: {:.3} ms each", 1e3 / found.per_s);
+        } } } }
+    }
+}

@@ -1,0 +1,323 @@
+//! A disk that serves one operation at a time, as far as measurements tell: positioning by distance,
+//! transfer by place, and what a pause before a continued operation costs.
+//!
+//! Left out: the angle of the platter (rotational latency is drawn from what was measured), what
+//! the drive's own buffer holds beyond the operation that is continued.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
+
+use super::measurement::{Measurement, Positioning, QUANTILES, index};
+
+/// Shortest time of an operation, so that time passes.
+const LEAST: SimSpan = SimSpan::from_ns(1000);
+
+/// Distances up to here are looked up in sectors, longer ones by radius.
+const NEAR_SECTORS: u64 = 8192;
+
+/// A distribution that changes with a distance.
+#[derive(Debug, Default)]
+struct Curve(Vec<(f64, [f64; QUANTILES])>);
+
+impl Curve {
+    fn new(mut points: Vec<(f64, [f64; QUANTILES])>) -> Self {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self(points)
+    }
+
+    /// The value at a distance of which a part `chance` of all are below.
+    fn draw(&self, distance: f64, chance: f64) -> f64 {
+        let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
+        let above = self.0.partition_point(|(at, _)| *at < distance);
+        let (low, high) = (&self.0[above.saturating_sub(1)], &self.0[above.min(last)]);
+        let part = between(low.0, high.0, distance);
+        let at = chance * (QUANTILES - 1) as f64;
+        let below = (at as usize).min(QUANTILES - 2);
+        let rest = at - below as f64;
+        let of = |q: &[f64; QUANTILES]| q[below] * (1.0 - rest) + q[below + 1] * rest;
+        of(&low.1) * (1.0 - part) + of(&high.1) * part
+    }
+}
+
+/// How far `at` is from `low` to `high`.
+fn between(low: f64, high: f64, at: f64) -> f64 {
+    if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// A span of so many nanoseconds, such that time passes.
+fn span(ns: f64) -> SimSpan {
+    SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
+}
+
+/// Sectors behind a read, in the device's buffer.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    from: u64,
+    /// Up to here it had been read at `at`.
+    until: u64,
+    at: SimTime,
+    /// Up to here it will be.
+    end: u64,
+}
+
+/// The arm and the medium, by measurement.
+#[derive(Debug)]
+pub(super) struct Rotating {
+    measured: Arc<Measurement>,
+    sectors: f64,
+    /// Radius at the places where rates were measured, from 0 outside to 1 inside.
+    radii: Vec<f64>,
+    /// Positioning by [`Op`]: forwards and backwards by sectors, and further by radius.
+    forwards: [Curve; 2],
+    backwards: [Curve; 2],
+    far: [Curve; 2],
+    /// What the device has read on to, the last first.
+    segments: VecDeque<Segment>,
+    /// Time of a turn: by so much do times over the same long distance differ.
+    turn_ns: f64,
+    stream: Stream,
+    end: Sectors,
+    ended: SimTime,
+    /// When each of the writes that were taken is on the medium.
+    written: VecDeque<SimTime>,
+    /// Until then the medium is busy.
+    busy_until: SimTime,
+}
+
+impl Rotating {
+    pub(super) fn new(measured: Arc<Measurement>, stream: Stream) -> Self {
+        // a cylinder holds what passes in a turn, so cylinders lie the denser the lower the rate
+        let mut radii = vec![0.0];
+        for pair in measured.stream_bytes_per_s[0].windows(2) {
+            radii.push(radii[radii.len() - 1] + 2.0 / (pair[0] + pair[1]));
+        }
+        let whole = radii[radii.len() - 1];
+        for radius in &mut radii {
+            *radius /= whole;
+        }
+        let sectors = measured.capacity_bytes / SECTOR_BYTES;
+        let radius = |sector: u64| at_place(&radii, sector as f64 / sectors as f64);
+        let curve = |op: usize, kind: &dyn Fn(u64, i64) -> Option<f64>| {
+            let points = measured.positioning[op].iter();
+            let point =
+                |p: &Positioning| Some((kind(p.from_sector, p.distance_sectors)?, p.quantiles_ns));
+            Curve::new(points.filter_map(point).collect())
+        };
+        let near = |distance: i64| distance.unsigned_abs() <= NEAR_SECTORS;
+        let forwards = |_: u64, d: i64| (near(d) && d >= 0).then_some(d as f64);
+        let backwards = |_: u64, d: i64| (near(d) && d < 0).then_some(-d as f64);
+        let far = |from: u64, d: i64| {
+            let there = radius(from.saturating_add_signed(d));
+            (!near(d)).then_some((there - radius(from)).abs())
+        };
+        let turns = measured.positioning[0].iter();
+        let turns = turns.filter(|point| !near(point.distance_sectors));
+        let mut turns: Vec<f64> = turns
+            .map(|p| (p.quantiles_ns[QUANTILES - 3] - p.quantiles_ns[2]) * (QUANTILES - 1) as f64)
+            .map(|range| range / (QUANTILES - 5) as f64)
+            .collect();
+        turns.sort_by(f64::total_cmp);
+        Self {
+            turn_ns: turns.get(turns.len() / 2).copied().unwrap_or(0.0),
+            forwards: [curve(0, &forwards), curve(1, &forwards)],
+            backwards: [curve(0, &backwards), curve(1, &backwards)],
+            far: [curve(0, &far), curve(1, &far)],
+            segments: VecDeque::new(),
+            sectors: sectors as f64,
+            radii,
+            stream,
+            end: Sectors(0),
+            ended: SimTime::ZERO,
+            written: VecDeque::new(),
+            busy_until: SimTime::ZERO,
+            measured,
+        }
+    }
+
+    fn radius(&self, sector: Sectors) -> f64 {
+        at_place(&self.radii, sector.get() as f64 / self.sectors)
+    }
+
+    fn transfer_ns(&self, lbn: Sectors, sectors: Sectors) -> f64 {
+        // the medium passes as fast for writes
+        let rates = &self.measured.stream_bytes_per_s[0];
+        let rate = at_place(rates, lbn.get() as f64 / self.sectors);
+        (sectors.get() * SECTOR_BYTES) as f64 / rate * 1e9
+    }
+
+    fn positioning_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
+        let chance = self.stream.unit();
+        let distance = lbn.get().abs_diff(self.end.get());
+        let op = index(op);
+        if distance > NEAR_SECTORS {
+            let distance = (self.radius(lbn) - self.radius(self.end)).abs();
+            self.far[op].draw(distance, chance)
+        } else if lbn >= self.end {
+            self.forwards[op].draw(distance as f64, chance)
+        } else {
+            self.backwards[op].draw(distance as f64, chance)
+        }
+    }
+
+    fn continued_ns(&self, op: Op, pause: SimSpan) -> f64 {
+        let points = &self.measured.continued[index(op)];
+        let pause = pause.as_ns() as f64;
+        let above = points.partition_point(|point| point.pause_ns < pause);
+        let (low, high) = (points[above.saturating_sub(1)], points[above.min(points.len() - 1)]);
+        let part = between(low.pause_ns, high.pause_ns, pause);
+        low.mean_ns * (1.0 - part) + high.mean_ns * part
+    }
+
+    /// How long the arm takes to reach an operation, as it is now: one drawing.
+    pub(super) fn reach_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
+        if lbn == self.end { 0.0 } else { self.positioning_ns(op, lbn) }
+    }
+
+    /// Serves an operation; returns when it is done, and how long the medium is busy with it.
+    /// `reach_ns`: how long the arm takes, if that was drawn.
+    pub(super) fn serve(
+        &mut self,
+        now: SimTime,
+        (op, lbn, sectors): (Op, Sectors, Sectors),
+        reach_ns: Option<f64>,
+    ) -> (SimTime, SimSpan) {
+        if op == Op::Write && self.measured.buffered_writes > 0 {
+            return self.take_write(now, (lbn, sectors));
+        }
+        if op == Op::Read
+            && let Some(done) = self.read_on(now, lbn, sectors)
+        {
+            return done;
+        }
+        let transfer = self.transfer_ns(lbn, sectors);
+        let start = now.max(self.busy_until);
+        let continues = lbn == self.end && self.ended != SimTime::ZERO;
+        let work = if continues {
+            self.continued_ns(op, start.saturating_since(self.ended)) + transfer
+        } else {
+            reach_ns.unwrap_or_else(|| self.positioning_ns(op, lbn)) + transfer
+        };
+        self.stop_reading_on(start);
+        let done = start + span(work);
+        (self.end, self.ended, self.busy_until) = (lbn + sectors, done, done);
+        if op == Op::Read {
+            self.begin_reading_on(lbn.get(), (lbn + sectors).get(), done);
+        }
+        (done, span(work))
+    }
+
+    /// The arm has read and goes on reading.
+    fn begin_reading_on(&mut self, from: u64, until: u64, at: SimTime) {
+        let streams = self.measured.read_ahead_streams as usize;
+        if streams == 0 {
+            return;
+        }
+        let end = until + self.measured.read_ahead_sectors;
+        self.segments.push_front(Segment { from, until, at, end });
+        self.segments.truncate(streams);
+    }
+
+    /// Something else needs the arm.
+    fn stop_reading_on(&mut self, now: SimTime) {
+        let rate = self.sectors_per_ns(self.end);
+        if let Some(segment) = self.segments.front_mut() {
+            let more = (now.saturating_since(segment.at).as_ns() as f64 * rate) as u64;
+            segment.until = (segment.until + more).min(segment.end);
+            segment.end = segment.until;
+        }
+    }
+
+    fn sectors_per_ns(&self, lbn: Sectors) -> f64 {
+        1.0 / self.transfer_ns(lbn, Sectors(1))
+    }
+
+    /// A read of what the device has read on to, or is about to.
+    fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<(SimTime, SimSpan)> {
+        let (first, last) = (lbn.get(), (lbn + sectors).get());
+        let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
+        let rate = self.sectors_per_ns(lbn);
+        let segment = self.segments[place];
+        let missing = last.saturating_sub(segment.until) as f64 / rate;
+        // only the last one is still being read
+        let there = segment.at + SimSpan::from_ns(missing as u64);
+        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
+        let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
+        let done = (now + hit).max(there);
+        if place == 0 {
+            let segment = &mut self.segments[0];
+            let ahead = self.measured.read_ahead_sectors;
+            if last > segment.until {
+                (segment.until, segment.at) = (last, there);
+            }
+            if segment.end > segment.until {
+                // the window moves on with the reader
+                segment.end = segment.end.max(last + ahead);
+                segment.from = segment.from.max(last.saturating_sub(ahead));
+            }
+            (self.end, self.ended) = (Sectors(last), self.ended.max(there));
+        }
+        Some((done, done - now))
+    }
+
+    /// A write goes into the drive's buffer, and to the medium after what is there.
+    fn take_write(
+        &mut self,
+        now: SimTime,
+        (lbn, sectors): (Sectors, Sectors),
+    ) -> (SimTime, SimSpan) {
+        while self.written.front().is_some_and(|at| *at <= now) {
+            self.written.pop_front();
+        }
+        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
+        let taken = alone_ns(&self.measured.write_alone_ns, bytes);
+        let start = now.max(self.busy_until);
+        self.stop_reading_on(start);
+        let skipped = lbn.get().checked_sub(self.end.get());
+        let move_ns = match skipped {
+            Some(0) => 0.0,
+            // the drive knows what follows before it is there, so it waits only for the sectors between
+            Some(skipped)
+                if start > now && self.transfer_ns(lbn, Sectors(skipped)) < self.turn_ns =>
+            {
+                self.transfer_ns(lbn, Sectors(skipped))
+            }
+            // what is taken into a buffer shows nothing of the arm, which reads show
+            _ => self.positioning_ns(Op::Read, lbn),
+        };
+        let work = span(move_ns + self.transfer_ns(lbn, sectors));
+        self.busy_until = start + work;
+        self.written.push_back(self.busy_until);
+        (self.end, self.ended) = (lbn + sectors, self.busy_until);
+        let room = self.measured.buffered_writes as usize;
+        let before = self.written.len().checked_sub(room + 1);
+        let free = before.map_or(now, |at| self.written[at]);
+        (now.max(free) + span(taken), work)
+    }
+}
+
+/// The time of an operation of a size, in a straight line between and beyond those measured.
+fn alone_ns(known: &[(u64, f64)], bytes: f64) -> f64 {
+    let (Some(first), Some(last)) = (known.first(), known.last()) else { return 0.0 };
+    let size = (last.0 - first.0) as f64;
+    let slope = if size > 0.0 { (last.1 - first.1) / size } else { 0.0 };
+    (first.1 + (bytes - first.0 as f64) * slope).max(0.0)
+}
+
+/// The value at a place from 0 to 1 of a function known at evenly spaced places.
+fn at_place(known: &[f64], place: f64) -> f64 {
+    let at = place.clamp(0.0, 1.0) * (known.len() - 1) as f64;
+    let below = (at as usize).min(known.len().saturating_sub(2));
+    let part = at - below as f64;
+    known[below] * (1.0 - part) + known[(below + 1).min(known.len() - 1)] * part
+}
+
+#[cfg(test)]
+impl Rotating {
+    pub(super) fn force(&mut self, done: SimTime) {
+        if self.busy_until < done {
+            self.busy_until = done;
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The network, as far as a predictor needs it: full-duplex cables to one switch, and connections
+//! that share them.
+//!
+//! A message goes over its connection in trains of segments, in order. A train takes its bytes' time
+//! on the sender's cable and on the receiver's, which overlap segment by segment; each cable serves
+//! trains first come, first served. A connection has no more under way than its window, which opens
+//! by slow start and closes when idle; and a port of the switch has no more waiting than its buffer:
+//! who finds it full waits until it has drained. That is what congestion control comes to: of one
+//! sender's sawtooth three quarters of the buffer are full on average, so that part counts. Left out:
+//! losses, and the timeouts that many short answers at once may run into.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use foretell_algorithms::message::SEGMENT_WIRE;
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::{Host, NetworkModel, Switch};
+use foretell_units::{Bytes, Rate, SimSpan, SimTime};
+
+/// Bytes on the wire of the longest train: 64 KiB of data.
+const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
+/// The part of a full port's buffer that is full on average.
+const FULL: f64 = 0.75;
+
+/// All cables and connections.
+#[derive(Debug)]
+pub(super) struct Links {
+    cables: Vec<Cable>,
+    directory: BTreeMap<u64, u32>,
+    /// The same where hosts are few: by sender and receiver.
+    table: Vec<u32>,
+    connections: Vec<Connection>,
+    trains: Slab<Train>,
+    tcp: Option<Switch>,
+}
+
+const NONE: u32 = u32::MAX;
+/// Up to so many hosts the table is kept.
+const FEW: usize = 300;
+
+#[derive(Clone, Debug)]
+struct Cable {
+    rate: Rate,
+    latency: SimSpan,
+    sends_until: SimTime,
+    receives_until: SimTime,
+    sent: SimSpan,
+    received: SimSpan,
+    /// Connections that wait for room in the port to this host.
+    waiting: VecDeque<u32>,
+    /// Whether a look at the port is due.
+    looked_at: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Connection {
+    from: u32,
+    to: u32,
+    /// Messages that have not left whole, with what is left of each.
+    queue: VecDeque<(u32, u64)>,
+    window: u64,
+    under_way: u64,
+    /// When what is under way will be acknowledged.
+    acks: VecDeque<(SimTime, u64)>,
+    used: SimTime,
+    /// Whether it waits for its window, or for the port.
+    limited: bool,
+    waits: bool,
+    /// When it looks at its window again.
+    looks_at: Option<SimTime>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    connection: u32,
+    wire: u64,
+    /// The message that ends with it.
+    message: u32,
+    start: SimTime,
+    end: SimTime,
+}
+
+/// What the network wants to be told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Step {
+    /// A train begins to leave its sender.
+    Leaves { train: u32 },
+    /// A connection may go on.
+    Pump { connection: u32 },
+    /// A port has room again.
+    Port { host: u32 },
+    /// A message has arrived.
+    Arrived { message: u32 },
+}
+
+/// Steps to come.
+pub(super) type Steps = Vec<(SimTime, Step)>;
+
+impl Connection {
+    /// Looks at the window then, or earlier.
+    fn look(&mut self, number: u32, at: SimTime, steps: &mut Steps) {
+        if self.looks_at.is_none_or(|known| at < known) {
+            self.looks_at = Some(at);
+            steps.push((at, Step::Pump { connection: number }));
+        }
+    }
+}
+
+impl Links {
+    pub(super) fn new(hosts: &[Host], switch: &Switch) -> Self {
+        let cable = |host: &Host| Cable {
+            rate: host.nic.rate,
+            latency: host.nic.latency,
+            sends_until: SimTime::ZERO,
+            receives_until: SimTime::ZERO,
+            sent: SimSpan::ZERO,
+            received: SimSpan::ZERO,
+            waiting: VecDeque::new(),
+            looked_at: false,
+        };
+        let few = hosts.len() <= FEW;
+        Self {
+            cables: hosts.iter().map(cable).collect(),
+            directory: BTreeMap::new(),
+            table: if few { vec![NONE; hosts.len() * hosts.len()] } else { Vec::new() },
+            connections: Vec::new(),
+            trains: Slab::new(),
+            tcp: (switch.model == NetworkModel::Tcp).then_some(*switch),
+        }
+    }
+
+    fn connection(&mut self, from: u32, to: u32) -> u32 {
+        let hosts = self.cables.len();
+        let place = from as usize * hosts + to as usize;
+        let known = if self.table.is_empty() {
+            self.directory.get(&(place as u64)).copied().unwrap_or(NONE)
+        } else {
+            self.table[place]
+        };
+        if known != NONE {
+            return known;
+        }
+        let initial = self.tcp.map_or(u64::MAX, |tcp| u64::from(tcp.initial_window) * SEGMENT_WIRE);
+        let number = self.connections.len() as u32;
+        self.connections.push(Connection {
+            from,
+            to,
+            queue: VecDeque::new(),
+            window: initial,
+            under_way: 0,
+            acks: VecDeque::new(),
+            used: SimTime::ZERO,
+            limited: false,
+            waits: false,
+            looks_at: None,
+        });
+        if self.table.is_empty() {
+            self.directory.insert(place as u64, number);
+        } else {
+            self.table[place] = number;
+        }
+        number
+    }
+
+    /// A message of so many bytes is handed to the sender's adapter.
+    pub(super) fn send(
+        &mut self,
+        now: SimTime,
+        (from, to): (u32, u32),
+        message: u32,
+        wire: Bytes,
+        steps: &mut Steps,
+    ) {
+        let number = self.connection(from, to);
+        let base = (self.cables[from as usize].latency + self.cables[to as usize].latency) * 2;
+        let connection = &mut self.connections[number as usize];
+        if let Some(tcp) = &self.tcp {
+            // an idle timeout halves the window, down to the initial one
+            let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
+            let initial = u64::from(tcp.initial_window) * SEGMENT_WIRE;
+            let idle = now.saturating_since(connection.used).as_ns() / timeout;
+            if idle > 0 && connection.queue.is_empty() && connection.window > initial {
+                connection.window = (connection.window >> idle.min(40)).max(initial);
+            }
+        }
+        connection.used = now;
+        connection.queue.push_back((message, wire.get()));
+        if !connection.waits {
+            self.pump(now, number, steps);
+        }
+    }
+
+    /// A step is due.
+    pub(super) fn step(&mut self, now: SimTime, step: Step, steps: &mut Steps) {
+        match step {
+            Step::Leaves { train } => self.leaves(train, steps),
+            Step::Pump { connection } => {
+                let known = &mut self.connections[connection as usize];
+                if known.looks_at != Some(now) {
+                    return;
+                }
+                known.looks_at = None;
+                if !known.waits {
+                    self.pump(now, connection, steps);
+                }
+            }
+            Step::Port { host } => {
+                let port = &mut self.cables[host as usize];
+                port.looked_at = false;
+                if let Some(first) = port.waiting.pop_front() {
+                    // one train each, in turn
+                    self.connections[first as usize].waits = false;
+                    self.pump(now, first, steps);
+                }
+                self.look(now, host, steps);
+            }
+            Step::Arrived { .. } => {}
+        }
+    }
+
+    /// Asks to be told when the port to a host has room, if somebody waits for it.
+    fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
+        let Some(tcp) = &self.tcp else { return };
+        let room = tcp.port_buffer.get() as f64 * FULL;
+        let port = &mut self.cables[host as usize];
+        if port.waiting.is_empty() || port.looked_at {
+            return;
+        }
+        port.looked_at = true;
+        let rate = port.rate.as_bytes_per_s_f64();
+        let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+        let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
+        let at = now + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
+        steps.push((at, Step::Port { host }));
+    }
+
+    /// Lets a connection send what its window and the port allow.
+    fn pump(&mut self, now: SimTime, number: u32, steps: &mut Steps) {
+        loop {
+            let connection = &mut self.connections[number as usize];
+            while let Some(&(at, wire)) = connection.acks.front() {
+                if at > now {
+                    break;
+                }
+                connection.acks.pop_front();
+                connection.under_way -= wire;
+                if connection.limited {
+                    connection.window = connection.window.saturating_add(wire);
+                }
+            }
+            let Some(&(message, left)) = connection.queue.front() else {
+                connection.limited = false;
+                return;
+            };
+            let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
+            let window = connection.window.min(most).max(SEGMENT_WIRE);
+            let allowed = window.saturating_sub(connection.under_way);
+            let wire = left.min(LONGEST_TRAIN);
+            if connection.under_way > 0 && allowed < wire.min(window / 3) {
+                connection.limited = true;
+                if let Some(&(at, _)) = connection.acks.front() {
+                    connection.look(number, at, steps);
+                }
+                return;
+            }
+            // whole segments, unless it is the rest
+            let wire = if allowed >= wire {
+                wire
+            } else {
+                (allowed / SEGMENT_WIRE * SEGMENT_WIRE).max(SEGMENT_WIRE).min(wire)
+            };
+            let (from, to) = (connection.from, connection.to);
+            if let Some(tcp) = &self.tcp {
+                let port = &mut self.cables[to as usize];
+                let room = tcp.port_buffer.get() as f64 * FULL;
+                let rate = port.rate.as_bytes_per_s_f64();
+                let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+                if waiting > 0.0 && waiting + wire as f64 > room {
+                    port.waiting.push_back(number);
+                    self.connections[number as usize].waits = true;
+                    self.look(now, to, steps);
+                    return;
+                }
+            }
+            let connection = &mut self.connections[number as usize];
+            connection.under_way += wire;
+            let whole = left == wire;
+            if whole {
+                connection.queue.pop_front();
+            } else if let Some((_, left)) = connection.queue.front_mut() {
+                *left -= wire;
+            }
+            let cable = &mut self.cables[from as usize];
+            let time = cable.rate.time_for(Bytes(wire));
+            let start = cable.sends_until.max(now);
+            let end = start + time;
+            cable.sends_until = end;
+            cable.sent += time;
+            let message = if whole { message } else { NONE };
+            let train = self.trains.insert(Train { connection: number, wire, message, start, end });
+            if start > now {
+                steps.push((start, Step::Leaves { train }));
+            } else {
+                self.leaves(train, steps);
+            }
+        }
+    }
+
+    /// A train begins to leave: when it will have arrived.
+    fn leaves(&mut self, train: u32, steps: &mut Steps) {
+        let Train { connection: number, wire, message, start, end } = *self.trains.remove(train);
+        let connection = &self.connections[number as usize];
+        let (from, to) = (connection.from as usize, connection.to as usize);
+        let segment = Bytes(wire.min(SEGMENT_WIRE));
+        let last = Bytes(match wire % SEGMENT_WIRE {
+            0 => SEGMENT_WIRE,
+            rest => rest,
+        });
+        let (rate, latency) = (self.cables[from].rate, self.cables[from].latency);
+        let first_at_port = start + rate.time_for(segment) + latency;
+        let last_at_port = end + latency;
+        let cable = &mut self.cables[to];
+        let begins = cable.receives_until.max(first_at_port);
+        let time = cable.rate.time_for(Bytes(wire));
+        let done = (begins + time).max(last_at_port + cable.rate.time_for(last));
+        cable.receives_until = begins + time;
+        cable.received += time;
+        let arrived = done + cable.latency;
+        let acknowledged = arrived + cable.latency + latency;
+        let connection = &mut self.connections[number as usize];
+        connection.acks.push_back((acknowledged, wire));
+        if connection.limited {
+            // it waits for an acknowledgement that was not known to come
+            connection.look(number, acknowledged, steps);
+        }
+        if message != NONE {
+            steps.push((arrived, Step::Arrived { message }));
+        }
+    }
+
+    /// Busy time of a host's cable until `now`: sending, receiving.
+    pub(super) fn busy(&self, host: usize, now: SimTime) -> (SimSpan, SimSpan) {
+        let cable = &self.cables[host];
+        (
+            cable.sent.saturating_sub(cable.sends_until.saturating_since(now)),
+            cable.received.saturating_sub(cable.receives_until.saturating_since(now)),
+        )
+    }
+
+    /// Time on a host's cable.
+    pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
+        self.cables[host].rate.time_for(wire)
+    }
+}

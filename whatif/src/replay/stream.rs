@@ -1,0 +1,187 @@
+//! The requests of one client, as recorded, and what follows when the record ends.
+//!
+//! A faster cluster asks for more requests than were recorded. Then the record goes on as it was: a
+//! sequential stream in its stride, any other as a sample of what was met. An address that was met
+//! often comes as often again; between them, neighbouring addresses are taken to be alike, so that
+//! new ones come as they must, unless what was met shows that some of them come again more often
+//! than others (then as many are new as were met once only: Good & Turing's estimate).
+
+use std::sync::Arc;
+
+use foretell_units::{Bytes, Op, SimTime, Stream};
+
+use crate::observed::Recorded;
+
+/// What a client asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wanted {
+    pub(super) op: Op,
+    pub(super) offset: Bytes,
+    pub(super) size: Bytes,
+}
+
+/// The requests of one client.
+#[derive(Debug)]
+pub(super) struct Requests {
+    recorded: Arc<[Recorded]>,
+    next: usize,
+    beyond: Option<Beyond>,
+    /// Bytes of the volume.
+    volume: Bytes,
+}
+
+/// How a record goes on.
+#[derive(Debug)]
+enum Beyond {
+    /// In its stride, and from the beginning again behind the last byte that was met.
+    Sequential { from: u64, until: u64 },
+    /// As a sample of what was met: addresses in the order of the requests' stretches.
+    Drawn {
+        /// Stretch of each request.
+        stretch_of: Vec<u32>,
+        stretches: Vec<Stretch>,
+        grain: u64,
+    },
+}
+
+/// Neighbouring addresses that were met about equally often, or one that was met very often.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: u64,
+    /// Places, a grain apart.
+    places: u64,
+    /// Whether addresses that were met come again more often than if all places were alike.
+    repeats: bool,
+    /// Then, which part of the requests goes to new places.
+    new: f64,
+}
+
+/// An address that was met so often is a stretch of its own; so many requests make another.
+const OFTEN: usize = 16;
+const TOGETHER: usize = 64;
+
+impl Beyond {
+    fn of(requests: &[Recorded]) -> Self {
+        let offsets = || requests.iter().map(|request| request.offset.get());
+        let from = offsets().min().unwrap_or(0);
+        let until = requests.iter().map(|r| r.offset.get() + u64::from(r.size)).max().unwrap_or(1);
+        let follows = requests
+            .windows(2)
+            .filter(|pair| pair[1].offset.get() == pair[0].offset.get() + u64::from(pair[0].size))
+            .count();
+        if follows * 2 > requests.len() {
+            return Self::Sequential { from, until };
+        }
+        let grain = offsets().fold(0, gcd).max(512);
+        let mut order: Vec<u32> = (0..requests.len() as u32).collect();
+        order.sort_by_key(|&index| requests[index as usize].offset);
+        let mut stretch_of = vec![0; requests.len()];
+        let mut stretches = Vec::new();
+        let at = |place: usize| requests[order[place] as usize].offset.get();
+        let mut first = 0;
+        while first < order.len() {
+            // grows by whole addresses
+            let (mut end, mut counts) = (first, Vec::new());
+            while end < order.len() {
+                let same = (end..order.len()).take_while(|&next| at(next) == at(end)).count();
+                if !counts.is_empty() && (same >= OFTEN || end - first >= TOGETHER) {
+                    break;
+                }
+                end += same;
+                counts.push(same);
+                if same >= OFTEN {
+                    break;
+                }
+            }
+            for &index in &order[first..end] {
+                stretch_of[index as usize] = stretches.len() as u32;
+            }
+            // up to the next stretch
+            let last =
+                if end < order.len() && counts.len() > 1 { at(end) - grain } else { at(end - 1) };
+            stretches.push(Stretch::of(at(first), last, grain, &counts));
+            first = end;
+        }
+        Self::Drawn { stretch_of, stretches, grain }
+    }
+}
+
+impl Stretch {
+    /// `counts`: how often each address that was met was.
+    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
+        let places = last.saturating_sub(from) / grain + 1;
+        let requests: usize = counts.iter().sum();
+        // distinct addresses if all places were alike
+        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powi(requests as i32));
+        let single = counts.iter().filter(|&&count| count == 1).count();
+        Self {
+            from,
+            places,
+            repeats: (counts.len() as f64) < 0.8 * alike,
+            new: single as f64 / requests as f64,
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Requests {
+    pub(super) fn new(recorded: Arc<[Recorded]>, volume: Bytes) -> Self {
+        Self { recorded, next: 0, beyond: None, volume }
+    }
+
+    /// When the next request was issued, if it is recorded.
+    pub(super) fn next_issued(&self) -> Option<SimTime> {
+        self.recorded.get(self.next).map(|request| request.issued)
+    }
+
+    /// The next request.
+    pub(super) fn next(&mut self, stream: &mut Stream) -> Wanted {
+        let index = self.next;
+        self.next += 1;
+        let wanted = if let Some(request) = self.recorded.get(index) {
+            let size = Bytes(u64::from(request.size));
+            Wanted { op: request.op, offset: request.offset, size }
+        } else {
+            let recorded = &self.recorded;
+            let beyond = self.beyond.get_or_insert_with(|| Beyond::of(recorded));
+            go_on(recorded, beyond, index, stream)
+        };
+        // a smaller volume is wrapped around in
+        let room = self.volume.get().saturating_sub(wanted.size.get()) + 1;
+        if wanted.offset.get() < room {
+            return wanted;
+        }
+        Wanted { offset: Bytes(wanted.offset.get() % room), ..wanted }
+    }
+}
+
+/// Request number `index` of a record that has fewer.
+fn go_on(requests: &[Recorded], beyond: &Beyond, index: usize, stream: &mut Stream) -> Wanted {
+    let count = requests.len().max(1);
+    let wanted = |request: &Recorded, offset: u64| Wanted {
+        op: request.op,
+        offset: Bytes(offset),
+        size: Bytes(u64::from(request.size)),
+    };
+    match beyond {
+        Beyond::Sequential { from, until } => {
+            let request = &requests[index % count];
+            let last = requests[count - 1];
+            let end = last.offset.get() + u64::from(last.size);
+            let offset = end + (index - count) as u64 * u64::from(request.size);
+            wanted(request, from + (offset - from) % (until - from).max(1))
+        }
+        Beyond::Drawn { stretch_of, stretches, grain } => {
+            let drawn = stream.below(count as u64) as usize;
+            let request = &requests[drawn];
+            let stretch = stretches[stretch_of[drawn] as usize];
+            if stretch.repeats && !stream.chance(stretch.new) {
+                return wanted(request, request.offset.get());
+            }
+            wanted(request, stretch.from + stream.below(stretch.places) * grain)
+        }
+    }
+}
