@@ -3,6 +3,7 @@
 mod ask;
 mod calibrate;
 mod import;
+mod learn;
 mod replay_cache;
 mod replay_disk;
 
@@ -16,6 +17,10 @@ const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
+pub use learn::{
+    DataArguments, EvaluateArguments, FoldArguments, LearnArguments, Learning, PredictArguments,
+    SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
+};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
 
@@ -47,6 +52,8 @@ pub enum Command {
     ReplayDisk(ReplayDiskArguments),
     /// Turn descriptions of real things into files of our own.
     Import(ImportArguments),
+    /// Fit, validate and use regression models on a table of numbers.
+    Learn(LearnArguments),
 }
 
 /// Arguments of `run`.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use foretell_ati::StoreError;
+use foretell_learn::LearnError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
 use foretell_whatif::WhatIfError;
@@ -24,6 +25,9 @@ pub enum Failure {
     /// What was asked for is wrong in another way.
     #[error("{0}")]
     Usage(String),
+    /// Data or a model is wrong.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -73,6 +77,7 @@ impl Failure {
             Self::Scenario(_)
             | Self::Usage(_)
             | Self::NotARun(_)
+            | Self::Learn(_)
             | Self::WhatIf(_)
             | Self::Trace(_)
             | Self::Run(

@@ -8,6 +8,7 @@ mod facts;
 mod failure;
 mod import;
 mod interrupt;
+mod learn;
 mod progress;
 mod replay_cache;
 mod replay_disk;
@@ -33,6 +34,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
+        Command::Learn(arguments) => learn::learn(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

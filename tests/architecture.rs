@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ati", &["units"]),
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),
+    ("learn", &["units"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.

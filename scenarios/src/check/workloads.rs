@@ -49,7 +49,10 @@ impl Context<'_> {
             let is_trace = is_trace
                 || recorded
                     && table.and_then(|t| t.get("arrivals")).and_then(Node::text) == Some("trace");
-            let ends = broken || is_trace || table.is_some_and(|t| t.get("requests").is_some());
+            let ends = broken
+                || is_trace
+                || recorded
+                || table.is_some_and(|t| t.get("requests").is_some());
             let model = if broken {
                 None
             } else if kind == Some("trace") {

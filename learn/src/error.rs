@@ -1,0 +1,254 @@
+//! What can be wrong with data, parameters and models, told for people.
+
+use thiserror::Error;
+
+/// Why data cannot be read or a model cannot be fitted.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum LearnError {
+    /// Text that is no table: the file's own error.
+    #[error("`{file}` is not a table of comma-separated values: {error}")]
+    NotATable {
+        /// The file.
+        file: String,
+        /// What the reader says.
+        error: String,
+    },
+    /// A row with another number of cells than there are names.
+    #[error(
+        "`{file}` line {line}: {found} cells, but {wanted} columns are named in the first line"
+    )]
+    RowLength {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Cells found.
+        found: usize,
+        /// Cells wanted.
+        wanted: usize,
+    },
+    /// Two columns with one name.
+    #[error("`{file}`: two columns are named `{column}`")]
+    SameName {
+        /// The file.
+        file: String,
+        /// The name.
+        column: String,
+    },
+    /// A cell that is no number, in a column of numbers.
+    #[error(
+        "`{file}` line {line}, column `{column}`: `{cell}` is not a number{}",
+        if *.factor_possible { "; if the column names things, say so (`--factor`)" } else { "" }
+    )]
+    NotANumber {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Name of the column.
+        column: String,
+        /// What stands there.
+        cell: String,
+        /// Whether the column could be taken as names.
+        factor_possible: bool,
+    },
+    /// An empty cell.
+    #[error("`{file}` line {line}, column `{column}`: the cell is empty; a number is wanted")]
+    Empty {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Name of the column.
+        column: String,
+    },
+    /// A cell that is NaN or infinite.
+    #[error("`{file}` line {line}, column `{column}`: `{cell}` is not a finite number")]
+    NotFinite {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Name of the column.
+        column: String,
+        /// What stands there.
+        cell: String,
+    },
+    /// No such column.
+    #[error("there is no column `{column}`{}", nearest_text(.nearest.as_deref()))]
+    NoColumn {
+        /// The name asked for.
+        column: String,
+        /// The column that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// The target holds names.
+    #[error("the target `{column}` holds names such as `{example}`; numbers are wanted")]
+    TargetIsFactor {
+        /// Name of the column.
+        column: String,
+        /// One of its names.
+        example: String,
+    },
+    /// A column that never changes.
+    #[error("column `{column}` is constant (always {value}); leave it out (`--drop {column}`)")]
+    ConstantColumn {
+        /// Name of the column.
+        column: String,
+        /// Its only value.
+        value: String,
+    },
+    /// A target that never changes.
+    #[error("the target `{column}` is constant (always {value}); there is nothing to learn")]
+    ConstantTarget {
+        /// Name of the column.
+        column: String,
+        /// Its only value.
+        value: f64,
+    },
+    /// Nothing beside the target.
+    #[error("there is no column beside the target `{target}` to learn from")]
+    NoFeatures {
+        /// Name of the target.
+        target: String,
+    },
+    /// Too few rows.
+    #[error("{found} rows are too few; {wanted} or more are wanted")]
+    TooFewRows {
+        /// Rows found.
+        found: usize,
+        /// Rows wanted.
+        wanted: usize,
+    },
+    /// Rows and targets, or rows and folds, of different number.
+    #[error("{what}: {found} rows, but the data has {wanted}")]
+    Length {
+        /// What has the wrong length.
+        what: String,
+        /// Rows found.
+        found: usize,
+        /// Rows wanted.
+        wanted: usize,
+    },
+    /// A row of other width than the model was fitted on.
+    #[error("{found} features, but the model was fitted on {wanted}")]
+    Width {
+        /// Features found.
+        found: usize,
+        /// Features wanted.
+        wanted: usize,
+    },
+    /// A file of folds that does not split the rows.
+    #[error("folds in `{file}`: {fault}")]
+    Folds {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A value in a matrix that is not finite.
+    #[error("row {row}, {column}: {value} is not a finite number")]
+    ValueNotFinite {
+        /// Row, from 0.
+        row: usize,
+        /// The column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+    /// The logarithm of a target that is not positive.
+    #[error("row {row}: the target is {value}; its logarithm needs values above 0")]
+    LogOfTarget {
+        /// Row, from 0.
+        row: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A name that a factor did not have when the model was fitted.
+    #[error("row {row}: `{column}` is `{level}`, which the model never saw{}", nearest_text(.nearest.as_deref()))]
+    UnknownLevel {
+        /// Row, from 0.
+        row: usize,
+        /// The column.
+        column: String,
+        /// The name.
+        level: String,
+        /// The level that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// A column of numbers where the model was fitted on names, or the other way.
+    #[error("column `{column}` holds {found}, but the model was fitted on {wanted}")]
+    OtherKind {
+        /// The column.
+        column: String,
+        /// What it holds.
+        found: &'static str,
+        /// What it should hold.
+        wanted: &'static str,
+    },
+    /// No such kind of model.
+    #[error("there is no model `{name}`{}; there are {known}", nearest_text(.nearest.as_deref()))]
+    NoModel {
+        /// The name asked for.
+        name: String,
+        /// The model that was perhaps meant.
+        nearest: Option<String>,
+        /// All names.
+        known: String,
+    },
+    /// No such parameter.
+    #[error("`{model}` has no parameter `{name}`{}; it has {known}", nearest_text(.nearest.as_deref()))]
+    NoParameter {
+        /// The model.
+        model: String,
+        /// The name asked for.
+        name: String,
+        /// The parameter that was perhaps meant.
+        nearest: Option<String>,
+        /// All names.
+        known: String,
+    },
+    /// A parameter's value that makes no sense.
+    #[error("`{name}={value}` of `{model}`: {wanted} is wanted")]
+    BadParameter {
+        /// The model.
+        model: String,
+        /// The parameter.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What is possible.
+        wanted: String,
+    },
+    /// A file that is not a saved model.
+    #[error("not a saved model: {error}")]
+    NotAModel {
+        /// What the reader says.
+        error: String,
+    },
+    /// A search that cannot be done.
+    #[error("search: {fault}")]
+    Search {
+        /// What is wrong.
+        fault: String,
+    },
+}
+
+fn nearest_text(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// The name nearest to `wanted`, if one is near enough to have been meant.
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let wanted = wanted.to_lowercase();
+    let most = (wanted.chars().count() / 3).max(1) + 1;
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&wanted, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name.to_owned())
+}

@@ -1,0 +1,140 @@
+//! Which rows are predicted together, by models that never saw them.
+
+use std::io::Read;
+
+use foretell_units::Seed;
+
+use crate::LearnError;
+use crate::table::{Cells, Table};
+
+/// Each row's fold: 0, 1, … without gaps, two or more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Folds {
+    of_row: Vec<usize>,
+    count: usize,
+}
+
+impl Folds {
+    /// `count` folds of nearly equal size, drawn from `seed`; errors if there are fewer rows than
+    /// folds or fewer than 2 folds.
+    pub fn random(rows: usize, count: usize, seed: Seed) -> Result<Self, LearnError> {
+        if count < 2 || rows < count {
+            return Err(LearnError::TooFewRows { found: rows, wanted: count.max(2) });
+        }
+        let mut of_row: Vec<usize> = (0..rows).map(|row| row % count).collect();
+        let mut stream = seed.stream("learn/folds");
+        for last in (1..rows).rev() {
+            of_row.swap(last, stream.below(last as u64 + 1) as usize);
+        }
+        Ok(Self { of_row, count })
+    }
+
+    /// From labels by row, whatever they are.
+    pub fn from_labels(labels: &[i64]) -> Result<Self, LearnError> {
+        let mut different = labels.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() < 2 {
+            return Err(LearnError::TooFewRows { found: different.len(), wanted: 2 });
+        }
+        let of_row =
+            labels.iter().map(|label| different.partition_point(|other| other < label)).collect();
+        Ok(Self { of_row, count: different.len() })
+    }
+
+    /// Reads a table with a column `fold`, and perhaps `row` (from 0) that says whose; without it
+    /// folds are in the order of the data. `rows` is what the data has.
+    pub fn read(input: impl Read, file: &str, rows: usize) -> Result<Self, LearnError> {
+        let table = Table::read(input, file, &[])?;
+        let fault = |fault: String| LearnError::Folds { file: file.to_owned(), fault };
+        if table.rows() != rows {
+            return Err(LearnError::Length {
+                what: format!("folds in `{file}`"),
+                found: table.rows(),
+                wanted: rows,
+            });
+        }
+        let Cells::Numbers(folds) = table.column("fold")? else {
+            return Err(fault("column `fold` holds names; whole numbers are wanted".to_owned()));
+        };
+        let order: Vec<usize> = match table.column("row") {
+            Ok(Cells::Numbers(numbers)) => {
+                let mut seen = vec![false; rows];
+                let mut order = Vec::with_capacity(rows);
+                for number in numbers {
+                    let row = *number as usize;
+                    if number.fract() != 0.0 || *number < 0.0 || row >= rows {
+                        return Err(fault(format!("row {number} is not one of 0 to {}", rows - 1)));
+                    }
+                    if std::mem::replace(&mut seen[row], true) {
+                        return Err(fault(format!("row {row} stands there twice")));
+                    }
+                    order.push(row);
+                }
+                order
+            }
+            Ok(Cells::Names { .. }) => return Err(fault("column `row` holds names".to_owned())),
+            Err(_) => (0..rows).collect(),
+        };
+        let mut labels = vec![0; rows];
+        for (row, fold) in order.into_iter().zip(folds) {
+            if fold.fract() != 0.0 {
+                return Err(fault(format!("fold {fold} of row {row} is not a whole number")));
+            }
+            labels[row] = *fold as i64;
+        }
+        Self::from_labels(&labels).map_err(|_| fault("all rows are in one fold".to_owned()))
+    }
+
+    /// Number of folds.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.of_row.len()
+    }
+
+    /// Rows to learn from and rows to predict, of one fold.
+    pub fn split(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
+        (0..self.of_row.len()).partition(|&row| self.of_row[row] != fold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_folds_differ_by_one_row_at_most() {
+        let folds = Folds::random(23, 10, Seed(1)).unwrap();
+        let sizes: Vec<usize> = (0..10).map(|fold| folds.split(fold).1.len()).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), 23);
+        assert!(sizes.iter().all(|size| [2, 3].contains(size)));
+        assert!(Folds::random(5, 10, Seed(1)).is_err());
+    }
+
+    #[test]
+    fn folds_are_read_by_row() {
+        let folds = Folds::read("row,fold\n1,7\n0,3\n2,7\n".as_bytes(), "f", 3).unwrap();
+        assert_eq!(folds.split(0), (vec![1, 2], vec![0]));
+        assert_eq!(folds.split(1), (vec![0], vec![1, 2]));
+    }
+
+    #[test]
+    fn faults_are_told() {
+        let fault =
+            |text: &str, rows| Folds::read(text.as_bytes(), "f.csv", rows).unwrap_err().to_string();
+        assert_eq!(
+            fault("row,fold\n0,1\n1,2\n", 3),
+            "folds in `f.csv`: 2 rows, but the data has 3"
+        );
+        assert_eq!(fault("row,fold\n0,1\n0,2\n", 2), "folds in `f.csv`: row 0 stands there twice");
+        assert_eq!(fault("row,fold\n0,1\n1,1\n", 2), "folds in `f.csv`: all rows are in one fold");
+        assert_eq!(
+            fault("row,fld\n0,1\n1,1\n", 2),
+            "there is no column `fold`; did you mean `fld`?"
+        );
+    }
+}

@@ -1,0 +1,339 @@
+//! Growing of regression trees: binary splits x < cut that take most from the sum of squares.
+//!
+//! Every feature's rows are sorted once; a split moves the rows of a node's segment, in each
+//! feature's own order, to the segments of its children. So a level costs one pass over all cells,
+//! whatever the depth. Cuts lie half-way between values; of equally good splits the first feature's
+//! and then the lowest cut is taken.
+
+use foretell_units::Stream;
+use serde::{Deserialize, Serialize};
+
+use crate::matrix::Matrix;
+
+/// Depth of a tree at most (rpart's `maxdepth`).
+const DEEPEST: u32 = 30;
+
+/// Gains that differ by less than this share of them are equal: rounding decides nothing.
+const EQUAL: f64 = 1e-10;
+
+/// A node of a tree.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Rows of the training data in it.
+    pub rows: usize,
+    /// Their mean: what a leaf predicts.
+    pub mean: f64,
+    /// Their squared deviations from it.
+    pub deviance: f64,
+    /// Where it splits; `None`: a leaf.
+    pub split: Option<Split>,
+}
+
+/// A split: rows with x below the cut go left, the others right.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Split {
+    /// Column of x.
+    pub column: usize,
+    /// The cut.
+    pub cut: f64,
+    /// Index of the node with lower values.
+    pub left: usize,
+    /// Index of the other.
+    pub right: usize,
+}
+
+/// When to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Rows that a node must have to be split.
+    pub(crate) min_split: usize,
+    /// Rows that each child must have.
+    pub(crate) min_leaf: usize,
+    /// A node whose deviance is at most this share of the root's is not split.
+    pub(crate) least_deviance: f64,
+    /// Deepest level.
+    pub(crate) deepest: u32,
+}
+
+impl Limits {
+    pub(crate) fn new(min_split: usize, min_leaf: usize, least_deviance: f64) -> Self {
+        Self { min_split, min_leaf: min_leaf.max(1), least_deviance, deepest: DEEPEST }
+    }
+}
+
+/// Rows of a matrix in the order of each column, with equal values told.
+pub(crate) struct Sorted {
+    /// Rows by column.
+    orders: Vec<Vec<u32>>,
+    /// For each column and row, how many different values are lower.
+    ranks: Vec<Vec<u32>>,
+}
+
+impl Sorted {
+    pub(crate) fn new(x: &Matrix) -> Self {
+        let (mut orders, mut ranks) = (Vec::new(), Vec::new());
+        for column in 0..x.columns() {
+            let values = x.column(column);
+            let mut keyed: Vec<(u64, u32)> =
+                values.iter().enumerate().map(|(row, value)| (key(*value), row as u32)).collect();
+            keyed.sort_unstable();
+            let mut rank_of_row = vec![0; values.len()];
+            let mut rank = 0;
+            for (index, (key, row)) in keyed.iter().enumerate() {
+                if index > 0 && *key != keyed[index - 1].0 {
+                    rank += 1;
+                }
+                rank_of_row[*row as usize] = rank;
+            }
+            orders.push(keyed.into_iter().map(|(_, row)| row).collect());
+            ranks.push(rank_of_row);
+        }
+        Self { orders, ranks }
+    }
+}
+
+/// Orders like the number; −0 is 0.
+fn key(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
+}
+
+/// A row in a column's segment.
+#[derive(Clone, Copy)]
+struct Entry {
+    row: u32,
+    rank: u32,
+    y: f64,
+}
+
+/// Draws the columns that a node may split on.
+pub(crate) struct Sampling<'a> {
+    /// How many.
+    pub(crate) columns: usize,
+    /// From where.
+    pub(crate) stream: &'a mut Stream,
+}
+
+struct Task {
+    node: usize,
+    start: usize,
+    end: usize,
+    depth: u32,
+}
+
+struct Best {
+    column: usize,
+    gain: f64,
+    left: usize,
+}
+
+/// Grows a tree on the rows of `x`, each taken `counts[row]` times (once without `counts`).
+pub(crate) fn grow(
+    x: &Matrix,
+    y: &[f64],
+    sorted: &Sorted,
+    counts: Option<&[u32]>,
+    limits: Limits,
+    mut sampling: Option<Sampling<'_>>,
+) -> Vec<Node> {
+    let times = |row: u32| counts.map_or(1, |counts| counts[row as usize]);
+    let mut segments: Vec<Vec<Entry>> = Vec::with_capacity(x.columns());
+    for (order, ranks) in sorted.orders.iter().zip(&sorted.ranks) {
+        let mut segment = Vec::with_capacity(y.len());
+        for &row in order {
+            let entry = Entry { row, rank: ranks[row as usize], y: y[row as usize] };
+            segment.extend(std::iter::repeat_n(entry, times(row) as usize));
+        }
+        segments.push(segment);
+    }
+    let total = segments.first().map_or(0, Vec::len);
+    let mut goes_left = vec![false; y.len()];
+    let mut buffer = Vec::with_capacity(total);
+    let mut columns: Vec<usize> = (0..x.columns()).collect();
+    let mut nodes = vec![leaf(&segments[0])];
+    let least = limits.least_deviance * nodes[0].deviance;
+    let mut tasks = vec![Task { node: 0, start: 0, end: total, depth: 0 }];
+    while let Some(Task { node, start, end, depth }) = tasks.pop() {
+        let Node { rows, mean, deviance, .. } = nodes[node];
+        if rows < limits.min_split || deviance <= least || depth >= limits.deepest {
+            continue;
+        }
+        let tried = match &mut sampling {
+            None => x.columns(),
+            Some(sampling) => draw_first(&mut columns, sampling),
+        };
+        let mut best: Option<Best> = None;
+        for &column in &columns[..tried] {
+            let floor = best.as_ref().map_or(1e-12 * deviance, |best| best.gain * (1.0 + EQUAL));
+            let segment = &segments[column][start..end];
+            if let Some((gain, left)) = best_cut(segment, mean, limits.min_leaf, floor) {
+                best = Some(Best { column, gain, left });
+            }
+        }
+        let Some(best) = best else { continue };
+        let segment = &segments[best.column][start..end];
+        let below = x.get(segment[best.left - 1].row as usize, best.column);
+        let above = x.get(segment[best.left].row as usize, best.column);
+        let cut = f64::midpoint(below, above);
+        let cut = if cut > below { cut } else { above };
+        let middle = start + best.left;
+        let (left, right) = (nodes.len(), nodes.len() + 1);
+        nodes.push(leaf(&segment[..best.left]));
+        nodes.push(leaf(&segment[best.left..]));
+        nodes[node].split = Some(Split { column: best.column, cut, left, right });
+        let open = |child: &Node| child.rows >= limits.min_split && child.deviance > least;
+        if !open(&nodes[left]) && !open(&nodes[right]) {
+            continue;
+        }
+        for entry in &segments[best.column][start..middle] {
+            goes_left[entry.row as usize] = true;
+        }
+        for entry in &segments[best.column][middle..end] {
+            goes_left[entry.row as usize] = false;
+        }
+        for (column, segment) in segments.iter_mut().enumerate() {
+            if column != best.column {
+                part(&mut segment[start..end], &goes_left, &mut buffer);
+            }
+        }
+        tasks.push(Task { node: right, start: middle, end, depth: depth + 1 });
+        tasks.push(Task { node: left, start, end: middle, depth: depth + 1 });
+    }
+    nodes
+}
+
+fn leaf(segment: &[Entry]) -> Node {
+    let rows = segment.len();
+    let mean = segment.iter().map(|entry| entry.y).sum::<f64>() / rows.max(1) as f64;
+    let deviance = segment.iter().map(|entry| (entry.y - mean) * (entry.y - mean)).sum();
+    Node { rows, mean, deviance, split: None }
+}
+
+/// Moves a random choice of columns to the front, in ascending order; how many.
+fn draw_first(columns: &mut [usize], sampling: &mut Sampling<'_>) -> usize {
+    let wanted = sampling.columns.min(columns.len());
+    if wanted < columns.len() {
+        for place in 0..wanted {
+            let rest = (columns.len() - place) as u64;
+            columns.swap(place, place + sampling.stream.below(rest) as usize);
+        }
+        columns[..wanted].sort_unstable();
+    }
+    wanted
+}
+
+/// The cut of a sorted segment that takes more than `floor`, and most, from the sum of squares, and
+/// the rows left of it.
+fn best_cut(segment: &[Entry], mean: f64, min_leaf: usize, floor: f64) -> Option<(f64, usize)> {
+    let rows = segment.len();
+    if rows < 2 * min_leaf || segment[0].rank == segment[rows - 1].rank {
+        return None;
+    }
+    let all = rows as f64;
+    let mut sum = 0.0;
+    let mut best = None;
+    let mut most = floor;
+    for (index, pair) in segment.windows(2).enumerate().take(rows - min_leaf) {
+        sum += pair[0].y - mean;
+        let left = index + 1;
+        if pair[0].rank != pair[1].rank && left >= min_leaf {
+            let (low, high) = (left as f64, all - left as f64);
+            // Σ²/l + Σ²/r, since deviations from the mean sum to 0
+            let gain = sum * sum * all / (low * high);
+            if gain > most {
+                most = gain * (1.0 + EQUAL);
+                best = Some((gain, left));
+            }
+        }
+    }
+    best
+}
+
+/// Rows that go left first, both parts in their order.
+fn part(segment: &mut [Entry], goes_left: &[bool], buffer: &mut Vec<Entry>) {
+    buffer.clear();
+    let mut kept = 0;
+    for index in 0..segment.len() {
+        let entry = segment[index];
+        if goes_left[entry.row as usize] {
+            segment[kept] = entry;
+            kept += 1;
+        } else {
+            buffer.push(entry);
+        }
+    }
+    segment[kept..].copy_from_slice(buffer);
+}
+
+/// What a tree predicts for a row.
+pub(crate) fn predict(nodes: &[Node], row: impl Fn(usize) -> f64) -> f64 {
+    let mut node = &nodes[0];
+    while let Some(split) = &node.split {
+        node = &nodes[if row(split.column) < split.cut { split.left } else { split.right }];
+    }
+    node.mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The best first split by trying every cut of every column.
+    fn naive(x: &Matrix, y: &[f64], min_leaf: usize) -> Option<(usize, f64, f64)> {
+        let squares = |rows: &[f64]| {
+            let mean = rows.iter().sum::<f64>() / rows.len() as f64;
+            rows.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>()
+        };
+        let mut best: Option<(usize, f64, f64)> = None;
+        for column in 0..x.columns() {
+            let mut values = x.column(column).to_vec();
+            values.sort_unstable_by(f64::total_cmp);
+            values.dedup();
+            for pair in values.windows(2) {
+                let cut = f64::midpoint(pair[0], pair[1]);
+                let side = |left: bool| -> Vec<f64> {
+                    let rows = 0..y.len();
+                    rows.filter(|&r| (x.get(r, column) < cut) == left).map(|r| y[r]).collect()
+                };
+                let (left, right) = (side(true), side(false));
+                if left.len() < min_leaf || right.len() < min_leaf {
+                    continue;
+                }
+                let gain = squares(y) - squares(&left) - squares(&right);
+                if gain > 1e-9 && best.is_none_or(|(_, _, most)| gain > most + 1e-9) {
+                    best = Some((column, cut, gain));
+                }
+            }
+        }
+        best
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn oracle_every_cut_is_tried(
+            cells in prop::collection::vec(0..6_i32, 45),
+            y in prop::collection::vec(-9..9_i32, 15),
+            min_leaf in 1..4_usize,
+        ) {
+            let columns: Vec<Vec<f64>> =
+                cells.chunks(15).map(|c| c.iter().map(|&v| f64::from(v)).collect()).collect();
+            let x = Matrix::from_columns(&columns).unwrap();
+            let y: Vec<f64> = y.into_iter().map(f64::from).collect();
+            let limits = Limits::new(2, min_leaf, 0.0);
+            let nodes = grow(&x, &y, &Sorted::new(&x), None, limits, None);
+            let found = nodes[0].split.map(|split| {
+                let children = nodes[split.left].deviance + nodes[split.right].deviance;
+                nodes[0].deviance - children
+            });
+            let wanted = naive(&x, &y, min_leaf).map(|(_, _, gain)| gain);
+            prop_assert_eq!(found.is_some(), wanted.is_some());
+            prop_assert!((found.unwrap_or(0.0) - wanted.unwrap_or(0.0)).abs() < 1e-8);
+            for row in 0..15 {
+                let leaf = predict(&nodes, |column| x.get(row, column));
+                prop_assert!(leaf.is_finite());
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Regression models: matrices in, models out.
+//!
+//! The models of "predictive performance modeling of virtualized storage systems" (Noorshams et al.
+//! 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters;
+//! beside them ridge, lasso, elastic net, and random forests. This crate knows no storage.
+
+mod cart;
+mod cubist;
+mod dataset;
+mod error;
+mod folds;
+mod forest;
+mod grow;
+mod least_squares;
+mod linear;
+mod m5;
+mod mars;
+mod matrix;
+pub mod metrics;
+mod model;
+mod moments;
+mod penalized;
+mod search;
+mod segments;
+mod spec;
+mod table;
+mod tune;
+mod validate;
+
+pub use cart::{Pruning, PruningStep, Tree};
+pub use cubist::{Condition, Cubist, Rule};
+pub use dataset::{Dataset, Feature, Schema};
+pub use error::LearnError;
+pub use folds::Folds;
+pub use forest::Forest;
+pub use grow::{Node, Split};
+pub use linear::{LinearModel, Term};
+pub use m5::{M5, M5Node};
+pub use mars::{Basis, Hinge, Mars, Shape};
+pub use matrix::Matrix;
+pub use model::{Model, Trained};
+pub use moments::Plane;
+pub use search::{Evaluated, Found, SearchRange, SearchSettings, search};
+pub use spec::{Kind, Parameter, Spec, Values};
+pub use table::{Cells, Table};
+pub use tune::{Tuned, TunedOutOfFold, default_ranges, tune, tuned_out_of_fold};
+pub use validate::out_of_fold;

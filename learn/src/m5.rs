@@ -1,0 +1,332 @@
+//! M5 model trees (Quinlan 1992) as Wang & Witten (1997) describe them.
+//!
+//! A tree is grown to lower the deviation of the target in its nodes, then every node gets a linear
+//! model of the features that its subtree tests. Models lose features, and subtrees become leaves,
+//! as long as error × (n + v) / (n − v) does not grow, with v parameters: a penalty for what many
+//! parameters would show on other rows. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q
+//! the parent's model and k = 15 (`smoothing`; 0: not at all).
+//!
+//! The paper gives ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ). We take Weka's form of it (Wang & Witten do not
+//! tell): the fifth root of the variance in place of σ, and at least a fifth of a node's rows on each
+//! side. The node with the largest ∆e·n is split first, so that `nsplits` keeps the best splits.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::matrix::{Matrix, mean, squares_around};
+use crate::moments::{Moments, Plane};
+use crate::segments::Segments;
+
+/// A node with fewer rows is not split.
+const LEAST_ROWS: usize = 4;
+/// Nor is one whose deviation is below this share of all rows'.
+const LEAST_DEVIATION: f64 = 0.05;
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Settings {
+    /// Splits of the grown tree at most; `None`: as many as there are.
+    pub(crate) nsplits: Option<usize>,
+    /// Quinlan's k.
+    pub(crate) smoothing: f64,
+    /// Whether subtrees may become leaves.
+    pub(crate) prune: bool,
+}
+
+/// A model tree, smoothed: its leaves predict.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct M5 {
+    /// Nodes; the first is the root.
+    pub nodes: Vec<M5Node>,
+}
+
+/// A node of a model tree.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct M5Node {
+    /// Training rows in it.
+    pub rows: usize,
+    /// Column, cut (rows with at most that go to the first), children.
+    pub split: Option<(usize, f64, usize, usize)>,
+    /// Its model, smoothed if it is a leaf.
+    pub model: Plane,
+}
+
+struct Node {
+    range: (usize, usize),
+    mean: f64,
+    deviation: f64,
+    parent: Option<usize>,
+    split: Option<(usize, f64, usize, usize)>,
+    model: Plane,
+    /// Columns that its subtree tests, as it was grown.
+    tested: Vec<usize>,
+    /// Squared error of what predicts: the model, or the subtree.
+    error: f64,
+    parameters: usize,
+}
+
+struct Cut {
+    column: usize,
+    left: usize,
+    gain: f64,
+}
+
+struct Grower<'a> {
+    x: &'a Matrix,
+    y: &'a [f64],
+    segments: Segments,
+    nodes: Vec<Node>,
+}
+
+impl M5 {
+    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+        let mut grower = Grower { x, y, segments: Segments::new(x), nodes: Vec::new() };
+        grower.grow(settings.nsplits.unwrap_or(usize::MAX));
+        for node in (0..grower.nodes.len()).rev() {
+            grower.model(node, settings.prune);
+        }
+        let mut tree = Self { nodes: Vec::new() };
+        grower.copy(0, settings.smoothing, &mut tree.nodes);
+        tree
+    }
+
+    pub(crate) fn predict_row(&self, row: impl Fn(usize) -> f64) -> f64 {
+        let mut node = &self.nodes[0];
+        while let Some((column, cut, low, high)) = node.split {
+            node = &self.nodes[if row(column) <= cut { low } else { high }];
+        }
+        node.model.of_row(row)
+    }
+
+    /// Whether columns and nodes are there, and children behind their parents.
+    pub(crate) fn fits(&self, columns: usize) -> bool {
+        let mut nodes = self.nodes.iter().enumerate();
+        !self.nodes.is_empty()
+            && nodes.all(|(place, node)| {
+                let ahead = |child: usize| child > place && child < self.nodes.len();
+                node.model.fits(columns)
+                    && node
+                        .split
+                        .is_none_or(|(column, _, a, b)| column < columns && ahead(a) && ahead(b))
+            })
+    }
+
+    pub(crate) fn describe(&self, names: &[String]) -> String {
+        let mut text = String::new();
+        let mut open = vec![(0, 0, String::from("all"))];
+        while let Some((node, depth, condition)) = open.pop() {
+            let M5Node { rows, split, model } = &self.nodes[node];
+            let indent = 2 * depth;
+            if let Some((column, cut, low, high)) = split {
+                let _ = writeln!(text, "{:indent$}{condition}: {rows} rows", "");
+                let name = &names[*column];
+                open.push((*high, depth + 1, format!("{name} > {cut}")));
+                open.push((*low, depth + 1, format!("{name} <= {cut}")));
+            } else {
+                let model = model.describe(names);
+                let _ = writeln!(text, "{:indent$}{condition}: {rows} rows, y = {model}", "");
+            }
+        }
+        text
+    }
+}
+
+impl Grower<'_> {
+    fn rows(&self, node: usize) -> &[u32] {
+        self.segments.rows(0, self.nodes[node].range)
+    }
+
+    fn push(&mut self, range: (usize, usize), parent: Option<usize>) -> usize {
+        let values: Vec<f64> =
+            self.segments.rows(0, range).iter().map(|&row| self.y[row as usize]).collect();
+        let mean = mean(&values);
+        let deviation = (squares_around(&values, mean) / values.len().max(1) as f64).sqrt();
+        let (error, parameters) = (0.0, 0);
+        let (model, tested, split) = (Plane::default(), Vec::new(), None);
+        self.nodes.push(Node {
+            range,
+            mean,
+            deviation,
+            parent,
+            split,
+            model,
+            tested,
+            error,
+            parameters,
+        });
+        self.nodes.len() - 1
+    }
+
+    fn grow(&mut self, most: usize) {
+        let root = self.push((0, self.y.len()), None);
+        let least = LEAST_DEVIATION * self.nodes[root].deviation;
+        let mut open: Vec<(usize, Cut)> = Vec::new();
+        open.extend(self.cut(root, least).map(|cut| (root, cut)));
+        let mut splits = 0;
+        while splits < most {
+            let worth = |(node, cut): &(usize, Cut)| {
+                let (start, end) = self.nodes[*node].range;
+                cut.gain * (end - start) as f64
+            };
+            let best = (0..open.len()).max_by(|&a, &b| worth(&open[a]).total_cmp(&worth(&open[b])));
+            let Some(best) = best else { break };
+            let (node, cut) = open.swap_remove(best);
+            let range = self.nodes[node].range;
+            let rows = self.segments.rows(cut.column, range);
+            let below = self.x.get(rows[cut.left - 1] as usize, cut.column);
+            let above = self.x.get(rows[cut.left] as usize, cut.column);
+            let middle = f64::midpoint(below, above);
+            let value = if middle < above { middle } else { below };
+            self.segments.part(cut.column, range, cut.left);
+            let low = self.push((range.0, range.0 + cut.left), Some(node));
+            let high = self.push((range.0 + cut.left, range.1), Some(node));
+            self.nodes[node].split = Some((cut.column, value, low, high));
+            for child in [low, high] {
+                open.extend(self.cut(child, least).map(|cut| (child, cut)));
+            }
+            splits += 1;
+        }
+    }
+
+    /// The best cut of a node that may be split.
+    fn cut(&self, node: usize, least: f64) -> Option<Cut> {
+        let Node { range, mean, deviation, .. } = self.nodes[node];
+        let rows = range.1 - range.0;
+        if rows < LEAST_ROWS || deviation < least || deviation <= 0.0 {
+            return None;
+        }
+        let part = if rows < 5 { 1 } else { rows / 5 };
+        let root = |squares: f64, sum: f64, n: f64| {
+            (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2)
+        };
+        let n = rows as f64;
+        let all = root(deviation * deviation * n, 0.0, n);
+        let mut best: Option<Cut> = None;
+        for column in 0..self.x.columns() {
+            let order = self.segments.rows(column, range);
+            let values = self.x.column(column);
+            let at = |place: usize| self.y[order[place] as usize] - mean;
+            let total: f64 = deviation * deviation * n;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for place in 0..rows - part {
+                sum += at(place);
+                squares += at(place) * at(place);
+                let left = place + 1;
+                let (below, above) = (values[order[place] as usize], values[order[left] as usize]);
+                if left < part || above <= below {
+                    continue;
+                }
+                let (low, high) = (left as f64, n - left as f64);
+                let gain = all
+                    - low / n * root(squares, sum, low)
+                    - high / n * root(total - squares, -sum, high);
+                if gain > best.as_ref().map_or(1e-6 * all, |best| best.gain * (1.0 + 1e-9)) {
+                    best = Some(Cut { column, left, gain });
+                }
+            }
+        }
+        best
+    }
+
+    /// Gives a node its model, and makes it a leaf if that predicts no worse than its subtree.
+    fn model(&mut self, node: usize, prune: bool) {
+        let mut columns = Vec::new();
+        if let Some((column, _, low, high)) = self.nodes[node].split {
+            columns.push(column);
+            columns.extend_from_slice(&self.nodes[low].tested);
+            columns.extend_from_slice(&self.nodes[high].tested);
+            columns.sort_unstable();
+            columns.dedup();
+        }
+        self.nodes[node].tested.clone_from(&columns);
+        let moments = Moments::new(self.x, self.y, self.rows(node), columns);
+        let n = self.rows(node).len();
+        let (active, beta, error) = simplified(&moments, n);
+        let model = Plane {
+            intercept: moments.intercept(&active, &beta),
+            slopes: active.iter().map(|&a| moments.columns[a]).zip(beta).collect(),
+        };
+        let parameters = active.len() + 1;
+        let node_parameters = match self.nodes[node].split {
+            Some((_, _, low, high))
+                if !prune || {
+                    let below = self.nodes[low].error + self.nodes[high].error;
+                    let parameters_below =
+                        self.nodes[low].parameters + self.nodes[high].parameters + 1;
+                    let as_leaf = adjusted(error, n, parameters);
+                    as_leaf > adjusted(below, n, parameters_below)
+                        && as_leaf >= 1e-5 * self.nodes[0].deviation
+                } =>
+            {
+                self.nodes[node].error = self.nodes[low].error + self.nodes[high].error;
+                self.nodes[low].parameters + self.nodes[high].parameters + 1
+            }
+            _ => {
+                self.nodes[node].split = None;
+                self.nodes[node].error = error;
+                parameters
+            }
+        };
+        self.nodes[node].parameters = node_parameters;
+        self.nodes[node].model = model;
+    }
+
+    /// Copies what was kept; leaves get smoothed models.
+    fn copy(&self, node: usize, smoothing: f64, nodes: &mut Vec<M5Node>) -> usize {
+        let place = nodes.len();
+        let rows = self.rows(node).len();
+        let mut model = self.nodes[node].model.clone();
+        if self.nodes[node].split.is_none() {
+            let mut below = node;
+            while let Some(parent) = self.nodes[below].parent {
+                let n = self.rows(below).len() as f64;
+                model = model.mixed(n / (n + smoothing), &self.nodes[parent].model);
+                below = parent;
+            }
+        }
+        nodes.push(M5Node { rows, split: None, model });
+        if let Some((column, cut, low, high)) = self.nodes[node].split {
+            let low = self.copy(low, smoothing, nodes);
+            let high = self.copy(high, smoothing, nodes);
+            nodes[place].split = Some((column, cut, low, high));
+        }
+        place
+    }
+}
+
+/// Root mean squared error × (n + v) / (n − v); ten times it where n ≤ v, as Weka does.
+fn adjusted(error: f64, rows: usize, parameters: usize) -> f64 {
+    let (n, v) = (rows as f64, parameters as f64);
+    let factor = if rows <= parameters { 10.0 } else { (n + v) / (n - v) };
+    (error / n).sqrt() * factor
+}
+
+/// The columns that are worth their price: those that matter least (by standardised coefficient) go
+/// first, and the best set on the way is kept.
+fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
+    let mut active: Vec<usize> = (0..moments.count()).collect();
+    let mut best: Option<(f64, Vec<usize>, Vec<f64>, f64)> = None;
+    loop {
+        let solution = moments.solve(&active);
+        let kept: Vec<(usize, f64)> = active
+            .iter()
+            .zip(&solution)
+            .filter_map(|(&place, beta)| beta.map(|beta| (place, beta)))
+            .collect();
+        let (places, beta): (Vec<usize>, Vec<f64>) = kept.into_iter().unzip();
+        let error = moments.error(&places, &beta);
+        let price = adjusted(error, rows, places.len() + 1);
+        if best.as_ref().is_none_or(|best| price <= best.0) {
+            best = Some((price, places.clone(), beta.clone(), error));
+        }
+        let weight = |place: usize| beta[place].abs() * moments.squares(places[place]).sqrt();
+        let weakest = (0..places.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+        active.clone_from(&places);
+        match weakest {
+            Some(weakest) => active.remove(weakest),
+            None => break,
+        };
+    }
+    best.map_or((Vec::new(), Vec::new(), moments.target_squares), |best| (best.1, best.2, best.3))
+}

@@ -1,0 +1,186 @@
+//! Fitted models: predicting, showing, keeping.
+
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::LearnError;
+use crate::cart::Tree;
+use crate::cubist::Cubist;
+use crate::dataset::{Dataset, Schema};
+use crate::forest::Forest;
+use crate::linear::LinearModel;
+use crate::m5::M5;
+use crate::mars::Mars;
+use crate::matrix::Matrix;
+use crate::spec::Spec;
+use crate::table::Table;
+
+/// A fitted model.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// Linear: least squares, ridge, lasso, elastic net.
+    Linear(LinearModel),
+    /// Splines.
+    Mars(Mars),
+    /// One regression tree.
+    Tree(Tree),
+    /// Many.
+    Forest(Forest),
+    /// A model tree.
+    M5(M5),
+    /// Rules.
+    Cubist(Cubist),
+}
+
+impl Model {
+    /// The prediction for one row of features, in the order of the columns it was fitted on.
+    pub fn predict_row(&self, row: &[f64]) -> f64 {
+        match self {
+            Self::Linear(model) => model.predict_row(row),
+            Self::Mars(model) => model.predict_row(|column| row[column]),
+            Self::Tree(model) => model.predict_row(|column| row[column]),
+            Self::Forest(model) => model.predict_row(|column| row[column]),
+            Self::M5(model) => model.predict_row(|column| row[column]),
+            Self::Cubist(model) => model.predict_row(row),
+        }
+    }
+
+    /// The predictions for all rows; `x` must have the columns that it was fitted on.
+    pub fn predict(&self, x: &Matrix) -> Vec<f64> {
+        let mut predicted = vec![0.0; x.rows()];
+        if let Self::Linear(model) = self {
+            model.predict_into(x, &mut predicted);
+            return predicted;
+        }
+        let mut row_values = Vec::with_capacity(x.columns());
+        for (row, predicted) in predicted.iter_mut().enumerate() {
+            x.copy_row(row, &mut row_values);
+            *predicted = self.predict_row(&row_values);
+        }
+        predicted
+    }
+
+    /// Its terms, tree or rules as text; `names` are those of the columns.
+    pub fn describe(&self, names: &[String]) -> String {
+        match self {
+            Self::Linear(model) => model.describe(names),
+            Self::Mars(model) => model.describe(names),
+            Self::Tree(model) => model.describe(names),
+            Self::Forest(model) => model.describe(names),
+            Self::M5(model) => model.describe(names),
+            Self::Cubist(model) => model.describe(names),
+        }
+    }
+}
+
+/// A model with what it takes to use it on other tables.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Trained {
+    /// Version of this form.
+    format: u32,
+    /// What was asked for.
+    pub spec: Spec,
+    /// Name of the target.
+    pub target: String,
+    /// Whether the model is of the target's natural logarithm.
+    pub log_target: bool,
+    /// The features.
+    pub schema: Schema,
+    /// Rows that it was fitted on.
+    pub rows: usize,
+    /// The model.
+    pub model: Model,
+}
+
+const FORMAT: u32 = 1;
+
+impl Trained {
+    /// Fits `spec` to all rows; errors as [`Spec::fit`], and if a logarithm is asked of a target
+    /// that is not positive.
+    pub fn fit(spec: &Spec, data: &Dataset, log_target: bool) -> Result<Self, LearnError> {
+        let owners = data.schema.column_features();
+        let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
+        let model = spec.fit_features(&data.x, &y, &owners)?;
+        Ok(Self {
+            format: FORMAT,
+            spec: spec.clone(),
+            target: data.target.clone(),
+            log_target,
+            schema: data.schema.clone(),
+            rows: data.y.len(),
+            model,
+        })
+    }
+
+    /// Predictions for a table's rows, in the target's unit; columns are found by name.
+    pub fn predict_table(&self, table: &Table) -> Result<Vec<f64>, LearnError> {
+        Ok(self.predict(&self.schema.encode(table)?))
+    }
+
+    /// Predictions for rows of a matrix with the columns it was fitted on.
+    pub fn predict(&self, x: &Matrix) -> Vec<f64> {
+        let mut predicted = self.model.predict(x);
+        if self.log_target {
+            for value in &mut predicted {
+                *value = value.exp();
+            }
+        }
+        predicted
+    }
+
+    /// What it is, for people.
+    pub fn describe(&self) -> String {
+        let target =
+            if self.log_target { format!("ln {}", self.target) } else { self.target.clone() };
+        format!(
+            "{} for {target}, fitted on {} rows\n{}",
+            self.spec,
+            self.rows,
+            self.model.describe(&self.schema.column_names())
+        )
+    }
+
+    /// Writes it as JSON.
+    pub fn save(&self, output: impl Write) -> std::io::Result<()> {
+        serde_json::to_writer(output, self).map_err(std::io::Error::from)
+    }
+
+    /// Reads what [`Trained::save`] wrote.
+    pub fn load(input: impl Read) -> Result<Self, LearnError> {
+        let not_a_model = |error: String| LearnError::NotAModel { error };
+        let model: Self =
+            serde_json::from_reader(input).map_err(|error| not_a_model(error.to_string()))?;
+        if model.format != FORMAT {
+            let error = format!("its format is {}, but {FORMAT} is known", model.format);
+            return Err(not_a_model(error));
+        }
+        model.check().map_err(not_a_model)?;
+        Ok(model)
+    }
+
+    /// That a file which was tampered with makes no prediction panic.
+    fn check(&self) -> Result<(), String> {
+        let columns = self.schema.column_names().len();
+        let within = match &self.model {
+            Model::Linear(model) => model.fits(columns),
+            Model::Mars(model) => model.fits(columns),
+            Model::Tree(model) => model.fits(columns),
+            Model::Forest(model) => {
+                !model.trees.is_empty() && model.trees.iter().all(|tree| tree.fits(columns))
+            }
+            Model::M5(model) => model.fits(columns),
+            Model::Cubist(model) => model.fits(columns),
+        };
+        if within { Ok(()) } else { Err("it names columns or nodes that it does not have".into()) }
+    }
+}
+
+/// Natural logarithms; errors if a value is not above 0.
+pub(crate) fn logarithms(y: &[f64]) -> Result<Vec<f64>, LearnError> {
+    if let Some(row) = y.iter().position(|y| *y <= 0.0) {
+        return Err(LearnError::LogOfTarget { row, value: y[row] });
+    }
+    Ok(y.iter().map(|y| y.ln()).collect())
+}

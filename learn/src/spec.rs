@@ -1,0 +1,593 @@
+//! Models by name and parameters, as people write them: `mars:degree=2,nnodes=41`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::LearnError;
+use crate::cart::{Pruning, Tree};
+use crate::cubist::{self, Cubist};
+use crate::error::nearest;
+use crate::forest::Forest;
+use crate::linear::LinearModel;
+use crate::m5::{self, M5};
+use crate::mars::{self, Mars};
+use crate::matrix::Matrix;
+use crate::model::Model;
+use crate::penalized;
+
+/// What a parameter's value may be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Values {
+    /// A whole number in this range.
+    Whole(u32, u32),
+    /// A number in this range.
+    Real(f64, f64),
+    /// One of these words; the value is its place.
+    Words(&'static [&'static str]),
+}
+
+/// A parameter of a kind of model.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub values: Values,
+    /// What it is unless set; `None`: derived from the data.
+    pub default: Option<f64>,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Range that a search covers unless told otherwise; `None`: it is not searched.
+    pub search: Option<(f64, f64)>,
+}
+
+/// A kind of model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Linear regression by least squares.
+    Lrm,
+    /// Ridge regression.
+    Ridge,
+    /// The lasso.
+    Lasso,
+    /// The elastic net.
+    ElasticNet,
+    /// Multivariate adaptive regression splines.
+    Mars,
+    /// A regression tree with cost-complexity pruning.
+    Cart,
+    /// An unpruned regression tree.
+    Tree,
+    /// A random forest.
+    Forest,
+    /// An M5 model tree.
+    M5,
+    /// Cubist rules.
+    Cubist,
+}
+
+const YES_NO: Values = Values::Words(&["false", "true"]);
+const MOST: u32 = 1_000_000;
+
+const fn parameter(
+    name: &'static str,
+    values: Values,
+    default: Option<f64>,
+    search: Option<(f64, f64)>,
+    meaning: &'static str,
+) -> Parameter {
+    Parameter { name, values, default, meaning, search }
+}
+
+const LAMBDA: Parameter = parameter(
+    "lambda",
+    Values::Real(0.0, f64::MAX),
+    None,
+    None,
+    "weight of the penalty, in glmnet's convention; derived: the best in 10-fold cross-validation",
+);
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 10] = [
+        Self::Lrm,
+        Self::Mars,
+        Self::Cart,
+        Self::M5,
+        Self::Cubist,
+        Self::Ridge,
+        Self::Lasso,
+        Self::ElasticNet,
+        Self::Tree,
+        Self::Forest,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lrm => "lrm",
+            Self::Ridge => "ridge",
+            Self::Lasso => "lasso",
+            Self::ElasticNet => "elasticnet",
+            Self::Mars => "mars",
+            Self::Cart => "cart",
+            Self::Tree => "tree",
+            Self::Forest => "forest",
+            Self::M5 => "m5",
+            Self::Cubist => "cubist",
+        }
+    }
+
+    /// Its parameters.
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    pub fn parameters(self) -> &'static [Parameter] {
+        const LRM: &[Parameter] = &[parameter(
+            "interactions",
+            YES_NO,
+            Some(1.0),
+            None,
+            "whether products of pairs of features are terms too",
+        )];
+        const PENALTY: &[Parameter] = &[LAMBDA];
+        const ELASTIC_NET: &[Parameter] = &[
+            LAMBDA,
+            parameter(
+                "l1_ratio",
+                Values::Real(0.0, 1.0),
+                Some(0.5),
+                None,
+                "share of the L1 penalty (glmnet's alpha)",
+            ),
+        ];
+        const MARS: &[Parameter] = &[
+            parameter("degree", Values::Whole(1, 10), Some(2.0), None, "hinges in a term at most"),
+            parameter(
+                "nnodes",
+                Values::Whole(3, 10_000),
+                None,
+                Some((3.0, 800.0)),
+                "terms of the forward pass at most (earth's nk); derived: min(200, max(20, 2p)) + 1",
+            ),
+            parameter(
+                "threshold",
+                Values::Real(0.0, 0.999_999),
+                Some(0.001),
+                Some((0.0, 0.999)),
+                "least growth of R² of a forward step (earth's thresh)",
+            ),
+            parameter(
+                "nprune",
+                Values::Whole(1, 10_000),
+                None,
+                Some((2.0, 800.0)),
+                "terms after pruning at most; derived: nnodes",
+            ),
+            parameter(
+                "penalty",
+                Values::Real(0.0, 1000.0),
+                None,
+                None,
+                "price of a knot in the GCV; derived: 2 for degree 1, 3 above",
+            ),
+            parameter(
+                "fast_k",
+                Values::Whole(0, MOST),
+                Some(20.0),
+                None,
+                "parents that a forward step tries (earth's fast.k); 0: all",
+            ),
+            parameter(
+                "minspan",
+                Values::Whole(0, MOST),
+                Some(0.0),
+                None,
+                "rows between knots; 0: by Friedman's equation 43",
+            ),
+            parameter(
+                "endspan",
+                Values::Whole(0, MOST),
+                Some(0.0),
+                None,
+                "rows without a knot at each end; 0: by Friedman's equation 45",
+            ),
+        ];
+        const CART: &[Parameter] = &[
+            parameter(
+                "minsplit",
+                Values::Whole(2, MOST),
+                Some(20.0),
+                Some((2.0, 400.0)),
+                "rows that a node must have to be split; a leaf holds round(minsplit / 3)",
+            ),
+            parameter(
+                "cp",
+                Values::Real(0.0, 1.0),
+                Some(0.01),
+                Some((0.0, 0.999)),
+                "share of the root's squares that a split must take, for each leaf that it adds",
+            ),
+            parameter(
+                "prune",
+                Values::Words(&["none", "cv", "cv1se"]),
+                Some(0.0),
+                None,
+                "pruning beyond cp: none, to the least error in cross-validation, or within one \
+                 standard error of it",
+            ),
+        ];
+        const TREE: &[Parameter] =
+            &[parameter("minleaf", Values::Whole(1, MOST), Some(1.0), None, "rows of a leaf")];
+        const FOREST: &[Parameter] = &[
+            parameter("ntrees", Values::Whole(1, 100_000), Some(500.0), None, "trees"),
+            parameter(
+                "mtry",
+                Values::Whole(1, MOST),
+                None,
+                None,
+                "columns that a node may split on; derived: a third, at least 8",
+            ),
+        ];
+        const M5: &[Parameter] = &[
+            parameter(
+                "nsplits",
+                Values::Whole(0, MOST),
+                None,
+                Some((2.0, 400.0)),
+                "splits of the grown tree at most; derived: all that lower the deviation",
+            ),
+            parameter(
+                "smoothing",
+                Values::Real(0.0, 1e9),
+                Some(15.0),
+                None,
+                "Quinlan's k; 0: predictions are not smoothed",
+            ),
+            parameter(
+                "prune",
+                YES_NO,
+                Some(1.0),
+                None,
+                "whether subtrees become leaves where that predicts as well",
+            ),
+        ];
+        const CUBIST: &[Parameter] = &[
+            parameter(
+                "nsplits",
+                Values::Whole(1, MOST),
+                Some(100.0),
+                Some((2.0, 400.0)),
+                "rules of a member at most (R: rules)",
+            ),
+            parameter(
+                "ntrees",
+                Values::Whole(1, 1000),
+                Some(1.0),
+                Some((1.0, 100.0)),
+                "members of the committee (R: committees)",
+            ),
+            parameter(
+                "ninstances",
+                Values::Whole(0, 9),
+                Some(0.0),
+                Some((0.0, 9.0)),
+                "neighbours that correct a prediction (R: neighbors)",
+            ),
+        ];
+        match self {
+            Self::Lrm => LRM,
+            Self::Ridge | Self::Lasso => PENALTY,
+            Self::ElasticNet => ELASTIC_NET,
+            Self::Mars => MARS,
+            Self::Cart => CART,
+            Self::Tree => TREE,
+            Self::Forest => FOREST,
+            Self::M5 => M5,
+            Self::Cubist => CUBIST,
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = LearnError;
+
+    fn from_str(name: &str) -> Result<Self, LearnError> {
+        let names = Self::ALL.map(Self::name);
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| LearnError::NoModel {
+            name: name.to_owned(),
+            nearest: nearest(name, names),
+            known: list(&names),
+        })
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A kind of model with its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Spec {
+    kind: Kind,
+    /// Like `kind.parameters()`; `None`: derived from the data.
+    values: Vec<Option<f64>>,
+}
+
+impl Spec {
+    /// With all parameters as they are unless set.
+    pub fn new(kind: Kind) -> Self {
+        let values = kind.parameters().iter().map(|parameter| parameter.default).collect();
+        Self { kind, values }
+    }
+
+    /// The kind of model.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// A parameter's value, if it is set or has a default. Words count from 0.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let index = self.kind.parameters().iter().position(|parameter| parameter.name == name)?;
+        self.values[index]
+    }
+
+    /// The same with one parameter set; errors if there is no such parameter or the value is impossible.
+    pub fn with(mut self, name: &str, value: f64) -> Result<Self, LearnError> {
+        let (index, parameter) = self.find(name)?;
+        let possible = match parameter.values {
+            Values::Whole(low, high) => {
+                value.fract() == 0.0 && value >= f64::from(low) && value <= f64::from(high)
+            }
+            Values::Real(low, high) => value >= low && value <= high,
+            Values::Words(words) => {
+                value.fract() == 0.0 && value >= 0.0 && value < words.len() as f64
+            }
+        };
+        if !possible {
+            return Err(self.bad(parameter, &value.to_string()));
+        }
+        self.values[index] = Some(value);
+        Ok(self)
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, &'static Parameter), LearnError> {
+        let parameters = self.kind.parameters();
+        let found = parameters.iter().enumerate().find(|(_, parameter)| parameter.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+            LearnError::NoParameter {
+                model: self.kind.name().to_owned(),
+                name: name.to_owned(),
+                nearest: nearest(name, names.iter().copied()),
+                known: list(&names),
+            }
+        })
+    }
+
+    fn bad(&self, parameter: &Parameter, value: &str) -> LearnError {
+        let wanted = match parameter.values {
+            Values::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Values::Real(low, f64::MAX) => format!("a number of at least {low}"),
+            Values::Real(low, high) => format!("a number from {low} to {high}"),
+            Values::Words(words) => format!("one of {}", list(words)),
+        };
+        LearnError::BadParameter {
+            model: self.kind.name().to_owned(),
+            name: parameter.name.to_owned(),
+            value: value.to_owned(),
+            wanted,
+        }
+    }
+
+    fn set_text(self, name: &str, text: &str) -> Result<Self, LearnError> {
+        let (_, parameter) = self.find(name)?;
+        let value = match parameter.values {
+            Values::Words(words) => words.iter().position(|word| *word == text).map(|i| i as f64),
+            Values::Whole(..) | Values::Real(..) => text.parse().ok(),
+        };
+        match value {
+            Some(value) => {
+                let fault = self.bad(parameter, text);
+                self.with(name, value).map_err(|_| fault)
+            }
+            None => Err(self.bad(parameter, text)),
+        }
+    }
+
+    fn count(&self, name: &str) -> Option<usize> {
+        self.value(name).map(|value| value as usize)
+    }
+
+    fn yes(&self, name: &str) -> bool {
+        self.value(name).is_some_and(|value| value > 0.0)
+    }
+
+    pub(crate) fn mars(&self) -> mars::Settings {
+        mars::Settings {
+            degree: self.count("degree").unwrap_or(2),
+            nnodes: self.count("nnodes"),
+            threshold: self.value("threshold").unwrap_or(0.001),
+            nprune: self.count("nprune"),
+            penalty: self.value("penalty"),
+            fast_k: self.count("fast_k").unwrap_or(20),
+            min_span: self.count("minspan").unwrap_or(0),
+            end_span: self.count("endspan").unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn cubist(&self) -> cubist::Settings {
+        cubist::Settings {
+            nsplits: self.count("nsplits").unwrap_or(100),
+            ntrees: self.count("ntrees").unwrap_or(1),
+            ninstances: self.count("ninstances").unwrap_or(0),
+        }
+    }
+
+    /// Fits a model to `x`, n rows × p columns, and `y`, n finite targets; errors if lengths differ,
+    /// n < 2 or there are no columns.
+    pub fn fit(&self, x: &Matrix, y: &[f64]) -> Result<Model, LearnError> {
+        let owners: Vec<usize> = (0..x.columns()).collect();
+        self.fit_features(x, y, &owners)
+    }
+
+    /// The same where several columns may belong to one feature: `owners` names each column's.
+    pub fn fit_features(
+        &self,
+        x: &Matrix,
+        y: &[f64],
+        owners: &[usize],
+    ) -> Result<Model, LearnError> {
+        if x.rows() != y.len() {
+            let what = "targets".to_owned();
+            return Err(LearnError::Length { what, found: y.len(), wanted: x.rows() });
+        }
+        if y.len() < 2 {
+            return Err(LearnError::TooFewRows { found: y.len(), wanted: 2 });
+        }
+        if x.columns() == 0 {
+            return Err(LearnError::NoFeatures { target: "y".to_owned() });
+        }
+        if let Some(row) = y.iter().position(|y| !y.is_finite()) {
+            let column = "target".to_owned();
+            return Err(LearnError::ValueNotFinite { row, column, value: y[row] });
+        }
+        let lambda = self.value("lambda");
+        Ok(match self.kind {
+            Kind::Lrm => Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners)),
+            Kind::Ridge => Model::Linear(penalized::fit(x, y, lambda, 0.0)),
+            Kind::Lasso => Model::Linear(penalized::fit(x, y, lambda, 1.0)),
+            Kind::ElasticNet => {
+                let alpha = self.value("l1_ratio").unwrap_or(0.5);
+                Model::Linear(penalized::fit(x, y, lambda, alpha))
+            }
+            Kind::Mars => Model::Mars(Mars::fit(x, y, &self.mars())),
+            Kind::Cart => {
+                let pruning = match self.count("prune") {
+                    Some(1) => Pruning::CrossValidation,
+                    Some(2) => Pruning::OneStandardError,
+                    _ => Pruning::None,
+                };
+                let min_split = self.count("minsplit").unwrap_or(20);
+                Model::Tree(Tree::fit(x, y, min_split, self.value("cp").unwrap_or(0.01), pruning))
+            }
+            Kind::Tree => Model::Tree(Tree::full(x, y, self.count("minleaf").unwrap_or(1))),
+            Kind::Forest => {
+                let trees = self.count("ntrees").unwrap_or(500);
+                Model::Forest(Forest::fit(x, y, trees, self.count("mtry")))
+            }
+            Kind::M5 => Model::M5(M5::fit(
+                x,
+                y,
+                &m5::Settings {
+                    nsplits: self.count("nsplits"),
+                    smoothing: self.value("smoothing").unwrap_or(15.0),
+                    prune: self.yes("prune"),
+                },
+            )),
+            Kind::Cubist => Model::Cubist(Cubist::fit(x, y, &self.cubist())),
+        })
+    }
+}
+
+impl FromStr for Spec {
+    type Err = LearnError;
+
+    /// `kind` or `kind:name=value,name=value`.
+    fn from_str(text: &str) -> Result<Self, LearnError> {
+        let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let mut spec = Self::new(kind.trim().parse()?);
+        for pair in parameters.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            spec = spec.set_text(name.trim(), value.trim())?;
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for Spec {
+    /// As it is parsed, with the parameters that are not as they are unless set.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name())?;
+        let mut sign = ':';
+        for (parameter, value) in self.kind.parameters().iter().zip(&self.values) {
+            let Some(value) = value.filter(|value| parameter.default != Some(*value)) else {
+                continue;
+            };
+            match parameter.values {
+                Values::Words(words) => {
+                    write!(f, "{sign}{}={}", parameter.name, words[value as usize])?;
+                }
+                Values::Whole(..) | Values::Real(..) => {
+                    write!(f, "{sign}{}={value}", parameter.name)?;
+                }
+            }
+            sign = ',';
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<String> for Spec {
+    type Error = LearnError;
+
+    fn try_from(text: String) -> Result<Self, LearnError> {
+        text.parse()
+    }
+}
+
+impl From<Spec> for String {
+    fn from(spec: Spec) -> Self {
+        spec.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_read_as_they_are_written() {
+        for text in ["lrm", "mars:degree=1,nnodes=201,threshold=0.00001", "cart:cp=0,prune=cv"] {
+            assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
+        }
+        // what is set to its default is not told
+        assert_eq!(
+            "cubist:ntrees=1,nsplits=7".parse::<Spec>().unwrap().to_string(),
+            "cubist:nsplits=7"
+        );
+    }
+
+    #[test]
+    fn faults_are_told() {
+        for (text, fault) in [
+            (
+                "marz",
+                "there is no model `marz`; did you mean `mars`?; there are `lrm`, `mars`, `cart`, \
+                 `m5`, `cubist`, `ridge`, `lasso`, `elasticnet`, `tree`, `forest`",
+            ),
+            (
+                "cart:minsplt=3",
+                "`cart` has no parameter `minsplt`; did you mean `minsplit`?; it has `minsplit`, \
+                 `cp`, `prune`",
+            ),
+            (
+                "cart:minsplit=1",
+                "`minsplit=1` of `cart`: a whole number from 2 to 1000000 is wanted",
+            ),
+            (
+                "cubist:ninstances=x",
+                "`ninstances=x` of `cubist`: a whole number from 0 to 9 is wanted",
+            ),
+            ("cart:prune=yes", "`prune=yes` of `cart`: one of `none`, `cv`, `cv1se` is wanted"),
+            (
+                "mars:threshold=NaN",
+                "`threshold=NaN` of `mars`: a number from 0 to 0.999999 is wanted",
+            ),
+        ] {
+            assert_eq!(text.parse::<Spec>().unwrap_err().to_string(), fault);
+        }
+    }
+}

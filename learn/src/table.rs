@@ -1,0 +1,265 @@
+//! Tables with named columns, read from comma-separated values.
+//!
+//! A column whose cells are all names is a *factor*; a column with a number in it is a column of
+//! numbers, and a name there is an error (with its line), not a silent missing value. There are no
+//! missing values: an empty cell is an error too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+use crate::LearnError;
+use crate::error::nearest;
+
+/// What a column holds.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cells {
+    /// Finite numbers.
+    Numbers(Vec<f64>),
+    /// Names: the different ones, sorted, and for each row which of them.
+    Names {
+        /// Different names, sorted.
+        levels: Vec<String>,
+        /// Index into `levels`, by row.
+        codes: Vec<usize>,
+    },
+}
+
+/// Named columns of one length.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    rows: usize,
+    columns: Vec<(String, Cells)>,
+}
+
+impl Table {
+    /// Reads comma-separated values with a first line of names. `file` is for messages. Columns in
+    /// `factors` hold names even where these look like numbers.
+    pub fn read(input: impl Read, file: &str, factors: &[String]) -> Result<Self, LearnError> {
+        let not_a_table = |error: csv::Error| LearnError::NotATable {
+            file: file.into(),
+            error: error.to_string(),
+        };
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(input);
+        let names: Vec<String> = reader
+            .headers()
+            .map_err(not_a_table)?
+            .iter()
+            .map(|name| name.trim_start_matches('\u{feff}').to_owned())
+            .collect();
+        if names.is_empty() || names.iter().all(String::is_empty) {
+            let error = "it has no first line of column names".to_owned();
+            return Err(LearnError::NotATable { file: file.into(), error });
+        }
+        let mut known = BTreeSet::new();
+        for name in &names {
+            if !known.insert(name) {
+                return Err(LearnError::SameName { file: file.into(), column: name.clone() });
+            }
+        }
+        for factor in factors {
+            if !known.contains(factor) {
+                return Err(no_column(factor, &names));
+            }
+        }
+        let mut columns: Vec<Column> =
+            names.iter().map(|name| Column::new(factors.contains(name))).collect();
+        let mut record = csv::StringRecord::new();
+        let mut rows = 0;
+        while reader.read_record(&mut record).map_err(not_a_table)? {
+            let line = record.position().map_or(0, csv::Position::line);
+            if record.len() != names.len() {
+                let (found, wanted) = (record.len(), names.len());
+                return Err(LearnError::RowLength { file: file.into(), line, found, wanted });
+            }
+            for ((cell, name), column) in record.iter().zip(&names).zip(&mut columns) {
+                column.push(cell, line).map_err(|fault| fault.told(file, name))?;
+            }
+            rows += 1;
+        }
+        let columns =
+            names.into_iter().zip(columns).map(|(name, column)| (name, column.cells())).collect();
+        Ok(Self { rows, columns })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Names of the columns, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The columns, in order.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &Cells)> {
+        self.columns.iter().map(|(name, cells)| (name.as_str(), cells))
+    }
+
+    /// A column by name; if there is none the error tells the nearest name.
+    pub fn column(&self, name: &str) -> Result<&Cells, LearnError> {
+        let found = self.columns.iter().find(|(column, _)| column == name);
+        found.map(|(_, cells)| cells).ok_or_else(|| LearnError::NoColumn {
+            column: name.to_owned(),
+            nearest: nearest(name, self.names()),
+        })
+    }
+}
+
+fn no_column(name: &str, names: &[String]) -> LearnError {
+    let nearest = nearest(name, names.iter().map(String::as_str));
+    LearnError::NoColumn { column: name.to_owned(), nearest }
+}
+
+/// A column while it is read.
+enum Column {
+    Unknown,
+    Numbers(Vec<f64>),
+    Names { codes: BTreeMap<String, usize>, rows: Vec<usize>, forced: bool, first_line: u64 },
+}
+
+enum CellFault {
+    Empty { line: u64 },
+    NotANumber { line: u64, cell: String, factor_possible: bool },
+    NotFinite { line: u64, cell: String },
+}
+
+impl CellFault {
+    fn told(self, file: &str, column: &str) -> LearnError {
+        let (file, column) = (file.to_owned(), column.to_owned());
+        match self {
+            Self::Empty { line } => LearnError::Empty { file, line, column },
+            Self::NotANumber { line, cell, factor_possible } => {
+                LearnError::NotANumber { file, line, column, cell, factor_possible }
+            }
+            Self::NotFinite { line, cell } => LearnError::NotFinite { file, line, column, cell },
+        }
+    }
+}
+
+impl Column {
+    fn new(factor: bool) -> Self {
+        if factor {
+            let codes = BTreeMap::new();
+            Self::Names { codes, rows: Vec::new(), forced: true, first_line: 0 }
+        } else {
+            Self::Unknown
+        }
+    }
+
+    fn push(&mut self, cell: &str, line: u64) -> Result<(), CellFault> {
+        if cell.is_empty() {
+            return Err(CellFault::Empty { line });
+        }
+        let number = || {
+            let number: f64 = cell.parse().ok()?;
+            Some(number)
+        };
+        match self {
+            Self::Unknown => {
+                *self = match number() {
+                    Some(_) => Self::Numbers(Vec::new()),
+                    None => Self::Names {
+                        codes: BTreeMap::new(),
+                        rows: Vec::new(),
+                        forced: false,
+                        first_line: line,
+                    },
+                };
+                self.push(cell, line)
+            }
+            Self::Numbers(numbers) => match number() {
+                Some(number) if number.is_finite() => {
+                    numbers.push(number);
+                    Ok(())
+                }
+                Some(_) => Err(CellFault::NotFinite { line, cell: cell.to_owned() }),
+                None => Err(CellFault::NotANumber {
+                    line,
+                    cell: cell.to_owned(),
+                    factor_possible: true,
+                }),
+            },
+            Self::Names { codes, rows, forced, first_line } => {
+                if !*forced && number().is_some() {
+                    // the names before were the fault, not this number
+                    let cell = codes.iter().find(|(_, code)| **code == rows[0]);
+                    let cell = cell.map_or_else(String::new, |(name, _)| name.clone());
+                    let line = *first_line;
+                    return Err(CellFault::NotANumber { line, cell, factor_possible: true });
+                }
+                let next = codes.len();
+                rows.push(match codes.get(cell) {
+                    Some(code) => *code,
+                    None => *codes.entry(cell.to_owned()).or_insert(next),
+                });
+                Ok(())
+            }
+        }
+    }
+
+    fn cells(self) -> Cells {
+        match self {
+            Self::Unknown => Cells::Numbers(Vec::new()),
+            Self::Numbers(numbers) => Cells::Numbers(numbers),
+            Self::Names { codes, rows, .. } => {
+                let mut sorted = vec![0; codes.len()];
+                for (index, code) in codes.values().enumerate() {
+                    sorted[*code] = index;
+                }
+                let codes_of_rows = rows.into_iter().map(|code| sorted[code]).collect();
+                Cells::Names { levels: codes.into_keys().collect(), codes: codes_of_rows }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Table, String> {
+        Table::read(text.as_bytes(), "t.csv", &[]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn numbers_and_names_are_told_apart() {
+        let table = read("a,kind,b\n1,ssd,2.5\n-3e2,disk,0\n4,ssd,1\n").unwrap();
+        assert_eq!(table.rows(), 3);
+        assert_eq!(table.column("a"), Ok(&Cells::Numbers(vec![1.0, -300.0, 4.0])));
+        let levels = vec!["disk".to_owned(), "ssd".to_owned()];
+        assert_eq!(table.column("kind"), Ok(&Cells::Names { levels, codes: vec![1, 0, 1] }));
+        let fault = table.column("knd").unwrap_err().to_string();
+        assert_eq!(fault, "there is no column `knd`; did you mean `kind`?");
+    }
+
+    #[test]
+    fn faults_name_line_and_column() {
+        for (text, fault) in [
+            (
+                "a,b\n1,2\n1,x\n",
+                "`t.csv` line 3, column `b`: `x` is not a number; if the column names things, say \
+                 so (`--factor`)",
+            ),
+            (
+                "a,b\n1,x\n1,2\n",
+                "`t.csv` line 2, column `b`: `x` is not a number; if the column names things, say \
+                 so (`--factor`)",
+            ),
+            ("a,b\n1,2\n1,NaN\n", "`t.csv` line 3, column `b`: `NaN` is not a finite number"),
+            ("a,b\n1,2\n1,\n", "`t.csv` line 3, column `b`: the cell is empty; a number is wanted"),
+            ("a,b\n1\n", "`t.csv` line 2: 1 cells, but 2 columns are named in the first line"),
+            ("a,a\n1,2\n", "`t.csv`: two columns are named `a`"),
+        ] {
+            assert_eq!(read(text).unwrap_err(), fault);
+        }
+    }
+
+    #[test]
+    fn a_column_can_be_taken_as_names() {
+        let table = Table::read("r,y\n5,1\n1,2\n".as_bytes(), "t", &["r".to_owned()]).unwrap();
+        let levels = vec!["1".to_owned(), "5".to_owned()];
+        assert_eq!(table.column("r"), Ok(&Cells::Names { levels, codes: vec![1, 0] }));
+    }
+}

@@ -1,0 +1,248 @@
+//! The search for a model's parameters by cross-validation.
+//!
+//! The cost of a point is the mean over the folds of the root mean squared error of the rows left out.
+//! What points have in common is fitted once for each fold: a tree is grown once for each `minsplit`
+//! and pruned for each `cp`; a MARS forward pass contains those for fewer `nnodes` and larger
+//! `threshold`; a committee contains the smaller ones, and neighbours only correct. A test holds that
+//! the result is that of fitting every point afresh.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::LearnError;
+use crate::cart::Grown;
+use crate::cubist::Committee;
+use crate::dataset::Dataset;
+use crate::folds::Folds;
+use crate::grow::Sorted;
+use crate::mars::{Drops, Sweep};
+use crate::matrix::Matrix;
+use crate::metrics::rmse;
+use crate::model::logarithms;
+use crate::search::{Found, SearchRange, SearchSettings, search};
+use crate::spec::{Kind, Spec, Values};
+
+/// The ranges that a search of this model covers, for data of so many rows: the paper's, but no more
+/// terms, splits or rows of a node than half the rows. Empty: nothing to search.
+pub fn default_ranges(kind: Kind, rows: usize) -> Vec<SearchRange> {
+    let half = (rows / 2).max(3) as f64;
+    kind.parameters()
+        .iter()
+        .filter_map(|parameter| {
+            let (low, high) = parameter.search?;
+            let whole = matches!(parameter.values, Values::Whole(..));
+            let limited = matches!(parameter.name, "nnodes" | "nprune" | "nsplits" | "minsplit");
+            let high = if limited { high.min(half) } else { high };
+            Some(SearchRange { name: parameter.name.to_owned(), low, high, whole })
+        })
+        .collect()
+}
+
+/// What a search of a model's parameters found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tuned {
+    /// The model with the best parameters.
+    pub spec: Spec,
+    /// Mean error over the folds with the parameters as given before the search.
+    pub cost_before: f64,
+    /// The points.
+    pub found: Found,
+}
+
+/// Searches `ranges` of the parameters of `spec`; those not in them stay as they are. With `log_target`
+/// models and errors are of the target's logarithm.
+pub fn tune(
+    spec: &Spec,
+    data: &Dataset,
+    folds: &Folds,
+    log_target: bool,
+    ranges: &[SearchRange],
+    settings: &SearchSettings,
+) -> Result<Tuned, LearnError> {
+    for range in ranges {
+        // both ends must be possible
+        spec.clone().with(&range.name, range.low)?.with(&range.name, range.high)?;
+    }
+    if folds.rows() != data.y.len() {
+        let what = "folds".to_owned();
+        return Err(LearnError::Length { what, found: folds.rows(), wanted: data.y.len() });
+    }
+    let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
+    let owners = data.schema.column_features();
+    let widest = |name: &str| {
+        let range = ranges.iter().find(|range| range.name == name);
+        range.map(|range| range.high).or(spec.value(name))
+    };
+    let prepared: Vec<Prepared> = (0..folds.count())
+        .map(|fold| {
+            let (train, test) = folds.split(fold);
+            let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&row| y[row]).collect() };
+            Prepared {
+                x: data.x.take_rows(&train),
+                y: pick(&train),
+                test_x: data.x.take_rows(&test),
+                test_y: pick(&test),
+                nnodes: widest("nnodes").map(|value| value as usize),
+                ntrees: widest("ntrees").map_or(1, |value| value as usize),
+                sweep: OnceLock::new(),
+                drops: Mutex::default(),
+                errors: Mutex::default(),
+                grown: Mutex::default(),
+                committees: Mutex::default(),
+            }
+        })
+        .collect();
+    let cost = |spec: &Spec| {
+        let errors: Result<Vec<f64>, LearnError> =
+            prepared.iter().map(|fold| fold.error(spec, &owners)).collect();
+        errors.map_or(f64::INFINITY, |errors| crate::matrix::mean(&errors))
+    };
+    let at = |point: &[f64]| {
+        let set = |spec: Spec, (range, value): (&SearchRange, &f64)| spec.with(&range.name, *value);
+        ranges.iter().zip(point).try_fold(spec.clone(), set)
+    };
+    let cost_before = cost(spec);
+    let found = search(ranges, settings, |point| at(point).map_or(f64::INFINITY, |s| cost(&s)))?;
+    Ok(Tuned { spec: at(&found.best.point)?, cost_before, found })
+}
+
+/// Rows of one fold, and what was fitted to them before.
+struct Prepared {
+    x: Matrix,
+    y: Vec<f64>,
+    test_x: Matrix,
+    test_y: Vec<f64>,
+    /// The largest `nnodes` and `ntrees` that will be asked for.
+    nnodes: Option<usize>,
+    ntrees: usize,
+    sweep: OnceLock<Sweep>,
+    /// Backward passes by terms of the forward pass.
+    drops: Mutex<BTreeMap<usize, Arc<Drops>>>,
+    /// Errors by terms of the forward pass and terms kept.
+    errors: Mutex<BTreeMap<(usize, usize), f64>>,
+    /// Trees by `minsplit`.
+    grown: Mutex<BTreeMap<usize, Arc<Grown>>>,
+    /// Committees, of different `nsplits`.
+    committees: Mutex<Vec<Arc<Committee>>>,
+}
+
+/// What is kept under `key`, made at the first call. Two threads may make it at once; either serves.
+fn kept<T>(cache: &Mutex<BTreeMap<usize, Arc<T>>>, key: usize, make: impl FnOnce() -> T) -> Arc<T> {
+    let lock = || cache.lock().expect("no thread panicked");
+    if let Some(known) = lock().get(&key) {
+        return Arc::clone(known);
+    }
+    let new = Arc::new(make());
+    Arc::clone(lock().entry(key).or_insert(new))
+}
+
+impl Prepared {
+    /// Error on the rows left out.
+    fn error(&self, spec: &Spec, owners: &[usize]) -> Result<f64, LearnError> {
+        match spec.kind() {
+            Kind::Cart if spec.value("prune") == Some(0.0) => Ok(self.cart(spec)),
+            Kind::Mars => Ok(self.mars(spec)),
+            Kind::Cubist => Ok(self.cubist(spec)),
+            _ => {
+                let model = spec.fit_features(&self.x, &self.y, owners)?;
+                Ok(rmse(&self.test_y, &model.predict(&self.test_x)))
+            }
+        }
+    }
+
+    fn cart(&self, spec: &Spec) -> f64 {
+        let min_split = spec.value("minsplit").unwrap_or(20.0) as usize;
+        let grown = kept(&self.grown, min_split, || {
+            Grown::new(&self.x, &self.y, &Sorted::new(&self.x), min_split, 0.0)
+        });
+        let tree = grown.prune(spec.value("cp").unwrap_or(0.01));
+        let predicted: Vec<f64> = (0..self.test_y.len())
+            .map(|row| tree.predict_row(|column| self.test_x.get(row, column)))
+            .collect();
+        rmse(&self.test_y, &predicted)
+    }
+
+    fn mars(&self, spec: &Spec) -> f64 {
+        let settings = spec.mars();
+        let nnodes = settings.nodes(self.x.columns());
+        let sweep = self.sweep.get_or_init(|| {
+            let most = self.nnodes.map_or(nnodes, |most| most.max(nnodes));
+            let widest = crate::mars::Settings { nnodes: Some(most), threshold: 0.0, ..settings };
+            Sweep::new(&self.x, &self.y, &widest)
+        });
+        let terms = sweep.terms(nnodes, settings.threshold);
+        let drops = kept(&self.drops, terms, || sweep.backward(&self.x, &self.y, terms));
+        let key = (terms, drops.choose(settings.nprune, settings.price()).len());
+        let lock = || self.errors.lock().expect("no thread panicked");
+        let known = lock().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let model = sweep.model(&self.x, &self.y, &drops, &settings);
+            let predicted: Vec<f64> = (0..self.test_y.len())
+                .map(|row| model.predict_row(|column| self.test_x.get(row, column)))
+                .collect();
+            let error = rmse(&self.test_y, &predicted);
+            lock().insert(key, error);
+            error
+        })
+    }
+
+    fn cubist(&self, spec: &Spec) -> f64 {
+        let settings = spec.cubist();
+        let lock = || self.committees.lock().expect("no thread panicked");
+        let serving = || lock().iter().find(|known| known.serves(settings.nsplits)).cloned();
+        let committee = serving().unwrap_or_else(|| {
+            let ntrees = self.ntrees.max(settings.ntrees);
+            let widest = crate::cubist::Settings { ntrees, ninstances: 0, ..settings };
+            let made = Arc::new(Committee::new(&self.x, &self.y, &self.test_x, &widest));
+            lock().push(Arc::clone(&made));
+            made
+        });
+        let predicted = committee.predict(&self.test_x, settings.ntrees, settings.ninstances);
+        rmse(&self.test_y, &predicted)
+    }
+}
+
+/// Out-of-fold predictions of models whose parameters were searched inside the rows that they were
+/// fitted on, in `inner` random folds drawn from `seed`; and what each search found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TunedOutOfFold {
+    /// Predictions for all rows, in the target's unit.
+    pub predicted: Vec<f64>,
+    /// By fold: the search in the rows of the others.
+    pub searches: Vec<Tuned>,
+}
+
+/// See [`TunedOutOfFold`]. `ranges` gives the ranges to search for so many rows.
+pub fn tuned_out_of_fold(
+    spec: &Spec,
+    data: &Dataset,
+    folds: &Folds,
+    log_target: bool,
+    ranges: impl Fn(usize) -> Vec<SearchRange>,
+    settings: &SearchSettings,
+    (inner, seed): (usize, foretell_units::Seed),
+) -> Result<TunedOutOfFold, LearnError> {
+    if folds.rows() != data.y.len() {
+        let what = "folds".to_owned();
+        return Err(LearnError::Length { what, found: folds.rows(), wanted: data.y.len() });
+    }
+    let mut predicted = vec![0.0; data.y.len()];
+    let mut searches = Vec::with_capacity(folds.count());
+    for fold in 0..folds.count() {
+        let (train, test) = folds.split(fold);
+        let part = Dataset {
+            schema: data.schema.clone(),
+            target: data.target.clone(),
+            x: data.x.take_rows(&train),
+            y: train.iter().map(|&row| data.y[row]).collect(),
+        };
+        let inner = Folds::random(train.len(), inner, seed.child(fold as u64))?;
+        let tuned = tune(spec, &part, &inner, log_target, &ranges(train.len()), settings)?;
+        let model = crate::model::Trained::fit(&tuned.spec, &part, log_target)?;
+        for (row, value) in test.iter().zip(model.predict(&data.x.take_rows(&test))) {
+            predicted[*row] = value;
+        }
+        searches.push(tuned);
+    }
+    Ok(TunedOutOfFold { predicted, searches })
+}

@@ -1,0 +1,57 @@
+//! `foretell learn`: regression models on a table.
+
+mod evaluate;
+mod keep;
+mod rows;
+mod space;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+
+use foretell_learn::{Kind, Values};
+
+use crate::cli::{LearnArguments, Learning};
+use crate::failure::Failure;
+
+/// Runs the command.
+pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
+    let text = match &arguments.step {
+        Learning::Evaluate(arguments) => evaluate::evaluate(arguments)?,
+        Learning::Train(arguments) => keep::train(arguments)?,
+        Learning::Predict(arguments) => keep::predict(arguments)?,
+        Learning::Search(arguments) => space::search(arguments)?,
+        Learning::Show(arguments) => keep::show(arguments)?,
+        Learning::Models => models(),
+    };
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// How many threads to use.
+fn jobs(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn models() -> String {
+    let mut text = String::new();
+    for kind in Kind::ALL {
+        let _ = writeln!(text, "{}", kind.name());
+        for parameter in kind.parameters() {
+            let values = match parameter.values {
+                Values::Whole(low, high) => format!("{low} to {high}"),
+                Values::Real(low, f64::MAX) => format!("{low} or more"),
+                Values::Real(low, high) => format!("{low} to {high}"),
+                Values::Words(words) => words.join(", "),
+            };
+            let default = match (parameter.default, parameter.values) {
+                (None, _) => "derived".to_owned(),
+                (Some(value), Values::Words(words)) => words[value as usize].to_owned(),
+                (Some(value), _) => value.to_string(),
+            };
+            let (name, meaning) = (parameter.name, parameter.meaning);
+            let _ = writeln!(text, "  {name}={default} ({values}): {meaning}");
+        }
+    }
+    text
+}

@@ -1,0 +1,119 @@
+//! `learn search`, and where to search.
+
+use std::fmt::Write as _;
+
+use foretell_learn::{SearchRange, SearchSettings, Spec, Values, default_ranges, tune};
+use serde_json::{Map, Value, json};
+
+use super::{jobs, rows};
+use crate::cli::{SearchArguments, SpaceArguments};
+use crate::failure::Failure;
+
+/// How to search.
+pub(super) fn settings(
+    space: &SpaceArguments,
+    asked: Option<std::num::NonZeroUsize>,
+) -> SearchSettings {
+    SearchSettings {
+        splits: space.splits.get(),
+        explorations: space.explorations.get(),
+        iterations: space.iterations,
+        least_gain: space.least_gain,
+        jobs: jobs(asked),
+    }
+}
+
+/// The ranges that were asked for; without any, those of the model for so many rows.
+pub(super) fn ranges(
+    spec: &Spec,
+    space: &SpaceArguments,
+    rows: usize,
+) -> Result<Vec<SearchRange>, Failure> {
+    let mut ranges = Vec::new();
+    for text in &space.ranges {
+        let fault = |what: &str| {
+            Failure::Usage(format!("`--range {text}`: {what}, such as `--range nnodes=3..200`"))
+        };
+        let (name, bounds) =
+            text.split_once('=').ok_or_else(|| fault("a name and a range are wanted"))?;
+        let (low, high) = bounds.split_once("..").ok_or_else(|| fault("two numbers are wanted"))?;
+        let number = |text: &str| {
+            text.trim().parse::<f64>().map_err(|_| fault(&format!("`{text}` is not a number")))
+        };
+        let (low, high) = (number(low)?, number(high)?);
+        // tells an unknown name and an impossible value
+        spec.clone().with(name.trim(), low)?.with(name.trim(), high)?;
+        let parameter = spec.kind().parameters().iter().find(|known| known.name == name.trim());
+        let whole = parameter.is_some_and(|known| !matches!(known.values, Values::Real(..)));
+        ranges.push(SearchRange { name: name.trim().to_owned(), low, high, whole });
+    }
+    if ranges.is_empty() {
+        ranges = default_ranges(spec.kind(), rows);
+    }
+    if ranges.is_empty() {
+        return Err(Failure::Usage(format!(
+            "`{}` has no parameters that are searched by themselves; name one (`--range`)",
+            spec.kind().name()
+        )));
+    }
+    Ok(ranges)
+}
+
+/// Looks for the best parameters.
+pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
+    let data = rows::dataset(&arguments.data)?;
+    let folds = rows::folds(&arguments.folds, data.y.len())?;
+    let spec = &arguments.model;
+    let ranges = ranges(spec, &arguments.space, data.y.len() - data.y.len() / folds.count())?;
+    let settings = settings(&arguments.space, arguments.folds.jobs);
+    let tuned = tune(spec, &data, &folds, arguments.data.log_target, &ranges, &settings)?;
+    let found = &tuned.found;
+    if arguments.json {
+        let named = |point: &[f64]| -> Value {
+            let pairs = ranges.iter().zip(point);
+            pairs
+                .map(|(range, value)| (range.name.clone(), json!(value)))
+                .collect::<Map<_, _>>()
+                .into()
+        };
+        let points: Vec<Value> = found
+            .evaluated
+            .iter()
+            .map(|known| json!({ "parameters": named(&known.point), "rmse": known.cost }))
+            .collect();
+        let document = json!({
+            "model": tuned.spec.to_string(),
+            "parameters": named(&found.best.point),
+            "rmse": found.best.cost,
+            "rmse_before": tuned.cost_before,
+            "log_target": arguments.data.log_target,
+            "iterations": found.iterations,
+            "evaluations": points.len(),
+            "points": points,
+        });
+        return Ok(format!("{document:#}\n"));
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "best: {}", tuned.spec);
+    let unit = if arguments.data.log_target { " of the logarithm" } else { "" };
+    let _ = writeln!(
+        text,
+        "mean RMSE{unit} over {} folds {:.6}, before the search {:.6} ({:+.1} %)",
+        folds.count(),
+        found.best.cost,
+        tuned.cost_before,
+        100.0 * (found.best.cost / tuned.cost_before - 1.0)
+    );
+    let _ = writeln!(
+        text,
+        "{} points in {} iterations; in {}",
+        found.evaluated.len(),
+        found.iterations,
+        ranges
+            .iter()
+            .map(|range| format!("{} {} to {}", range.name, range.low, range.high))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    Ok(text)
+}

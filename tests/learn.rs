@@ -1,0 +1,208 @@
+//! `foretell learn`, through the command.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use common::{data, run, succeed};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A table of 60 rows: y = 3·size + 10 where kind is `ssd`, with a little that repeats every 7 rows.
+fn table() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.csv");
+    let mut text = String::from("size,jobs,kind,y\n");
+    for row in 0..60 {
+        let (size, jobs) = (row % 12 + 1, row % 5);
+        let (kind, bonus) = if row % 3 == 0 { ("ssd", 10.0) } else { ("disk", 0.0) };
+        let y = 3.0 * f64::from(size) + bonus + 0.1 * f64::from(row % 7);
+        let _ = writeln!(text, "{size},{jobs},{kind},{y}");
+    }
+    std::fs::write(&path, text).unwrap();
+    (directory, path)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeed([&["learn"], arguments].concat())).expect("one JSON document")
+}
+
+fn fault(arguments: &[&str]) -> String {
+    let done = run([&["learn"], arguments].concat());
+    assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+    done.stderr
+}
+
+#[test]
+fn evaluate_prints_errors_of_each_model() {
+    let (_directory, path) = table();
+    let path = path.to_str().unwrap();
+    let document = json(&[
+        "evaluate",
+        "--data",
+        path,
+        "--target",
+        "y",
+        "--model",
+        "lrm:interactions=false",
+        "--model",
+        "cart",
+        "--json",
+    ]);
+    assert_eq!((&document["rows"], &document["folds"]), (&60.into(), &10.into()));
+    let models = document["models"].as_array().unwrap();
+    assert_eq!(models[0]["model"], "lrm:interactions=false");
+    // linear up to 0.1 × (row mod 7), whose deviation is 0.2
+    assert!(models[0]["rmse"].as_f64().unwrap() < 0.25);
+    assert!(models[1]["rmse"].as_f64().unwrap() > 1.0);
+    for key in ["rmse", "mape_percent", "median_ape_percent", "r2"] {
+        assert!(models[0][key].is_number(), "{key}");
+    }
+    assert!(models[1]["against_first"]["p_value"].as_f64().unwrap() < 1e-6);
+    let text = succeed(["learn", "evaluate", "--data", path, "--target", "y", "--model", "m5"]);
+    assert!(text.contains("60 rows, 3 features, 10 folds; target `y`"), "{text}");
+}
+
+#[test]
+fn a_model_is_trained_kept_shown_and_asked() {
+    let (directory, path) = table();
+    let path = path.to_str().unwrap();
+    let model = directory.path().join("m.json");
+    let model = model.to_str().unwrap();
+    let text = succeed([
+        "learn",
+        "train",
+        "--data",
+        path,
+        "--target",
+        "y",
+        "--model",
+        "lrm:interactions=false",
+        "-o",
+        model,
+    ]);
+    assert!(text.contains("kind=ssd"), "{text}");
+    assert_eq!(succeed(["learn", "show", model]), text[..text.find("\non these").unwrap()]);
+    // columns by name, in any order; the target may be absent
+    let asked = directory.path().join("ask.csv");
+    std::fs::write(&asked, "kind,size,jobs,note\nssd,4,0,1\ndisk,4,0,1\n").unwrap();
+    let document = json(&["predict", model, "--data", asked.to_str().unwrap(), "--json"]);
+    let predicted = document["predictions"].as_array().unwrap();
+    // ssd is 10 better; 12 and 22 and the mean of what repeats, 0.3
+    let difference = predicted[0].as_f64().unwrap() - predicted[1].as_f64().unwrap();
+    assert!((difference - 10.0).abs() < 0.2, "{difference}");
+    assert!((predicted[1].as_f64().unwrap() - 12.3).abs() < 0.4);
+    std::fs::write(&asked, "kind,size,jobs\ntape,4,0\n").unwrap();
+    let fault = fault(&["predict", model, "--data", asked.to_str().unwrap()]);
+    assert!(fault.contains("row 0: `kind` is `tape`, which the model never saw"), "{fault}");
+}
+
+#[test]
+fn search_finds_parameters_in_ranges() {
+    let (_directory, path) = table();
+    let path = path.to_str().unwrap();
+    let document = json(&[
+        "search",
+        "--data",
+        path,
+        "--target",
+        "y",
+        "--model",
+        "cart",
+        "--range",
+        "minsplit=2..20",
+        "--range",
+        "cp=0..0.5",
+        "--iterations",
+        "3",
+        "--json",
+    ]);
+    let (found, before) =
+        (document["rmse"].as_f64().unwrap(), document["rmse_before"].as_f64().unwrap());
+    assert!(found < before, "{found} {before}");
+    // the corner, and the 6 × 6 grid with it
+    assert!(document["evaluations"].as_u64().unwrap() >= 36);
+    let evaluated = json(&[
+        "evaluate",
+        "--data",
+        path,
+        "--target",
+        "y",
+        "--model",
+        "cart",
+        "--search",
+        "--iterations",
+        "2",
+        "--fold-count",
+        "3",
+        "--json",
+    ]);
+    assert_eq!(evaluated["models"][0]["searches"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn wrong_input_is_told() {
+    let (directory, path) = table();
+    let path = path.to_str().unwrap();
+    let evaluate = ["evaluate", "--data", path, "--target", "y", "--model"];
+    let told = |arguments: &[&str], text: &str| {
+        let fault = fault(arguments);
+        assert!(fault.contains(text), "{fault}");
+    };
+    told(&[&evaluate[..], &["marz"]].concat(), "did you mean `mars`?");
+    told(&[&evaluate[..], &["mars:nnode=3"]].concat(), "did you mean `nnodes`?");
+    told(
+        &["evaluate", "--data", path, "--target", "yy", "--model", "lrm"],
+        "there is no column `yy`; did you mean `y`?",
+    );
+    told(&["evaluate", "--data", "absent.csv", "--target", "y", "--model", "lrm"], "`absent.csv`");
+    let folds = directory.path().join("f.csv");
+    std::fs::write(&folds, "row,fold\n0,0\n1,1\n").unwrap();
+    let folds = folds.to_str().unwrap();
+    told(&[&evaluate[..], &["lrm", "--folds", folds]].concat(), "2 rows, but the data has 60");
+    let bad = directory.path().join("bad.csv");
+    for (text, wanted) in [
+        ("a,y\n1,2\nx,3\n", "line 3, column `a`: `x` is not a number"),
+        ("a,y\n1,2\nNaN,3\n", "line 3, column `a`: `NaN` is not a finite number"),
+        ("a,b,y\n1,7,2\n2,7,3\n", "column `b` is constant (always 7)"),
+    ] {
+        std::fs::write(&bad, text).unwrap();
+        let bad = bad.to_str().unwrap();
+        told(&["train", "--data", bad, "--target", "y", "--model", "lrm"], wanted);
+    }
+    std::fs::write(&bad, "a,y\n1,2\n2,-3\n").unwrap();
+    let bad = bad.to_str().unwrap();
+    told(
+        &["train", "--data", bad, "--target", "y", "--model", "lrm", "--log-target"],
+        "row 1: the target is -3; its logarithm needs values above 0",
+    );
+    told(&["show", bad], "not a saved model");
+}
+
+#[test]
+fn published_errors_of_r_on_real_storage() {
+    let Some(set) = data("regression/ssd_random_iops.csv") else { return };
+    let folds = data("regression/ssd_random_iops.folds.csv").unwrap();
+    let document = json(&[
+        "evaluate",
+        "--data",
+        set.to_str().unwrap(),
+        "--folds",
+        folds.to_str().unwrap(),
+        "--target",
+        "y",
+        "--log-target",
+        "--model",
+        "mars:degree=2,nnodes=21,threshold=0.001",
+        "--model",
+        "cart",
+        "--json",
+    ]);
+    // earth 26365.138 and MAPE 21.029 %; rpart 54281.762 and 83.991 %
+    for (model, rmse, mape) in [(0, "26365.1", "21.03"), (1, "54281.8", "83.99")] {
+        let model = &document["models"][model];
+        assert_eq!(format!("{:.1}", model["rmse"].as_f64().unwrap()), rmse);
+        assert_eq!(format!("{:.2}", model["mape_percent"].as_f64().unwrap()), mape);
+    }
+}
