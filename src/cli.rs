@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod import;
+mod inspect;
 mod replay_cache;
 mod replay_disk;
 
@@ -13,7 +14,11 @@ use clap::{Args, Parser, Subcommand, value_parser};
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
-pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
+pub use import::{
+    AnyTraceArguments, DiskspecsArguments, FormatChoice, ImportArguments, ImportFormat,
+    ReadingArguments, TraceArguments as ImportTraceArguments,
+};
+pub use inspect::InspectArguments;
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
 
@@ -39,8 +44,10 @@ pub enum Command {
     Calibrate(CalibrateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
-    /// Turn descriptions of real things into files of our own.
+    /// Turn real traces and descriptions of real things into files of our own.
     Import(ImportArguments),
+    /// Say what a block trace is like: sizes, sequentiality, footprint, reuse, burstiness.
+    Inspect(InspectArguments),
 }
 
 /// Arguments of `run`.

@@ -6,6 +6,7 @@ mod directory;
 mod facts;
 mod failure;
 mod import;
+mod inspect;
 mod interrupt;
 mod progress;
 mod replay_cache;
@@ -28,6 +29,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

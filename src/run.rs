@@ -102,7 +102,7 @@ fn is_trace(path: &Path) -> bool {
 fn has_times(path: &Path) -> Result<bool, Failure> {
     let trace = TraceReader::open(path, &ReadOptions::default());
     match trace {
-        Ok(trace) => Ok(trace.format().has_times()),
+        Ok(trace) => Ok(trace.has_times()),
         // which may still be given with `--set workload.replay.format`
         Err(TraceError::UnknownFormat { .. }) => Ok(true),
         Err(error) => Err(error.into()),

@@ -117,7 +117,7 @@ impl Instance {
                 let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
                 let replay = Replay::open(path, &options, volume, beyond)
                     .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
-                if matches!(pace, Pace::Trace { .. }) && !replay.trace().format().has_times() {
+                if matches!(pace, Pace::Trace { .. }) && !replay.trace().has_times() {
                     let error = SourceError::NoTimes { trace: path.display().to_string() };
                     return Err(SimError::Source { workload: workload.name.clone(), error });
                 }
