@@ -35,7 +35,7 @@ pub(crate) fn for_each(
 ) -> Result<u64, Failure> {
     interrupt::watch();
     let mut requests = 0;
-    while let Some(request) = trace.next() {
+    for request in trace.by_ref() {
         each(request?)?;
         requests += 1;
         if requests % BETWEEN_LOOKS == 0 && interrupt::asked() {
