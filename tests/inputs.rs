@@ -149,3 +149,167 @@ fn a_trace_without_requests_is_refused() {
     let done = run(["inspect", &file, "--format", "vcsi"]);
     assert!(done.stderr.contains("did you mean `vscsi`?"), "{}", done.stderr);
 }
+
+/// A cluster on which paper 004's benchmarks end soon.
+const BENCHMARKS: &str = r#"
+warmup   = "0 s"
+
+[node.brick]
+count = 2
+cpu   = "pentium4-2.6"
+cache = { size = "64 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+cpu   = "xeon-p4-3.0"
+
+[volume.data]
+size  = "6 GiB"
+nodes = "brick"
+"#;
+
+/// The truth of [`BENCHMARKS`] with one workload `w`.
+fn benchmark(workload: &str, changes: &[&str]) -> Value {
+    let place = Place::with(&format!(
+        "{BENCHMARKS}\n[workload.w]\nvolume = \"data\"\nclient = \"app0\"\n{workload}"
+    ));
+    let changes = changes.iter().flat_map(|change| ["--set", change]);
+    let arguments: Vec<&str> = ["--json", "--no-records"].into_iter().chain(changes).collect();
+    truth(&succeed(place.arguments(&arguments)))
+}
+
+#[test]
+fn oltp_counts_transactions_by_the_minute() {
+    let direct = "kind = \"oltp\"\nthrough = \"direct\"\ntransactions = 200\noutstanding = 5";
+    let truth = benchmark(direct, &[]);
+    let seen = &truth["workloads"]["w"];
+    // 200 transactions of four records, each read and written
+    assert_eq!((&seen["read"]["requests"], &seen["write"]["requests"]), (&800.into(), &800.into()));
+    assert_eq!(
+        seen["throughput_bytes_per_s"].as_f64(),
+        Some(1600.0 * 8192.0 / truth["simulated_seconds"].as_f64().unwrap())
+    );
+    let report = &seen["benchmark"];
+    assert_eq!((&report["unit"], &report["transactions"]), (&"tpm".into(), &200.into()));
+    let minutes = truth["simulated_seconds"].as_f64().unwrap() / 60.0;
+    assert!((report["value"].as_f64().unwrap() * minutes / 200.0 - 1.0).abs() < 1e-9, "{report}");
+    assert!(seen["outstanding_mean"].as_f64().unwrap() <= 5.0);
+    // a transaction's steps follow each other: with one at a time there is one request at a time,
+    // and a transaction takes as long as its eight requests
+    let truth = benchmark(direct, &["workload.w.outstanding=1"]);
+    let seen = &truth["workloads"]["w"];
+    assert!(seen["outstanding_mean"].as_f64().unwrap() <= 1.0);
+    let of = |value: &Value| value["mean"].as_f64().unwrap();
+    let (transaction, request) =
+        (of(&seen["benchmark"]["transaction_time_ms"]), of(&seen["response_time_ms"]));
+    assert!((transaction / request / 8.0 - 1.0).abs() < 1e-9, "{transaction} {request}");
+}
+
+#[test]
+fn a_file_server_answers_what_it_has() {
+    // a database of four records: after each has been read once, reads are the server's
+    let small = "kind = \"oltp\"\ntransactions = 100\ndatabase = \"32 KiB\"";
+    let seen = &benchmark(small, &[])["workloads"]["w"];
+    assert_eq!((&seen["read"]["requests"], &seen["write"]["requests"]), (&4.into(), &400.into()));
+    assert_eq!(seen["benchmark"]["server_hit_rate"], 396.0 / 400.0);
+}
+
+#[test]
+fn postmark_ends_with_its_last_transaction() {
+    let truth = benchmark("kind = \"postmark\"\nfiles = 500\ntransactions = 300", &[]);
+    let report = &truth["workloads"]["w"]["benchmark"];
+    assert_eq!((&report["unit"], &report["transactions"]), (&"tps".into(), &300.into()));
+    let seconds = truth["simulated_seconds"].as_f64().unwrap();
+    assert!((report["value"].as_f64().unwrap() * seconds / 300.0 - 1.0).abs() < 1e-9);
+    // with a duration beyond its end the result is the same
+    let longer =
+        benchmark("kind = \"postmark\"\nfiles = 500\ntransactions = 300", &["duration=1 h"]);
+    assert_eq!(longer["workloads"]["w"]["benchmark"], *report);
+    let too_much = "kind = \"postmark\"\nfiles = 2000000";
+    let place = Place::with(&format!(
+        "{BENCHMARKS}\n[workload.w]\nvolume = \"data\"\nclient = \"app\"\n{too_much}"
+    ));
+    let done = run(place.arguments(&[]));
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("workload `w` cannot be simulated"), "{}", done.stderr);
+}
+
+#[test]
+fn iozone_reports_megabytes_per_second_by_phase() {
+    let truth = benchmark("kind = \"iozone\"\nthrough = \"direct\"\nfile = \"10 MiB\"", &[]);
+    let seen = &truth["workloads"]["w"];
+    // 160 records of 64 KiB, written and read
+    assert_eq!((&seen["read"]["requests"], &seen["write"]["requests"]), (&160.into(), &160.into()));
+    let report = &seen["benchmark"];
+    assert_eq!(report["unit"], "MB/s");
+    let of = |key: &str| report[key].as_f64().unwrap();
+    // one record at a time: a direction's time is the sum of its response times
+    for (direction, key) in [("read", "read_mb_per_s"), ("write", "write_mb_per_s")] {
+        let mean_s = seen[direction]["response_time_ms"]["mean"].as_f64().unwrap() / 1e3;
+        assert!((of(key) / (0.065_536 / mean_s) - 1.0).abs() < 1e-6, "{direction}: {report}");
+    }
+    // the whole is the harmonic mean of two equal amounts
+    let harmonic = 2.0 / (1.0 / of("read_mb_per_s") + 1.0 / of("write_mb_per_s"));
+    assert!((of("value") / harmonic - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn ffsb_threads_read_or_write_one_file_at_a_time() {
+    let workload = "kind = \"ffsb\"\nreads = 0.5\nfile_set = \"160 MiB\"\nthreads = 3\noperations = 20\nsub_requests = 16";
+    let truth = benchmark(workload, &[]);
+    let seen = &truth["workloads"]["w"];
+    // twenty operations of sixteen sub-requests of 4 KiB
+    assert_eq!(seen["requests"], 320);
+    assert_eq!(
+        (&seen["benchmark"]["unit"], &seen["benchmark"]["transactions"]),
+        (&"op/s".into(), &20.into())
+    );
+    assert!(seen["outstanding_mean"].as_f64().unwrap() <= 3.0);
+}
+
+#[test]
+fn open_arrivals_have_the_rates_asked_for() {
+    let rate = |arrivals: &str, duration: &str| {
+        let workload = format!("kind = \"ssio\"\nreads = 1\nworking_set = \"1 MiB\"\n{arrivals}");
+        let truth = benchmark(&workload, &[&format!("duration={duration}")]);
+        truth["requests_issued"].as_f64().unwrap() / truth["simulated_seconds"].as_f64().unwrap()
+    };
+    // at 10 ms, 20 ms, ...: the hundredth comes with the end, and no more
+    assert!((rate("arrivals = \"deterministic\"\nrate = 100", "1 s") - 99.0).abs() < 1e-9);
+    // a fifth of the time 500 a second, else 50: 140; counts of 100 cycles of 1 s scatter by 6 %
+    let bursty = "arrivals = \"bursty\"\nburst_rate = 500\nburst = \"200 ms\"\nquiet_rate = 50\nquiet = \"800 ms\"";
+    let found = rate(bursty, "200 s");
+    assert!((found / 140.0 - 1.0).abs() < 0.25, "{found}");
+    let poisson = rate("arrivals = \"poisson\"\nrate = 200", "50 s");
+    // 10 000 arrivals scatter by 1 %
+    assert!((poisson / 200.0 - 1.0).abs() < 0.04, "{poisson}");
+}
+
+#[test]
+fn a_benchmark_may_arrive_at_the_times_of_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let times = write(
+        &dir,
+        "times.csv",
+        "time_ns,op,offset,size\n0,R,0,512\n500000000,W,0,512\n2000000000,R,0,512\n",
+    );
+    let workload = format!(
+        "kind = \"oltp\"\nrecords = 1\nthrough = \"direct\"\narrivals = \"times\"\ntimes = \"{times}\"\nspeed_up = 2.0"
+    );
+    let truth = benchmark(&workload, &[]);
+    // three transactions of a read and a write, the last one second after the first
+    assert_eq!(truth["workloads"]["w"]["requests"], 6);
+    let seconds = truth["simulated_seconds"].as_f64().unwrap();
+    assert!((1.0..1.5).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn what_benchmarks_report_is_documented() {
+    let truth = benchmark("kind = \"iozone\"\nfile = \"1 MiB\"", &[]);
+    let docs = fs::read_to_string(root().join("docs/commands.md")).unwrap();
+    let section = docs.split("### `truth.json`").nth(1).unwrap().split("\n## ").next().unwrap();
+    for key in truth["workloads"]["w"]["benchmark"].as_object().unwrap().keys() {
+        assert!(section.contains(&format!("`{key}`")), "`{key}` is not documented");
+    }
+}

@@ -370,7 +370,87 @@ pub enum WorkloadKind {
         wrap: bool,
         /// What a block number counts, if not what is usual in the format.
         block: Option<Bytes>,
+        /// The device whose requests are replayed; `None`: all.
+        device: Option<String>,
+        /// Bad lines and records are left out.
+        skip_bad: bool,
     },
+    /// Paper 004's OLTP workload.
+    Oltp {
+        /// Bytes of the database, from the beginning of the volume.
+        database: Bytes,
+        /// Bytes of a record.
+        record: Bytes,
+        /// Records that a transaction reads and writes back.
+        records: u32,
+        /// How records are chosen.
+        pattern: Pattern,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+        /// Transactions after which an instance stops; `None`: goes on.
+        transactions: Option<u64>,
+    },
+    /// `PostMark`.
+    Postmark {
+        /// Files at the start.
+        files: u32,
+        /// Transactions.
+        transactions: u64,
+        /// Subdirectories.
+        subdirectories: u32,
+        /// The smallest file.
+        smallest: Bytes,
+        /// The largest.
+        largest: Bytes,
+        /// Share of transactions that read, the others append.
+        read_share: f64,
+        /// Share of transactions that create, the others delete.
+        create_share: f64,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+    },
+    /// `IOzone`.
+    Iozone {
+        /// Bytes of the file.
+        file: Bytes,
+        /// Bytes of a record.
+        record: Bytes,
+        /// How often the file is written and read.
+        passes: u64,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+    },
+    /// FFSB as paper 001 runs it.
+    Ffsb {
+        /// Share of operations that read.
+        read_share: f64,
+        /// Bytes of all files, from the beginning of the volume.
+        file_set: Bytes,
+        /// Bytes of a file.
+        file: Bytes,
+        /// Bytes of a sub-request.
+        request: Bytes,
+        /// Sub-requests of an operation.
+        sub_requests: u32,
+        /// Whether sub-requests follow each other in the file.
+        sequential: bool,
+        /// Operations after which an instance stops; `None`: goes on.
+        operations: Option<u64>,
+    },
+}
+
+impl WorkloadKind {
+    /// As scenarios write it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ssio { .. } => "ssio",
+            Self::Trace { .. } => "trace",
+            Self::Oltp { .. } => "oltp",
+            Self::Postmark { .. } => "postmark",
+            Self::Iozone { .. } => "iozone",
+            Self::Ffsb { .. } => "ffsb",
+        }
+    }
 }
 
 /// Order of addresses.
@@ -399,8 +479,8 @@ pub enum Pattern {
     },
 }
 
-/// When requests are issued.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// When requests, or transactions, are issued.
+#[derive(Clone, PartialEq, Debug)]
 pub enum Arrivals {
     /// So many requests are always outstanding; a completed one is followed after a think time.
     Closed {
@@ -413,6 +493,29 @@ pub enum Arrivals {
     Poisson {
         /// Requests per second of each instance.
         rate_rps: f64,
+    },
+    /// At regular times, whatever has completed.
+    Deterministic {
+        /// Requests per second of each instance.
+        rate_rps: f64,
+    },
+    /// At random times of two rates that take turns, whatever has completed.
+    Bursty {
+        /// Requests per second between bursts; 0: none.
+        quiet_rps: f64,
+        /// How long that lasts in the mean.
+        quiet: SimSpan,
+        /// Requests per second in a burst.
+        burst_rps: f64,
+        /// How long that lasts in the mean.
+        burst: SimSpan,
+    },
+    /// At the times of a trace of which nothing else is used, divided by the speed-up.
+    Times {
+        /// The trace.
+        path: std::path::PathBuf,
+        /// 2 issues twice as fast.
+        speed_up: f64,
     },
     /// At the trace's own times, divided by the speed-up.
     Trace {

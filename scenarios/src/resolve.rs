@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;
-use crate::model::{Scenario, WorkloadKind};
+use crate::model::{Arrivals, Scenario, WorkloadKind};
 use crate::shape::{Shape, scenario};
 use crate::tree::{Node, Table, Value};
 
@@ -32,11 +32,18 @@ impl Document {
 fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
     let Some(section) = tree.get_mut("workload").and_then(Node::table_mut) else { return };
     for workload in &scenario.workloads {
-        if let WorkloadKind::Trace { path, .. } = &workload.kind {
-            let table = section.get_mut(&workload.name).and_then(Node::table_mut);
-            if let Some(file) = table.and_then(|table| table.get_mut("file")) {
+        let table = section.get_mut(&workload.name).and_then(Node::table_mut);
+        let Some(table) = table else { continue };
+        let mut absolute = |key, path: &std::path::Path| {
+            if let Some(file) = table.get_mut(key) {
                 file.value = Value::Text(path.display().to_string());
             }
+        };
+        if let WorkloadKind::Trace { path, .. } = &workload.kind {
+            absolute("file", path);
+        }
+        if let Arrivals::Times { path, .. } = &workload.arrivals {
+            absolute("times", path);
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::protocol::{Leg, LegKind, Part, Request};
 use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::tracker::Tracker;
+use crate::transaction::{Transaction, TransactionTally};
 use crate::truth::{self, Truth};
 
 /// How far a run has come.
@@ -51,10 +52,15 @@ pub struct Cluster {
     pub(crate) volumes: Vec<Volume>,
     pub(crate) instances: Vec<Instance>,
     pub(crate) requests: Slab<Request>,
+    pub(crate) transactions: Slab<Transaction>,
+    /// Of a transaction that has ended, for the next one.
+    pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
     pub(crate) parts: Slab<Part>,
     pub(crate) legs: Slab<Leg>,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
+    /// By workload; none where requests do not make transactions.
+    pub(crate) transaction_tallies: Vec<Option<TransactionTally>>,
     pub(crate) last_breadcrumb: u64,
     pub(crate) last_completion: SimTime,
     /// Bytes that the Activity DB has taken.
@@ -158,9 +164,16 @@ impl Cluster {
             active: instances.len(),
             instances,
             requests: Slab::new(),
+            transactions: Slab::new(),
+            spare_steps: Vec::new(),
             parts: Slab::new(),
             legs: Slab::new(),
             tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            transaction_tallies: scenario
+                .workloads
+                .iter()
+                .map(|workload| TransactionTally::of(workload, mark_at))
+                .collect(),
             last_breadcrumb: 0,
             last_completion: SimTime::ZERO,
             database_size: Bytes::ZERO,
@@ -270,7 +283,7 @@ impl Cluster {
 
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
-        self.active == 0 && self.requests.is_empty()
+        self.active == 0 && self.requests.is_empty() && self.transactions.is_empty()
     }
 
     fn dispatch(&mut self, event: Event) {
@@ -340,6 +353,7 @@ impl Cluster {
                 Then::Serve { leg } => self.serve(leg),
                 Then::Replied { leg } => self.replied(leg),
                 Then::Decoded { request } => self.decoded(request),
+                Then::Cached { transaction } => self.step_done(transaction),
                 Then::StoreRecords { leg } => self.store_records(leg),
             }
         }

@@ -26,6 +26,7 @@ mod slab;
 pub mod ssd;
 mod tally;
 mod tracker;
+mod transaction;
 pub mod truth;
 
 pub use cluster::{Cluster, Progress};

@@ -28,7 +28,8 @@ pub(crate) use node::{
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
-    RawPattern, RawSsio, RawSsioArrivals, RawTrace, RawTraceArrivals, RawWorkload,
+    RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace, RawPattern, RawPostmark, RawSsio,
+    RawThrough, RawTrace, RawTraceArrivals, RawWithin, RawWorkload,
 };
 
 // Its parts are read one by one, so that one that is wrong does not hide the others.

@@ -183,7 +183,7 @@ mod tests {
         }
         assert_fits(&files, &[1.0; 10]);
         assert_fits(&reads, &[0.3, 0.7]);
-        assert_fits(&places, &[1.0; 4081]);
+        assert_fits(&places, &vec![1.0; 4081]);
     }
 
     #[test]
