@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod ask;
 mod calibrate;
 mod import;
 mod inspect;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
+pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use import::{
     AnyTraceArguments, DiskspecsArguments, FormatChoice, ImportArguments, ImportFormat,
@@ -36,6 +38,10 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario, or replay a block trace.
     Run(RunArguments),
+    /// Predict from a run's records what a change would do.
+    Ask(AskArguments),
+    /// Predict a change, then really simulate it, and compare.
+    Score(ScoreArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

@@ -10,10 +10,14 @@ use foretell_scenarios::model::{
 use foretell_sim::process;
 use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
+use foretell_whatif::CONFIGURATION_FACT;
 
 /// The facts of a scenario.
-pub(crate) fn of(scenario: &Scenario) -> Facts {
+///
+/// `configuration`: the scenario as its operator knows it.
+pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     let mut facts = Facts::default();
+    facts.set(CONFIGURATION_FACT, configuration, "");
     for (index, host) in scenario.hosts.iter().enumerate() {
         let kind = match host.role {
             Role::Node(_) => HostKind::Node,
@@ -67,6 +71,7 @@ pub(crate) fn of(scenario: &Scenario) -> Facts {
     switch(&mut facts, &scenario.switch);
     span(&mut facts, "warmup", scenario.warmup);
     tracking(&mut facts, scenario);
+    crate::shelf::measure_devices(&mut facts, scenario);
     facts
 }
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use foretell_ati::StoreError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
+use foretell_whatif::WhatIfError;
 use foretell_workloads::trace::TraceError;
 use miette::{
     Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
@@ -38,6 +39,9 @@ pub enum Failure {
     /// The record store cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// There is no prediction.
+    #[error(transparent)]
+    WhatIf(#[from] WhatIfError),
     /// What was given as a run cannot be read as one.
     #[error(transparent)]
     NotARun(StoreError),
@@ -69,6 +73,7 @@ impl Failure {
             Self::Scenario(_)
             | Self::Usage(_)
             | Self::NotARun(_)
+            | Self::WhatIf(_)
             | Self::Trace(_)
             | Self::Run(
                 SimError::Source { .. }

@@ -1,5 +1,6 @@
 //! The face of `foretell`: one file for each command. It joins the crates and models nothing.
 
+mod ask;
 mod calibrate;
 pub mod cli;
 mod directory;
@@ -12,6 +13,8 @@ mod progress;
 mod replay_cache;
 mod replay_disk;
 mod run;
+mod score;
+mod shelf;
 mod tables;
 mod trace;
 
@@ -24,6 +27,8 @@ pub use failure::Failure;
 pub fn execute(cli: Cli) -> ExitCode {
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Ask(arguments) => ask::ask(&arguments),
+        Command::Score(arguments) => score::score(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),

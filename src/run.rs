@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use foretell_ati::{KindSet, RecordKind, Recorder, Selection, Summary};
+use foretell_ati::{Facts, KindSet, RecordKind, Recorder, Selection, Summary};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;
@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
-    let (mut truth, summary) = simulate(cluster, &scenario, selection, directory.as_ref())?;
+    let (mut truth, summary) =
+        simulate(cluster, &scenario, &document, selection, directory.as_ref())?;
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
@@ -109,7 +110,7 @@ fn has_times(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
+pub(crate) fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
     let wrong = |error: String| Failure::Usage(format!("record: {error}"));
     let selection: Selection = tracking
         .record
@@ -130,10 +131,10 @@ fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
 fn simulate(
     mut cluster: Cluster,
     scenario: &Scenario,
+    document: &Document,
     selection: Selection,
     directory: Option<&RunDirectory>,
 ) -> Result<(Truth, Summary), Failure> {
-    let mut facts = facts::of(scenario);
     let recorder = match directory {
         Some(directory) => Recorder::create_in(directory.lock(), selection)?,
         None => Recorder::forgetful(selection),
@@ -146,13 +147,17 @@ fn simulate(
     let recorder = cluster.into_recorder();
     match outcome {
         Ok(truth) => {
-            facts::ended(&mut facts, &truth);
+            let mut facts = Facts::default();
+            if directory.is_some() {
+                facts = facts::of(scenario, &document.known_to_operator()?);
+                facts::ended(&mut facts, &truth);
+            }
             let summary = recorder.finish(&facts, &demands)?;
             Ok((truth, summary))
         }
         // the store knows better than the simulation why it failed
         Err(SimError::StoreFailed) => {
-            recorder.finish(&facts, &[])?;
+            recorder.finish(&Facts::default(), &[])?;
             Err(SimError::StoreFailed.into())
         }
         Err(error) => Err(error.into()),

@@ -1,14 +1,19 @@
-//! What a storage system itself computes: cache policies, erasure and cipher codecs, placement.
+//! What a storage system itself computes: cache policies, erasure and cipher codecs, placement, the
+//! software of a storage node, I/O schedulers.
 //!
-//! Pure: no clock, no simulation. Truth and predictor share this crate, because a system that
+//! Pure: no clock of its own, no simulation. Truth and predictor share this crate, because a system that
 //! predicts itself knows its own software.
 
 pub mod cache;
 pub mod codec;
 pub mod distribution;
+pub mod io_scheduler;
+pub mod message;
 mod mix;
 mod names;
+pub mod node;
 pub mod placement;
 pub mod reuse;
+pub mod slab;
 
 pub use mix::mix;

@@ -19,6 +19,11 @@ pub enum Device {
     Ssd(Ssd),
     /// Equal devices behind one controller.
     Array(Box<Array>),
+    /// One of which only measurements are known: it can be predicted, not simulated.
+    Measured {
+        /// Bytes that it holds.
+        capacity: Bytes,
+    },
 }
 
 impl Device {
@@ -29,6 +34,7 @@ impl Device {
             Self::Drive(drive) => drive.capacity(),
             Self::Ssd(ssd) => ssd.capacity,
             Self::Array(array) => array.capacity(),
+            Self::Measured { capacity } => *capacity,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::device::{Device, Mechanical, Seek};
 use crate::drive::Drive;
 use crate::drive_file::raw::File;
 use crate::error::Problem;
-use crate::raw::{At, RawDisk, RawSeek, Time};
+use crate::raw::{At, RawDisk, RawMeasured, RawSeek, Time};
 use crate::seek::{self, DataSheet};
 use crate::tree::Node;
 use crate::{array_file, ssd_file};
@@ -24,6 +24,11 @@ pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
         "ssd" => ssd_file::ssd(&context.read(node)?, context).map(Device::Ssd),
         "array" => array_file::array(&context.read(node)?, context)
             .map(|array| Device::Array(Box::new(array))),
+        "measured" => {
+            let raw: RawMeasured = context.read(node)?;
+            let capacity = context.size_above_zero(&raw.capacity, "a capacity")?;
+            Some(Device::Measured { capacity })
+        }
         _ => mechanical(&context.read(node)?, context).map(Device::Mechanical),
     }
 }

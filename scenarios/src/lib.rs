@@ -17,6 +17,7 @@ pub mod drive;
 pub mod drive_file;
 mod error;
 mod host_pattern;
+mod known;
 pub mod model;
 mod names;
 mod overlay;

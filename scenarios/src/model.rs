@@ -1,6 +1,11 @@
 //! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
 //! their figures. The simulator reads nothing else.
 
+use foretell_algorithms::distribution::Distribution;
+pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
+use foretell_algorithms::node::Settings;
+pub use foretell_algorithms::node::WritePolicy;
+use foretell_algorithms::{codec, placement};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;
@@ -94,6 +99,36 @@ pub struct Storage {
     pub stripe: Bytes,
 }
 
+impl Storage {
+    /// What the node's software is set to, if its cache lacks `reserved` bytes of memory.
+    ///
+    /// # Panics
+    ///
+    /// If the policy is none: the scenario was checked.
+    pub fn settings(&self, reserved: Bytes) -> Settings {
+        let cache = &self.cache;
+        let capacity = self.disks.iter().map(|disk| disk.device.capacity()).min();
+        Settings {
+            policy: cache.policy.parse().expect("the scenario was checked"),
+            cache: cache.size.saturating_sub(reserved),
+            page: cache.page,
+            write: cache.write,
+            dirty_background: cache.dirty_background,
+            dirty_limit: cache.dirty_limit,
+            dirty_expire: cache.dirty_expire,
+            flush_interval: cache.flush_interval,
+            read_ahead: cache.read_ahead,
+            disks: self.disks.len() as u32,
+            disk_capacity: capacity.unwrap_or(Bytes::ZERO),
+            stripe: self.stripe,
+            log_segment: match self.layout {
+                Layout::InPlace => None,
+                Layout::LogStructured { segment } => Some(segment),
+            },
+        }
+    }
+}
+
 /// Where written pages go on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
@@ -129,15 +164,6 @@ pub struct Cache {
     pub read_ahead: Bytes,
 }
 
-/// When a node acknowledges a write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WritePolicy {
-    /// As soon as it is in the cache (or in NVRAM, where fitted).
-    Back,
-    /// When the disk has it (which may report it from its own buffer, see `early_write`).
-    Through,
-}
-
 /// A disk of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Disk {
@@ -147,23 +173,6 @@ pub struct Disk {
     pub device: Device,
     /// The order in which waiting operations are served.
     pub scheduler: Scheduler,
-}
-
-/// The order in which waiting disk operations are served.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scheduler {
-    /// First come, first served.
-    Fcfs,
-    /// C-LOOK: upwards from the head's position, then again from the lowest.
-    Elevator,
-    /// The nearest block first.
-    Sstf,
-    /// Linux's noop: first come, first served, with merging.
-    Noop,
-    /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
-    Deadline,
-    /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
-    Cfq,
 }
 
 /// What a processor is and what operations cost on it.
@@ -302,6 +311,24 @@ pub struct Volume {
     pub read_from: ReadFrom,
 }
 
+impl Volume {
+    /// How the bytes of the volume with that number become fragments on nodes.
+    ///
+    /// Errors with the reason where that is impossible; of a checked scenario it is not.
+    pub fn distribution(&self, id: VolumeId) -> Result<Distribution, String> {
+        let encoding = codec::Encoding::new(u32::from(self.m), u32::from(self.n))
+            .map_err(|error| error.to_string())?;
+        let placement = match self.placement {
+            Placement::Rotate => placement::Placement::Rotate,
+            Placement::Hash => placement::Placement::Hash,
+        };
+        let nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
+        let cipher = self.cipher.codec();
+        Distribution::new(id, encoding, cipher, placement, self.block, self.group, &nodes)
+            .map_err(|error| error.to_string())
+    }
+}
+
 /// Encryption of a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cipher {
@@ -309,6 +336,16 @@ pub enum Cipher {
     None,
     /// AES with a 128-bit key in CBC mode.
     Aes128Cbc,
+}
+
+impl Cipher {
+    /// What encrypts.
+    pub const fn codec(self) -> codec::Cipher {
+        match self {
+            Self::None => codec::Cipher::None,
+            Self::Aes128Cbc => codec::Cipher::Aes128Cbc,
+        }
+    }
 }
 
 /// How the block groups of a volume are spread over its nodes.
@@ -342,6 +379,8 @@ pub struct Workload {
     pub kind: WorkloadKind,
     /// When it is requested.
     pub arrivals: Arrivals,
+    /// The trace whose times they are; with [`Arrivals::Times`] alone.
+    pub times: Option<std::path::PathBuf>,
     /// Requests after which an instance stops; `None`: goes on (a trace: to its end).
     pub requests: Option<u64>,
 }
@@ -360,6 +399,8 @@ pub enum WorkloadKind {
         /// Part of the volume used, from its beginning.
         working_set: Bytes,
     },
+    /// What the records of a run hold: it can be predicted, not simulated.
+    Recorded,
     /// Replay of a block trace.
     Trace {
         /// The file.
@@ -445,6 +486,7 @@ impl WorkloadKind {
         match self {
             Self::Ssio { .. } => "ssio",
             Self::Trace { .. } => "trace",
+            Self::Recorded => "recorded",
             Self::Oltp { .. } => "oltp",
             Self::Postmark { .. } => "postmark",
             Self::Iozone { .. } => "iozone",
@@ -480,7 +522,7 @@ pub enum Pattern {
 }
 
 /// When requests, or transactions, are issued.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
     /// So many requests are always outstanding; a completed one is followed after a think time.
     Closed {
@@ -510,10 +552,9 @@ pub enum Arrivals {
         /// How long that lasts in the mean.
         burst: SimSpan,
     },
-    /// At the times of a trace of which nothing else is used, divided by the speed-up.
+    /// At the times of a trace of which nothing else is used ([`Workload::times`]), divided by the
+    /// speed-up.
     Times {
-        /// The trace.
-        path: std::path::PathBuf,
         /// 2 issues twice as fast.
         speed_up: f64,
     },
@@ -522,6 +563,21 @@ pub enum Arrivals {
         /// 2 replays twice as fast.
         speed_up: f64,
     },
+}
+
+impl Arrivals {
+    /// The mean rate of an open loop, in requests per second of each instance; `None`: it has none
+    /// of its own.
+    pub fn mean_rate_rps(self) -> Option<f64> {
+        match self {
+            Self::Poisson { rate_rps } | Self::Deterministic { rate_rps } => Some(rate_rps),
+            Self::Bursty { quiet_rps, quiet, burst_rps, burst } => {
+                let (quiet, burst) = (quiet.as_secs_f64(), burst.as_secs_f64());
+                Some((quiet_rps * quiet + burst_rps * burst) / (quiet + burst))
+            }
+            Self::Closed { .. } | Self::Times { .. } | Self::Trace { .. } => None,
+        }
+    }
 }
 
 /// Time between a completion and the next issue.
@@ -582,12 +638,3 @@ macro_rules! names {
 names!(Cipher: None = "none", Aes128Cbc = "aes-128-cbc");
 names!(Placement: Rotate = "rotate", Hash = "hash");
 names!(ReadFrom: Primary = "primary", Random = "random");
-names!(
-    Scheduler: Fcfs = "fcfs",
-    Elevator = "elevator",
-    Sstf = "sstf",
-    Noop = "noop",
-    Deadline = "deadline",
-    Cfq = "cfq"
-);
-names!(WritePolicy: Back = "back", Through = "through");

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;
-use crate::model::{Arrivals, Scenario, WorkloadKind};
+use crate::model::{Scenario, WorkloadKind};
 use crate::shape::{Shape, scenario};
 use crate::tree::{Node, Table, Value};
 
@@ -42,7 +42,7 @@ fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
         if let WorkloadKind::Trace { path, .. } = &workload.kind {
             absolute("file", path);
         }
-        if let Arrivals::Times { path, .. } = &workload.arrivals {
+        if let Some(path) = &workload.times {
             absolute("times", path);
         }
     }

@@ -63,7 +63,7 @@ fn a_bare_value_is_what_the_key_takes() {
 
 #[test]
 fn optional_keys_are_created_and_taken_away() {
-    let arrivals = |changes: &[&str]| with(changes).workloads[0].arrivals.clone();
+    let arrivals = |changes: &[&str]| with(changes).workloads[0].arrivals;
     let think = Think::Exponential(SimSpan::from_ms(10));
     let set = "workload.mail.think=exponential 10 ms";
     assert_eq!(arrivals(&[set]), Arrivals::Closed { outstanding: 1, think });
@@ -169,7 +169,7 @@ fn what_a_change_makes_meaningless_goes() {
         let change: Change = change.parse().unwrap();
         document.set(&change.path, &change.value).unwrap();
     }
-    let arrivals = document.check().unwrap().workloads[0].arrivals.clone();
+    let arrivals = document.check().unwrap().workloads[0].arrivals;
     assert_eq!(arrivals, Arrivals::Poisson { rate_rps: 200.0 });
     // but not what is changed as well: these do not go together
     let message = refused(&["workload.mail.outstanding=4", poisson[0], poisson[1]]);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
-use foretell_algorithms::placement;
 use foretell_ati::Recorder;
+use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
@@ -23,11 +23,11 @@ use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
 use crate::protocol::{Leg, LegKind, Part, Request};
-use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::tracker::Tracker;
 use crate::transaction::{Transaction, TransactionTally};
 use crate::truth::{self, Truth};
+use foretell_algorithms::slab::Slab;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +107,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
+        refuse_what_is_only_measured(&scenario)?;
         let volumes = scenario
             .volumes
             .iter()
@@ -444,6 +445,20 @@ impl Cluster {
     }
 }
 
+/// A run's `run.db` describes the cluster as its operator knows it, which can be asked about only.
+fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
+    let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
+    for disk in disks.flat_map(|storage| &storage.disks) {
+        if matches!(disk.device, device::Device::Measured { .. }) {
+            return Err(SimError::Impossible {
+                what: format!("device `{}`", disk.device_name),
+                reason: "only measurements of it are known, not its mechanics".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Puts what the network wants to be told on the agenda.
 pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
     |at, step| {
@@ -458,27 +473,13 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
 
 impl Volume {
     fn new(id: VolumeId, volume: &model::Volume) -> Result<Self, SimError> {
-        let impossible = |reason: String| SimError::Impossible {
+        let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
             reason,
-        };
-        let encoding = codec::Encoding::new(u32::from(volume.m), u32::from(volume.n))
-            .map_err(|error| impossible(error.to_string()))?;
-        let cipher = match volume.cipher {
-            model::Cipher::None => codec::Cipher::None,
-            model::Cipher::Aes128Cbc => codec::Cipher::Aes128Cbc,
-        };
-        let placement = match volume.placement {
-            model::Placement::Rotate => placement::Placement::Rotate,
-            model::Placement::Hash => placement::Placement::Hash,
-        };
-        let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
-        let (block, group) = (volume.block, volume.group);
-        let distribution = Distribution::new(id, encoding, cipher, placement, block, group, &nodes)
-            .map_err(|error| impossible(error.to_string()))?;
+        })?;
         Ok(Self {
             distribution,
-            cipher,
+            cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),
             quorum: volume.write_quorum,
             read_from: volume.read_from,

@@ -10,21 +10,9 @@ use std::collections::VecDeque;
 
 use foretell_units::{Breadcrumb, SimSpan, SimTime};
 
+pub use foretell_units::Thread;
+
 use crate::ledger::{Ledger, Usage, Violation};
-
-/// A thread as the operating system names it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Thread {
-    /// Process; 0 is idle.
-    pub pid: u32,
-    /// Thread, unique on the host while it lives.
-    pub tid: u32,
-}
-
-impl Thread {
-    /// No thread: the core idles.
-    pub const IDLE: Self = Self { pid: 0, tid: 0 };
-}
 
 /// Work for the processor; `T` says what happens when it is done.
 #[derive(Clone, Copy, Debug)]

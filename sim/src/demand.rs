@@ -11,7 +11,7 @@ use foretell_ati::Demand;
 use foretell_units::{HostId, SimSpan, WorkloadId};
 
 /// No workload: a host's own work.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) use foretell_algorithms::node::NOBODY;
 
 /// A resource of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,9 @@
 //! The simulated cluster: ground truth.
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
-mod address;
 pub mod agenda;
 pub mod array;
 pub mod batches;
-mod buffer;
 mod cluster;
 pub mod cpu;
 mod demand;
@@ -21,8 +19,6 @@ mod node;
 mod payload;
 pub mod process;
 mod protocol;
-mod read_ahead;
-mod slab;
 pub mod ssd;
 mod tally;
 mod tracker;
@@ -31,3 +27,4 @@ pub mod truth;
 
 pub use cluster::{Cluster, Progress};
 pub use error::SimError;
+pub use load::drawn_requests;

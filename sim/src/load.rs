@@ -208,7 +208,8 @@ fn pace(workload: &model::Workload, stream: &impl Fn(&str) -> Stream) -> Result<
             let bursty = Bursty::new(*quiet_rps, *quiet, *burst_rps, *burst).map_err(wrong)?;
             open(OpenLoop::Bursty(bursty))
         }
-        Arrivals::Times { path, speed_up } => {
+        Arrivals::Times { speed_up } => {
+            let path = workload.times.as_ref().expect("the scenario was checked");
             let failed = |error| SimError::Source { workload: workload.name.clone(), error };
             let trace = TraceReader::open(path, &ReadOptions::default())
                 .map_err(|error| failed(error.into()))?;
@@ -250,6 +251,10 @@ fn load(
             let blocks = working_set.get() / access.get();
             let skip = position as u64 * blocks / workload.clients.len() as u64;
             Load::Requests(Box::new(Generated::endless(generator.starting_at(skip))))
+        }
+        WorkloadKind::Recorded => {
+            let reason = "only its records are known: `foretell ask` can predict it";
+            return Err(impossible(workload, &reason));
         }
         WorkloadKind::Trace { path, wrap, .. } => {
             let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
@@ -313,6 +318,46 @@ fn load(
             Load::Transactions(Box::new(ffsb))
         }
     })
+}
+
+/// The first requests, `most` at the most, that each client of a workload would issue. Those of a
+/// trace have its times, sped up as the workload says.
+///
+/// Errors if the workload cannot be simulated.
+pub fn drawn_requests(
+    scenario: &Scenario,
+    workload: usize,
+    most: usize,
+) -> Result<Vec<Vec<Request>>, SimError> {
+    let id = WorkloadId::from(workload);
+    let workload = &scenario.workloads[workload];
+    let mut clients = Vec::new();
+    for (position, &client) in workload.clients.iter().enumerate() {
+        let mut instance = Instance::new(scenario, id, workload, client, position)?;
+        let mut drawn = Vec::new();
+        if instance.has_transactions() {
+            let mut steps = Vec::new();
+            while drawn.len() < most && instance.next_transaction(&mut steps) {
+                let accesses = steps.drain(..).filter_map(|step| match step {
+                    Step::Io(access) => Some(Request { at: None, access }),
+                    Step::Cached(_) => None,
+                });
+                drawn.extend(accesses.take(most - drawn.len()));
+            }
+            clients.push(drawn);
+            continue;
+        }
+        while drawn.len() < most {
+            let Some(mut request) = instance.next()? else { break };
+            request.at = match &instance.pace {
+                Pace::Trace { speed_up, .. } => request.at.map(|at| speed_up.replayed(at)),
+                Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => None,
+            };
+            drawn.push(request);
+        }
+        clients.push(drawn);
+    }
+    Ok(clients)
 }
 
 fn pattern(pattern: model::Pattern) -> Pattern {

@@ -5,7 +5,7 @@ use crate::cpu::Thread;
 /// The storage server of a node.
 pub const SERVER: u32 = 1;
 /// The kernel's flusher of dirty pages.
-pub const FLUSHER: u32 = 2;
+pub const FLUSHER: u32 = foretell_algorithms::node::FLUSHER.pid;
 /// Who ships activity records and stores them.
 pub const TRACKER: u32 = 3;
 /// The first workload's application; the others follow in order.

@@ -5,6 +5,8 @@
 //! first fetches the block. Source: paper 004, II-A, II-B, III-A. Not modelled: PASIS's version
 //! negotiation, repair, and failures; placement is known to the client without asking.
 
+use foretell_algorithms::message::MESSAGE_HEADER;
+use foretell_algorithms::node::FileAccess;
 use foretell_ati::{Body, Phase as RecordPhase};
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
@@ -14,14 +16,9 @@ use crate::cpu::Thread;
 use crate::demand::{NOBODY, Resource};
 use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
-use crate::node::FileAccess;
 use crate::payload::Fragments;
 use crate::process::{self, SERVER, TRACKER};
 use crate::transaction::NO_TRANSACTION;
-
-/// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
-/// NFS call or an `iSCSI` header takes about as much.
-const MESSAGE_HEADER: Bytes = Bytes(128);
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]

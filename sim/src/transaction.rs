@@ -80,7 +80,9 @@ impl TransactionTally {
     /// Of a workload that counts transactions; `from`: the end of the warm-up.
     pub(crate) fn of(workload: &Workload, from: SimTime) -> Option<Self> {
         let unit = match workload.kind {
-            WorkloadKind::Ssio { .. } | WorkloadKind::Trace { .. } => return None,
+            WorkloadKind::Ssio { .. } | WorkloadKind::Trace { .. } | WorkloadKind::Recorded => {
+                return None;
+            }
             WorkloadKind::Oltp { .. } => Unit::PerMinute,
             WorkloadKind::Postmark { .. } => Unit::PerSecond,
             WorkloadKind::Iozone { .. } => Unit::MegabytesPerSecond,

@@ -62,3 +62,17 @@ impl fmt::Display for Breadcrumb {
         self.0.fmt(f)
     }
 }
+
+/// A thread as a host's operating system names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Thread {
+    /// Process; 0 is idle.
+    pub pid: u32,
+    /// Thread, unique on the host while it lives.
+    pub tid: u32,
+}
+
+impl Thread {
+    /// No thread: the core idles.
+    pub const IDLE: Self = Self { pid: 0, tid: 0 };
+}

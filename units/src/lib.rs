@@ -12,7 +12,7 @@ mod streams;
 mod time;
 
 pub use bytes::{Bytes, SECTOR_BYTES, Sectors};
-pub use ids::{Breadcrumb, DiskId, HostId, VolumeId, WorkloadId};
+pub use ids::{Breadcrumb, DiskId, HostId, Thread, VolumeId, WorkloadId};
 pub use op::Op;
 pub use quantity::QuantityError;
 pub use rate::Rate;

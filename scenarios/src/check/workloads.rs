@@ -10,8 +10,9 @@ use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
 use crate::raw::{
-    At, HostPatterns, RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace, RawPattern,
-    RawPostmark, RawSsio, RawThrough, RawTrace, RawTraceArrivals, RawWithin, Size,
+    At, HostPatterns, Pacing, RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace,
+    RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals,
+    RawWithin, Size,
 };
 use crate::source::Place;
 use crate::tree::{Node, Table};
@@ -44,11 +45,12 @@ impl Placed<'_> {
         self,
         name: &str,
         kind: WorkloadKind,
-        arrivals: Arrivals,
+        (arrivals, times): (Arrivals, Option<PathBuf>),
         requests: Option<u64>,
     ) -> Option<Workload> {
         let (volume, clients) = (self.volume?.0, self.clients?);
-        Some(Workload { name: name.to_owned(), volume, clients, kind, arrivals, requests })
+        let name = name.to_owned();
+        Some(Workload { name, volume, clients, kind, arrivals, times, requests })
     }
 }
 
@@ -64,15 +66,17 @@ impl Context<'_> {
             let name = entry.key.clone();
             let table = entry.node.table();
             let kind = table.and_then(|table| table.get("kind")).and_then(Node::text);
-            let is_trace = kind == Some("trace");
+            let at_times = table.and_then(|table| table.get("arrivals")).and_then(Node::text);
+            let is_trace =
+                kind == Some("trace") || kind == Some("recorded") && at_times == Some("trace");
             // where something is wrong, assume what gives no error
             let broken = self.broken.entry("workload", &name);
             let has = |key| table.is_some_and(|table| table.get(key).is_some());
-            let at_times = table.and_then(|table| table.get("arrivals")).and_then(Node::text);
             let ends = broken
+                || is_trace
                 || at_times == Some("times")
                 || ["requests", "transactions", "operations"].into_iter().any(has)
-                || matches!(kind, Some("trace" | "iozone"));
+                || kind == Some("iozone");
             let around = (hosts, volumes);
             let model = if broken {
                 None
@@ -99,6 +103,7 @@ impl Context<'_> {
             "oltp" => self.read(node).and_then(|raw| self.oltp(name, &raw, around)),
             "postmark" => self.read(node).and_then(|raw| self.postmark(name, &raw, around)),
             "iozone" => self.read(node).and_then(|raw| self.iozone(name, &raw, around)),
+            "recorded" => self.read(node).and_then(|raw| self.recorded(name, &raw, around)),
             "ffsb" => self.read(node).and_then(|raw| self.ffsb(name, &raw, around)),
             _ => self.read(node).and_then(|raw| self.ssio(name, &raw, around)),
         }
@@ -307,8 +312,24 @@ impl Context<'_> {
         name: &str,
         raw: &RawPace,
         clients: Option<&[foretell_units::HostId]>,
+    ) -> Option<(Arrivals, Option<PathBuf>)> {
+        if raw.arrivals == Pacing::Own(RawArrivals::Times) {
+            let path = self.trace_file(name, "times", raw.times?);
+            return Some((Arrivals::Times { speed_up: *raw.speed_up?.get() }, Some(path?)));
+        }
+        self.own_arrivals(raw, clients).map(|arrivals| (arrivals, None))
+    }
+
+    fn own_arrivals(
+        &mut self,
+        raw: &RawPace,
+        clients: Option<&[foretell_units::HostId]>,
     ) -> Option<Arrivals> {
-        match raw.arrivals {
+        let arrivals = match raw.arrivals {
+            Pacing::Own(arrivals) => arrivals,
+            Pacing::Trace => return Some(Arrivals::Trace { speed_up: *raw.speed_up?.get() }),
+        };
+        match arrivals {
             RawArrivals::Closed => self.closed(raw.outstanding, raw.think, clients),
             RawArrivals::Poisson => {
                 self.frequency(raw.rate?).map(|rate_rps| Arrivals::Poisson { rate_rps })
@@ -331,10 +352,7 @@ impl Context<'_> {
                     burst: burst?,
                 })
             }
-            RawArrivals::Times => {
-                let path = self.trace_file(name, "times", raw.times?);
-                Some(Arrivals::Times { path: path?, speed_up: *raw.speed_up?.get() })
-            }
+            RawArrivals::Times => None,
         }
     }
 
@@ -362,7 +380,13 @@ impl Context<'_> {
             device: raw.device.as_ref().map(|device| device.get().clone()),
             skip_bad: *raw.skip_bad.get(),
         };
-        placed.workload(name, kind, arrivals?, requests(raw.requests.as_ref()))
+        placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
+    }
+
+    fn recorded(&mut self, name: &str, raw: &RawRecorded, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        placed.workload(name, WorkloadKind::Recorded, arrivals?, requests(raw.requests.as_ref()))
     }
 
     /// The number of a volume, and the volume if it is all right.

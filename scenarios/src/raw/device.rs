@@ -25,7 +25,8 @@ impl JsonSchema for RawDevice {
                 RawDisk::json_schema(generator),
                 File::json_schema(generator),
                 RawSsd::json_schema(generator),
-                RawArray::json_schema(generator)
+                RawArray::json_schema(generator),
+                RawMeasured::json_schema(generator)
             ]
         })
     }
@@ -63,6 +64,23 @@ pub(crate) struct RawDisk {
     pub(crate) inner_rate: Speed,
     /// Controller time for each operation.
     pub(crate) overhead: Time,
+}
+
+/// A device of which only measurements are known: what `run.db` says of one. It can be asked about,
+/// but not run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawMeasured {
+    /// What kind of device it is.
+    #[schemars(extend("enum" = ["measured"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// Where the measurements are.
+    #[allow(dead_code, reason = "must be there")]
+    pub(crate) source: At<String>,
+    /// Bytes that it holds.
+    pub(crate) capacity: Size,
 }
 
 /// Time to move the arm: either the three figures of a data sheet, from which the curve is

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use cpu::{RawCost, RawCpu};
-pub(crate) use device::{RawDevice, RawDisk, RawSeek};
+pub(crate) use device::{RawDevice, RawDisk, RawMeasured, RawSeek};
 pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
@@ -28,8 +28,8 @@ pub(crate) use node::{
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
-    RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace, RawPattern, RawPostmark, RawSsio,
-    RawThrough, RawTrace, RawTraceArrivals, RawWithin, RawWorkload,
+    Pacing, RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace, RawPattern, RawPostmark,
+    RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals, RawWithin, RawWorkload,
 };
 
 // Its parts are read one by one, so that one that is wrong does not hide the others.

@@ -25,6 +25,7 @@ impl JsonSchema for RawWorkload {
                 RawPostmark::json_schema(generator),
                 RawIozone::json_schema(generator),
                 RawFfsb::json_schema(generator),
+                RawRecorded::json_schema(generator),
             ]
         })
     }
@@ -39,7 +40,8 @@ impl JsonSchema for RawWorkload {
 macro_rules! generated {
     (
         $(#[$about:meta])*
-        $name:ident, $kind:literal, $outstanding:ident = $default:literal: $what:literal {
+        $name:ident, $kind:literal, $arrivals:ident at $at_times:tt,
+        $outstanding:ident = $default:literal: $what:literal {
             $($(#[$attribute:meta])* $field:ident: $type:ty,)*
         }
     ) => {
@@ -60,7 +62,7 @@ macro_rules! generated {
             $($(#[$attribute])* pub(crate) $field: $type,)*
             /// When requests are issued.
             #[schemars(extend("default" = "closed"))]
-            pub(crate) arrivals: At<RawArrivals>,
+            pub(crate) arrivals: At<$arrivals>,
             #[doc = $what]
             #[schemars(extend(
                 "default" = $default, "minimum" = 1, "maximum" = 1_048_576,
@@ -98,7 +100,7 @@ macro_rules! generated {
             /// How much faster than recorded: 2 issues in half the time.
             #[schemars(extend(
                 "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6,
-                "x-when" = { "arrivals": ["times"] }
+                "x-when" = { "arrivals": $at_times }
             ))]
             pub(crate) speed_up: Option<At<f64>>,
         }
@@ -107,7 +109,7 @@ macro_rules! generated {
             /// When it issues.
             pub(crate) fn pace(&self) -> RawPace<'_> {
                 RawPace {
-                    arrivals: *self.arrivals.get(),
+                    arrivals: (*self.arrivals.get()).into(),
                     outstanding: self.$outstanding.as_ref(),
                     think: self.think.as_ref(),
                     rate: self.rate.as_ref(),
@@ -125,7 +127,7 @@ macro_rules! generated {
 
 /// When a workload issues, whatever its kind.
 pub(crate) struct RawPace<'a> {
-    pub(crate) arrivals: RawArrivals,
+    pub(crate) arrivals: Pacing,
     pub(crate) outstanding: Option<&'a At<i64>>,
     pub(crate) think: Option<&'a At<String>>,
     pub(crate) rate: Option<&'a At<Frequency>>,
@@ -140,7 +142,8 @@ pub(crate) struct RawPace<'a> {
 generated! {
     /// Paper 004's SSIO benchmark: requests of one size with a given share of reads and order of
     /// addresses.
-    RawSsio, "ssio", outstanding = 1: "Requests that each instance keeps outstanding." {
+    RawSsio, "ssio", RawArrivals at ["times"],
+    outstanding = 1: "Requests that each instance keeps outstanding." {
         /// Share of reads among the requests.
         reads: At<Share>,
         /// Order of addresses.
@@ -175,7 +178,8 @@ generated! {
 generated! {
     /// Paper 004's OLTP workload: transactions that read records of a database and write them back,
     /// counted per minute. All instances share the database.
-    RawOltp, "oltp", outstanding = 1: "Transactions that each instance keeps going." {
+    RawOltp, "oltp", RawArrivals at ["times"],
+    outstanding = 1: "Transactions that each instance keeps going." {
         /// Bytes of the database, from the beginning of the volume (5 GB in paper 004).
         #[schemars(extend("default" = "5 GiB"))]
         database: Size,
@@ -209,7 +213,8 @@ generated! {
 generated! {
     /// `PostMark`: small files are created, deleted, read and appended to; transactions are counted
     /// per second. Each instance has files of its own and ends with its last transaction.
-    RawPostmark, "postmark", outstanding = 1: "Transactions that each instance keeps going." {
+    RawPostmark, "postmark", RawArrivals at ["times"],
+    outstanding = 1: "Transactions that each instance keeps going." {
         /// Files at the start.
         #[schemars(extend("default" = 20_000, "minimum" = 1, "maximum" = 100_000_000))]
         files: At<i64>,
@@ -243,7 +248,8 @@ generated! {
 generated! {
     /// `IOzone`: one file is written sequentially and then read, counted in MB/s. Each instance has a
     /// file of its own and ends with it.
-    RawIozone, "iozone", outstanding = 1: "Records that each instance keeps going." {
+    RawIozone, "iozone", RawArrivals at ["times"],
+    outstanding = 1: "Records that each instance keeps going." {
         /// Bytes of the file (2 GB in paper 004).
         #[schemars(extend("default" = "2 GiB"))]
         file: Size,
@@ -265,7 +271,8 @@ generated! {
 generated! {
     /// FFSB as paper 001 runs it: threads that read or write files, each operation by sub-requests
     /// of one size to one file. All instances share the files.
-    RawFfsb, "ffsb", threads = 100: "Threads of each instance (100 in paper 001)." {
+    RawFfsb, "ffsb", RawArrivals at ["times"],
+    threads = 100: "Threads of each instance (100 in paper 001)." {
         /// Share of operations that read.
         reads: At<Share>,
         /// Bytes of all files, from the beginning of the volume; whole files of it are used.
@@ -286,6 +293,17 @@ generated! {
         /// Operations after which an instance stops; without it, it goes on.
         #[schemars(extend("minimum" = 1))]
         operations: Option<At<i64>>,
+    }
+}
+
+generated! {
+    /// Requests that are known from the records of a run alone: what `run.db` says of a workload. It
+    /// can be asked about, but not run.
+    RawRecorded, "recorded", RawRecordedArrivals at ["times", "trace"],
+    outstanding = 1: "Requests that each instance keeps outstanding." {
+        /// Requests after which an instance stops; without it, it goes on.
+        #[schemars(extend("minimum" = 1))]
+        requests: Option<At<i64>>,
     }
 }
 
@@ -429,4 +447,51 @@ pub(crate) enum RawTraceArrivals {
     Trace,
     /// So many are always outstanding: a completed one is followed by the next.
     Closed,
+}
+
+/// When the requests of a recorded workload are issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawRecordedArrivals {
+    /// So many are always outstanding: a completed one is followed by the next.
+    Closed,
+    /// At random times with exponential gaps, whatever has completed.
+    Poisson,
+    /// At regular times, whatever has completed.
+    Deterministic,
+    /// At random times of two rates that take turns, whatever has completed.
+    Bursty,
+    /// At the times of a trace, whatever has completed.
+    Times,
+    /// At the times of its own trace.
+    Trace,
+}
+
+/// When requests are issued, whatever the kind of workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pacing {
+    /// As [`RawArrivals`] has it.
+    Own(RawArrivals),
+    /// At the times of its own trace.
+    Trace,
+}
+
+impl From<RawArrivals> for Pacing {
+    fn from(arrivals: RawArrivals) -> Self {
+        Self::Own(arrivals)
+    }
+}
+
+impl From<RawRecordedArrivals> for Pacing {
+    fn from(arrivals: RawRecordedArrivals) -> Self {
+        Self::Own(match arrivals {
+            RawRecordedArrivals::Closed => RawArrivals::Closed,
+            RawRecordedArrivals::Poisson => RawArrivals::Poisson,
+            RawRecordedArrivals::Deterministic => RawArrivals::Deterministic,
+            RawRecordedArrivals::Bursty => RawArrivals::Bursty,
+            RawRecordedArrivals::Times => RawArrivals::Times,
+            RawRecordedArrivals::Trace => return Self::Trace,
+        })
+    }
 }

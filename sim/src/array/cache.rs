@@ -6,8 +6,8 @@ use foretell_units::{Breadcrumb, SECTOR_BYTES, SimTime};
 
 use super::layout::Range;
 use super::written::Written;
-use crate::buffer::{Buffer, Effects, Owner, PageKey, Run};
-use crate::read_ahead::Streams;
+use foretell_algorithms::node::Streams;
+use foretell_algorithms::node::{Buffer, Effects, Owner, PageKey, Run};
 
 /// Whose pages those of an array are: nobody's in particular.
 const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };

@@ -14,9 +14,9 @@ use super::layout::{Layout, Piece, Range};
 use super::plan::{Plan, Way};
 use crate::agenda::Agenda;
 use crate::device::Device;
-use crate::disk::Io;
 use crate::ledger::{Usage, Violation};
-use crate::slab::Slab;
+use foretell_algorithms::io_scheduler::Io;
+use foretell_algorithms::slab::Slab;
 
 /// Operations that members have done, by direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -41,10 +41,10 @@ use foretell_scenarios::model::Scheduler;
 use foretell_units::{Bytes, Op, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
 use crate::device::Done;
-use crate::disk::Io;
 use crate::ledger::{Ledger, Usage, Violation};
-use crate::slab::Slab;
 use crate::ssd::line::Line;
+use foretell_algorithms::io_scheduler::Io;
+use foretell_algorithms::slab::Slab;
 
 pub use cache::CacheHits;
 use cache::{Cache, Missing};

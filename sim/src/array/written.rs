@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::layout::Range;
-use crate::slab::Slab;
+use foretell_algorithms::slab::Slab;
 
 const NONE: u32 = u32::MAX;
 

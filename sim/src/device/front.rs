@@ -11,11 +11,11 @@ use foretell_scenarios::model::Scheduler as Name;
 use foretell_units::{Sectors, SimTime};
 
 use super::Done;
-use crate::disk::Io;
-use crate::disk::scheduler::{Choice, Request, Scheduler, scheduler};
 use crate::ledger::{Ledger, Usage, Violation};
-use crate::slab::Slab;
 use crate::ssd::Ssd;
+use foretell_algorithms::io_scheduler::Io;
+use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
+use foretell_algorithms::slab::Slab;
 
 /// A solid-state drive and its scheduler.
 #[derive(Debug)]

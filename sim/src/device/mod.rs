@@ -70,6 +70,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             device::Device::Array(array) => {
                 Kind::Array(Box::new(Array::new(array, spec.scheduler)))
             }
+            device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
         Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
     }

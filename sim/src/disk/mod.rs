@@ -16,38 +16,22 @@
 pub mod drive;
 mod mechanism;
 pub mod replay;
-pub(crate) mod scheduler;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use drive::{Command, Drive};
-pub use mechanism::Mechanism;
-use scheduler::{Choice, Request, Scheduler};
-
+pub use foretell_algorithms::io_scheduler::Io;
+use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model;
-use foretell_units::{Op, Sectors, SimSpan, SimTime};
+use foretell_units::{Sectors, SimSpan, SimTime};
+pub use mechanism::Mechanism;
 
 use crate::ledger::{Ledger, Usage, Violation};
 
 /// A drive holds no command back for longer.
 const HELD_BACK: SimSpan = SimSpan::from_secs(1);
-
-/// A disk operation; `T` is what the caller needs to know when it is done.
-#[derive(Clone, Copy, Debug)]
-pub struct Io<T> {
-    /// First sector.
-    pub lbn: Sectors,
-    /// How many.
-    pub sectors: Sectors,
-    /// Direction.
-    pub op: Op,
-    /// On whose behalf it is read: CFQ gives threads turns.
-    pub thread: u64,
-    /// The caller's own.
-    pub tag: T,
-}
 
 /// A disk with its queue.
 #[derive(Debug)]
@@ -128,11 +112,13 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
             Device::Drive(drive) => {
                 (Arm::Drive(Box::new(Drive::new(drive))), drive.specification().queue_depth)
             }
-            Device::Ssd(_) | Device::Array(_) => panic!("a device without heads is no disk"),
+            Device::Ssd(_) | Device::Array(_) | Device::Measured { .. } => {
+                panic!("a device without heads is no disk")
+            }
         };
         Self {
             arm,
-            scheduler: scheduler::scheduler(spec.scheduler, depth),
+            scheduler: scheduler(spec.scheduler, depth),
             held: Vec::new(),
             depth: depth as usize,
             serving: None,

@@ -10,6 +10,7 @@ use model::Scheduler::{self, Cfq, Deadline, Elevator, Fcfs, Noop, Sstf};
 use proptest::prelude::*;
 
 use super::*;
+use foretell_units::Op;
 
 const ALL: [Scheduler; 6] = [Fcfs, Elevator, Sstf, Noop, Deadline, Cfq];
 

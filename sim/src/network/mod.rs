@@ -51,7 +51,7 @@ use foretell_scenarios::model::{self, NetworkModel};
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
-use crate::slab::Slab;
+use foretell_algorithms::slab::Slab;
 
 use connection::{Sending, Wake};
 use pool::Pool;

@@ -1,22 +1,9 @@
-//! Segments: how messages are cut for the wire.
-//!
-//! A full TCP segment over Ethernet carries 1448 bytes of data in 1538 bytes on the wire: preamble
-//! 8, Ethernet header 14 and checksum 4, gap 12, IP header 20, TCP header 20 and its time stamps
-//! 12. So payload is 94.1 % of line rate. Messages do not share segments.
+//! Segments: how messages are cut for the wire. What they take is in [`foretell_algorithms::message`].
 
 use foretell_units::Bytes;
 
-/// Data in a full TCP segment.
-pub(super) const SEGMENT_DATA: u64 = 1448;
-/// What a segment needs on the wire beside its data.
-const SEGMENT_HEADERS: u64 = 90;
-/// A full segment on the wire.
-pub(super) const SEGMENT_WIRE: u64 = SEGMENT_DATA + SEGMENT_HEADERS;
-
-/// Bytes on the wire for `data` bytes of message; the empty message needs one segment.
-pub fn wire_bytes(data: Bytes) -> Bytes {
-    data + Bytes(data.get().div_ceil(SEGMENT_DATA).max(1) * SEGMENT_HEADERS)
-}
+pub use foretell_algorithms::message::wire_bytes;
+pub(super) use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 
 /// Consecutive segments of one message: full ones, but for the last of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::connection::{Backlog, Connection, Settings};
 use super::segment::{SEGMENT_DATA, SEGMENT_WIRE};
-use crate::slab::Slab;
+use foretell_algorithms::slab::Slab;
 
 /// All connections.
 #[derive(Debug)]

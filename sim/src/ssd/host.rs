@@ -8,7 +8,7 @@ use super::geometry::Unit;
 use super::translation::Place;
 use super::{Ssd, Times};
 use crate::device::Done;
-use crate::disk::Io;
+use foretell_algorithms::io_scheduler::Io;
 
 /// Index of the interface to the drive, and of writes.
 const WRITE: usize = 0;

@@ -53,8 +53,8 @@ use foretell_scenarios::device::Ssd as Spec;
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::device::Done;
-use crate::disk::Io;
 use crate::ledger::{Ledger, Usage, Violation};
+use foretell_algorithms::io_scheduler::Io;
 
 use buffer::Buffer;
 use ends::Ends;

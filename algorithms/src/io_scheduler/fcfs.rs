@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use foretell_units::{Sectors, SimTime};
 
+use super::Io;
 use super::{Choice, Request, Scheduler};
-use crate::disk::Io;
 
 #[derive(Debug)]
 pub(super) struct Fcfs<T> {

@@ -5,13 +5,13 @@
 //! and is read when the stream comes within half a window of the end of what is there. The oldest
 //! of sixteen streams a node is forgotten.
 
-use crate::buffer::{PageKey, Run};
+use super::buffer::{PageKey, Run};
 
 const STREAMS: usize = 16;
 
 /// The streams that a node has seen last.
 #[derive(Clone, Debug)]
-pub(crate) struct Streams {
+pub struct Streams {
     limit: u32,
     /// The one used last is first.
     recent: Vec<Stream>,
@@ -29,12 +29,12 @@ struct Stream {
 
 impl Streams {
     /// Reads at most `limit` pages ahead; zero: never.
-    pub(crate) fn new(limit: u32) -> Self {
+    pub fn new(limit: u32) -> Self {
         Self { limit, recent: Vec::with_capacity(STREAMS) }
     }
 
     /// A read of `run`, in a file of `file_pages` pages. Returns what to read ahead.
-    pub(crate) fn read(&mut self, run: Run, file_pages: u64) -> Option<Run> {
+    pub fn read(&mut self, run: Run, file_pages: u64) -> Option<Run> {
         if self.limit == 0 {
             return None;
         }

@@ -7,9 +7,9 @@ use std::fmt::Debug;
 
 use foretell_units::{Sectors, SimTime};
 
+use super::Io;
 use super::pool::{Merging, Pool};
 use super::{Choice, Scheduler};
-use crate::disk::Io;
 
 #[derive(Debug)]
 pub(super) struct Noop<T> {

@@ -32,7 +32,7 @@ use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
 use super::pool::{Merging, Number, Pool};
 use super::{Choice, Request, Scheduler};
-use crate::disk::Io;
+use crate::io_scheduler::Io;
 use habits::Habits;
 
 /// `quantum`.

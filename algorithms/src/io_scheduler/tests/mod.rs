@@ -2,9 +2,9 @@
 
 mod naive;
 
+use super::SchedulerKind::{Cfq, Deadline, Elevator, Fcfs, Noop, Sstf};
 use super::*;
 use foretell_units::SimSpan;
-use model::Scheduler::{Cfq, Deadline, Elevator, Fcfs, Noop, Sstf};
 
 fn ms(ms: u64) -> SimTime {
     SimTime::ZERO + SimSpan::from_ms(ms)
@@ -14,7 +14,7 @@ fn io(op: Op, thread: u64, lbn: u64) -> Io<u64> {
     Io { lbn: Sectors(lbn), sectors: Sectors(8), op, thread, tag: lbn }
 }
 
-fn new(name: model::Scheduler) -> Box<dyn Scheduler<u64>> {
+fn new(name: SchedulerKind) -> Box<dyn Scheduler<u64>> {
     scheduler(name, 1)
 }
 
@@ -46,7 +46,7 @@ fn drain(queue: &mut dyn Scheduler<u64>, now: SimTime, head: u64) -> Vec<u64> {
 }
 
 /// (first sector, sectors, operations) of each request in the order in which they are taken.
-fn merged(name: model::Scheduler, lbns: &[u64]) -> Vec<(u64, u64, usize)> {
+fn merged(name: SchedulerKind, lbns: &[u64]) -> Vec<(u64, u64, usize)> {
     let mut queue = new(name);
     for lbn in lbns {
         queue.add(SimTime::ZERO, io(Op::Read, 0, *lbn));
@@ -58,7 +58,7 @@ fn merged(name: model::Scheduler, lbns: &[u64]) -> Vec<(u64, u64, usize)> {
     found
 }
 
-fn order(name: model::Scheduler, head: u64) -> Vec<u64> {
+fn order(name: SchedulerKind, head: u64) -> Vec<u64> {
     let mut queue = new(name);
     for lbn in [500, 100, 300, 900, 316] {
         queue.add(SimTime::ZERO, io(Op::Read, 0, lbn));

@@ -7,48 +7,48 @@
 //! the write's own buffer). Parts of pages are not distinguished: of a page that is written in part the
 //! node reads the rest first, as Linux does.
 
-use foretell_algorithms::cache::{Access, AnyPolicy, Policy};
 use foretell_units::{Breadcrumb, Bytes, SimTime};
 
+use crate::cache::{Access, AnyPolicy, Policy};
 use crate::slab::Slab;
 
 /// A page of a file: the file's number above, the page's below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct PageKey(u64);
+pub struct PageKey(u64);
 
 /// Bits of the page number.
 const PAGE_BITS: u32 = 40;
 
 impl PageKey {
     /// Page `index` of `file`.
-    pub(crate) fn new(file: u32, index: u64) -> Self {
+    pub fn new(file: u32, index: u64) -> Self {
         debug_assert!(index < 1 << PAGE_BITS && file < 1 << (64 - PAGE_BITS));
         Self((u64::from(file) << PAGE_BITS) | index)
     }
 
     /// The file.
-    pub(crate) const fn file(self) -> u32 {
+    pub const fn file(self) -> u32 {
         (self.0 >> PAGE_BITS) as u32
     }
 
     /// The page's number in the file.
-    pub(crate) const fn index(self) -> u64 {
+    pub const fn index(self) -> u64 {
         self.0 & ((1 << PAGE_BITS) - 1)
     }
 
     /// The page so many pages on.
-    pub(crate) const fn plus(self, pages: u64) -> Self {
+    pub const fn plus(self, pages: u64) -> Self {
         Self(self.0 + pages)
     }
 }
 
 /// Pages that follow one another in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Run {
+pub struct Run {
     /// The first.
-    pub(crate) first: PageKey,
+    pub first: PageKey,
     /// How many.
-    pub(crate) pages: u32,
+    pub pages: u32,
 }
 
 impl Run {
@@ -62,9 +62,11 @@ impl Run {
 
 /// Whose write it was that dirtied a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Owner {
-    pub(crate) breadcrumb: Breadcrumb,
-    pub(crate) workload: u32,
+pub struct Owner {
+    /// The request.
+    pub breadcrumb: Breadcrumb,
+    /// Its workload, or [`super::NOBODY`].
+    pub workload: u32,
 }
 
 /// Notes that `owner` had dirtied `page`, which may continue the last run noted.
@@ -79,19 +81,19 @@ fn own(owners: &mut Vec<(Run, Owner)>, page: PageKey, owner: Owner) {
 
 /// What a read or a write of pages leads to; kept by the caller and used again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Effects {
+pub struct Effects {
     /// Pages that were there.
-    pub(crate) hits: Vec<Run>,
+    pub hits: Vec<Run>,
     /// Pages that must be read.
-    pub(crate) misses: Vec<Run>,
+    pub misses: Vec<Run>,
     /// Slots of the missed pages, in order.
     missed_slots: Vec<u32>,
     /// Reads under way that bring pages that were asked for.
-    pub(crate) awaited: Vec<u32>,
+    pub awaited: Vec<u32>,
     /// Clean pages that left.
-    pub(crate) evicted: Vec<Run>,
+    pub evicted: Vec<Run>,
     /// Dirty pages that left and must be written, with the request that dirtied them.
-    pub(crate) spilled: Vec<(Run, Owner)>,
+    pub spilled: Vec<(Run, Owner)>,
 }
 
 impl Effects {
@@ -107,7 +109,7 @@ impl Effects {
 
 /// The buffer cache of one node.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     policy: AnyPolicy,
     page: Bytes,
     /// By slot of the policy.
@@ -133,7 +135,7 @@ const CLEAN: State = State { dirty: NONE, read: NONE };
 
 impl Buffer {
     /// An empty cache with pages of that size.
-    pub(crate) fn new(policy: AnyPolicy, page: Bytes) -> Self {
+    pub fn new(policy: AnyPolicy, page: Bytes) -> Self {
         Self {
             policy,
             page,
@@ -146,18 +148,18 @@ impl Buffer {
     }
 
     /// Size of a page.
-    pub(crate) fn page(&self) -> Bytes {
+    pub fn page(&self) -> Bytes {
         self.page
     }
 
     /// Dirty pages in the cache.
-    pub(crate) fn dirty_pages(&self) -> u64 {
+    pub fn dirty_pages(&self) -> u64 {
         self.dirty_pages
     }
 
     /// Looks the pages of `run` up for reading. Missed pages enter the cache; the caller starts
     /// their reads and tells with [`Buffer::reading`].
-    pub(crate) fn read(&mut self, run: Run, effects: &mut Effects) {
+    pub fn read(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
@@ -182,7 +184,7 @@ impl Buffer {
     }
 
     /// Enters those pages of `run` that are not in the cache, for reading ahead.
-    pub(crate) fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
+    pub fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
@@ -196,7 +198,7 @@ impl Buffer {
 
     /// Read `read` brings the missed pages number `from..from + pages` of the last look-up.
     /// Returns the ticket to be given to [`Buffer::arrived`].
-    pub(crate) fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
+    pub fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
         let ticket = self.next_ticket;
         self.next_ticket = if ticket + 1 == NONE { 0 } else { ticket + 1 };
         self.reads.push((ticket, read));
@@ -207,24 +209,24 @@ impl Buffer {
     }
 
     /// Whether a page is in the cache.
-    pub(crate) fn contains(&self, page: PageKey) -> bool {
+    pub fn contains(&self, page: PageKey) -> bool {
         self.policy.contains(page.0).is_some()
     }
 
     /// Read `read` fills a page up that was written in part; nobody else waits for it. Returns the
     /// ticket to be given to [`Buffer::arrived`].
-    pub(crate) fn filling(&mut self, read: u32) -> u32 {
+    pub fn filling(&mut self, read: u32) -> u32 {
         self.reading(&Effects::default(), 0, 0, read)
     }
 
     /// The read with that ticket has brought its pages.
-    pub(crate) fn arrived(&mut self, ticket: u32) {
+    pub fn arrived(&mut self, ticket: u32) {
         let place = self.reads.iter().position(|(under_way, _)| *under_way == ticket);
         self.reads.swap_remove(place.expect("it was under way"));
     }
 
     /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.
-    pub(crate) fn write(
+    pub fn write(
         &mut self,
         now: SimTime,
         run: Run,
@@ -252,13 +254,13 @@ impl Buffer {
     }
 
     /// When the page that has been dirty longest became so.
-    pub(crate) fn oldest_dirty(&self) -> Option<SimTime> {
+    pub fn oldest_dirty(&self) -> Option<SimTime> {
         (self.dirty.oldest != NONE).then(|| self.dirty.runs[self.dirty.oldest].since)
     }
 
     /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
     /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
-    pub(crate) fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Owner)>) -> Option<Run> {
+    pub fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Owner)>) -> Option<Run> {
         let oldest = self.dirty.oldest;
         if oldest == NONE {
             return None;
@@ -392,7 +394,7 @@ impl DirtyRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_algorithms::cache::PolicyKind;
+    use crate::cache::PolicyKind;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 

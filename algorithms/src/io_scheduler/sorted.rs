@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use foretell_units::{Sectors, SimTime};
 
+use super::Io;
 use super::{Choice, Request, Scheduler};
-use crate::disk::Io;
 
 /// How an address-ordered queue chooses.
 #[derive(Clone, Copy, Debug)]

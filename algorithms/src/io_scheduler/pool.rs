@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_units::{Sectors, SimTime};
 
+use super::Io;
 use super::Request;
-use crate::disk::Io;
 
 /// No request grows beyond this: 512 KiB, Linux's usual `max_sectors_kb`.
 pub(super) const LARGEST: Sectors = Sectors(1024);

@@ -9,27 +9,27 @@
 //! start again at the first. Not modelled: file system metadata, fragmentation, cleaning of the log.
 
 use foldhash::fast::FixedState;
-use foretell_algorithms::mix;
-use foretell_scenarios::model::{Layout, Storage};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors};
 use hashbrown::HashMap;
 
-use crate::buffer::PageKey;
+use super::Settings;
+use super::buffer::PageKey;
+use crate::mix;
 
 /// A contiguous place on one disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Extent {
+pub struct Extent {
     /// Which disk.
-    pub(crate) disk: u32,
+    pub disk: u32,
     /// First sector.
-    pub(crate) lbn: Sectors,
+    pub lbn: Sectors,
     /// Bytes that lie there in one piece.
-    pub(crate) bytes: Bytes,
+    pub bytes: Bytes,
 }
 
 /// The address space of one node.
 #[derive(Debug)]
-pub(crate) struct AddressSpace {
+pub struct AddressSpace {
     disks: u64,
     stripe: u64,
     page: u64,
@@ -61,21 +61,20 @@ struct Home {
 
 impl AddressSpace {
     /// `file_sizes`: what each file needs on this node, zero where it holds none of it.
-    pub(crate) fn new(storage: &Storage, file_sizes: &[Bytes]) -> Self {
-        let stripe = storage.stripe.get().next_multiple_of(SECTOR_BYTES);
-        let disks = storage.disks.len() as u64;
-        let smallest =
-            storage.disks.iter().map(|disk| disk.device.capacity().get()).min().unwrap_or(0);
-        let page = storage.cache.page.get();
+    pub fn new(settings: &Settings, file_sizes: &[Bytes]) -> Self {
+        let stripe = settings.stripe.get().next_multiple_of(SECTOR_BYTES);
+        let disks = u64::from(settings.disks);
+        let smallest = settings.disk_capacity.get();
+        let page = settings.page.get();
         let mut bases = vec![0];
         for size in file_sizes {
             let end = bases[bases.len() - 1] + size.get().next_multiple_of(page.max(stripe));
             bases.push(end);
         }
         let capacity = (smallest / stripe * stripe * disks).max(stripe);
-        let log = match storage.layout {
-            Layout::InPlace => None,
-            Layout::LogStructured { segment } => {
+        let log = match settings.log_segment {
+            None => None,
+            Some(segment) => {
                 let whole_pages = smallest / page * page;
                 let segment = segment.get().next_multiple_of(page).min(whole_pages).max(page);
                 let files_end = bases[bases.len() - 1].div_ceil(stripe * disks) * stripe;
@@ -94,12 +93,12 @@ impl AddressSpace {
     }
 
     /// Bytes that are written to the log in one operation; `None`: pages are written in place.
-    pub(crate) fn segment(&self) -> Option<Bytes> {
+    pub fn segment(&self) -> Option<Bytes> {
         self.log.as_ref().map(|log| Bytes(log.segment))
     }
 
     /// Where the file's bytes from the beginning of `page` on lie, up to `most` of them.
-    pub(crate) fn locate(&self, page: PageKey, most: Bytes) -> Extent {
+    pub fn locate(&self, page: PageKey, most: Bytes) -> Extent {
         let home = self.bases[page.file() as usize] + page.index() * self.page;
         let Some(log) = &self.log else {
             return self.extent(home, most);
@@ -123,7 +122,7 @@ impl AddressSpace {
     }
 
     /// Makes room for so many pages, a segment at the most, at the head of the log: one extent.
-    pub(crate) fn append(&mut self, pages: &[PageKey]) -> Extent {
+    pub fn append(&mut self, pages: &[PageKey]) -> Extent {
         let (disks, page) = (self.disks, self.page);
         let bytes = pages.len() as u64 * page;
         let log = self.log.as_mut().expect("only a log is appended to");
@@ -159,62 +158,43 @@ impl AddressSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_scenarios::{Document, model::Role};
+    use crate::cache::PolicyKind;
+    use crate::node::WritePolicy;
+    use foretell_units::SimSpan;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     /// A node with `disks` disks of 200 MB, and its layout.
-    fn storage(disks: usize, stripe: &str, layout: &str) -> Storage {
-        let text = format!(
-            r#"
-            duration = "1 s"
-            [node.a]
-            cpu = "xeon-2023"
-            cache = {{ size = "64 MiB" }}
-            disk = [{{ device = "tiny", count = {disks} }}]
-            stripe = "{stripe}"
-            {layout}
-            [device.tiny]
-            kind = "disk"
-            capacity = "200 MB"
-            rpm = 7200
-            cylinders = 1000
-            seek = {{ track_to_track = "1 ms", average = "8 ms", full_stroke = "16 ms" }}
-            outer_rate = "60 MB/s"
-            inner_rate = "30 MB/s"
-            overhead = "100 us"
-            source = "made up"
-            [client.c]
-            cpu = "xeon-2023"
-            [volume.v]
-            size = "64 MiB"
-            nodes = "a"
-            [workload.w]
-            volume = "v"
-            client = "c"
-            kind = "ssio"
-            reads = 1
-            "#
-        );
-        let scenario = Document::parse("t.toml", &text, "").unwrap().check();
-        let scenario = scenario.unwrap_or_else(|errors| panic!("{}", errors.lines()));
-        match &scenario.hosts[0].role {
-            Role::Node(storage) => storage.clone(),
-            Role::Client => unreachable!("it is a node"),
+    fn settings(disks: u32, stripe: Bytes, log_segment: Option<Bytes>) -> Settings {
+        Settings {
+            policy: PolicyKind::Lru,
+            cache: Bytes::mib(64),
+            page: Bytes::kib(4),
+            write: WritePolicy::Back,
+            dirty_background: Bytes::mib(6),
+            dirty_limit: Bytes::mib(25),
+            dirty_expire: SimSpan::from_secs(30),
+            flush_interval: SimSpan::from_secs(5),
+            read_ahead: Bytes::kib(128),
+            disks,
+            disk_capacity: Bytes(CAPACITY),
+            stripe,
+            log_segment,
         }
     }
 
     const CAPACITY: u64 = 200_000_000;
 
-    fn within_its_disk(extent: Extent, disks: usize) {
-        assert!((extent.disk as usize) < disks, "{extent:?}");
+    fn within_its_disk(extent: Extent, disks: u32) {
+        assert!(extent.disk < disks, "{extent:?}");
         let end = extent.lbn.get() * SECTOR_BYTES + extent.bytes.get();
         assert!(end <= CAPACITY, "{extent:?} ends at {end}");
     }
 
     #[test]
     fn files_are_striped_over_the_disks() {
-        let space = AddressSpace::new(&storage(2, "64 KiB", ""), &[Bytes::mib(1), Bytes::mib(1)]);
+        let space =
+            AddressSpace::new(&settings(2, Bytes::kib(64), None), &[Bytes::mib(1), Bytes::mib(1)]);
         let at = |file, page, most| {
             let Extent { disk, lbn, bytes } = space.locate(PageKey::new(file, page), Bytes(most));
             (disk, lbn.get() * SECTOR_BYTES, bytes.get())
@@ -231,16 +211,16 @@ mod tests {
 
     #[test]
     fn every_nth_stripe_is_spread_over_all_disks() {
-        for disks in 2..7_usize {
-            let space = AddressSpace::new(&storage(disks, "4 KiB", ""), &[Bytes::mib(64)]);
+        for disks in 2..7_u32 {
+            let space = AddressSpace::new(&settings(disks, Bytes::kib(4), None), &[Bytes::mib(64)]);
             for n in 1..9_u64 {
-                let mut on = vec![0_u32; disks];
+                let mut on = vec![0_u32; disks as usize];
                 for number in 0..2_000 {
                     let extent = space.locate(PageKey::new(0, number * n % 16_384), Bytes(4096));
                     on[extent.disk as usize] += 1;
                 }
                 // 2000 of `disks` equal parts: five standard deviations
-                let mean = 2_000.0 / disks as f64;
+                let mean = 2_000.0 / f64::from(disks);
                 let off = |count: &u32| (f64::from(*count) - mean).abs() < 5.0 * mean.sqrt();
                 assert!(on.iter().all(off), "{disks} disks, every {n}th: {on:?}");
             }
@@ -254,16 +234,15 @@ mod tests {
         /// lies beyond its disk, though the log starts again many times.
         #[test]
         fn a_log_keeps_pages_apart(
-            disks in 1_usize..5,
+            disks in 1_u32..5,
             segment in 0_usize..3,
             stripe in 0_usize..2,
             batches in prop::collection::vec(prop::collection::vec(0_u64..400, 1..16), 1..80),
         ) {
-            let segment = ["64 KiB", "512 KiB", "48 MiB"][segment];
-            let stripe = ["64 KiB", "1 MiB"][stripe];
-            let layout = format!("layout = \"log-structured\"\nsegment = \"{segment}\"");
-            let storage = storage(disks, stripe, &layout);
-            let mut space = AddressSpace::new(&storage, &[Bytes::mib(64)]);
+            let segment = [Bytes::kib(64), Bytes::kib(512), Bytes::mib(48)][segment];
+            let stripe = [Bytes::kib(64), Bytes::mib(1)][stripe];
+            let settings = settings(disks, stripe, Some(segment));
+            let mut space = AddressSpace::new(&settings, &[Bytes::mib(64)]);
             let room = space.segment().unwrap().get() / 4096;
             // disk and sector of each page, and the page that was put there last
             let mut lies: BTreeMap<u64, (u32, u64)> = BTreeMap::new();

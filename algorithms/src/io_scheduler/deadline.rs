@@ -11,9 +11,9 @@ use std::fmt::Debug;
 
 use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
+use super::Io;
 use super::pool::{Merging, Number, Pool};
 use super::{Choice, Scheduler};
-use crate::disk::Io;
 
 /// `read_expire`, `write_expire`.
 pub(super) const EXPIRY: [SimSpan; 2] = [SimSpan::from_ms(500), SimSpan::from_secs(5)];

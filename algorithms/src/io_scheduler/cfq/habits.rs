@@ -3,7 +3,7 @@
 use foretell_units::{Sectors, SimSpan, SimTime};
 
 use super::IDLE;
-use crate::disk::Io;
+use crate::io_scheduler::Io;
 
 /// A thread that seeks is waited for no longer.
 const IDLE_SEEKY: SimSpan = SimSpan::from_ms(2);

@@ -4,16 +4,22 @@
 ///
 /// A build with debug assertions notices when a place is used that was given up.
 #[derive(Clone, Debug)]
-pub(crate) struct Slab<T> {
+pub struct Slab<T> {
     places: Vec<T>,
     free: Vec<u32>,
     #[cfg(debug_assertions)]
     taken: Vec<bool>,
 }
 
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Slab<T> {
     /// An empty slab.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             places: Vec::new(),
             free: Vec::new(),
@@ -23,7 +29,7 @@ impl<T> Slab<T> {
     }
 
     /// Keeps `value` and returns its index.
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
+    pub fn insert(&mut self, value: T) -> u32 {
         let index = if let Some(index) = self.free.pop() {
             self.places[index as usize] = value;
             index
@@ -42,7 +48,7 @@ impl<T> Slab<T> {
     }
 
     /// Gives the place of `index` up; its value can still be looked at through what is returned.
-    pub(crate) fn remove(&mut self, index: u32) -> &mut T {
+    pub fn remove(&mut self, index: u32) -> &mut T {
         self.assert_taken(index);
         #[cfg(debug_assertions)]
         {
@@ -53,17 +59,17 @@ impl<T> Slab<T> {
     }
 
     /// All places, also those that were given up: the caller's values must tell which they are.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &T> {
+    pub fn places(&self) -> impl Iterator<Item = &T> {
         self.places.iter()
     }
 
     /// How many values are kept.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
     /// Whether nothing is kept.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 

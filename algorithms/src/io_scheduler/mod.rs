@@ -1,0 +1,153 @@
+//! The order in which a disk's waiting operations are handed to it.
+//!
+//! One scheduler a file, all behind [`Scheduler`]: operations are added, requests are taken. A
+//! request is one operation, or several that were merged because they follow each other on the
+//! medium; they are done when all of it is. A scheduler may ask to be asked again later rather than
+//! hand out what it has: that is how CFQ waits for a thread's next operation.
+//!
+//! The textbook's schedulers (FCFS, elevator, SSTF) merge nothing; Linux's (noop, deadline, CFQ) do,
+//! as its block layer does.
+
+mod cfq;
+mod deadline;
+mod fcfs;
+mod noop;
+mod pool;
+mod sorted;
+
+use std::fmt::Debug;
+
+use foretell_units::{Op, Sectors, SimTime};
+
+/// A disk operation; `T` is what the caller needs to know when it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Io<T> {
+    /// First sector.
+    pub lbn: Sectors,
+    /// How many.
+    pub sectors: Sectors,
+    /// Direction.
+    pub op: Op,
+    /// On whose behalf it is read: CFQ gives threads turns.
+    pub thread: u64,
+    /// The caller's own.
+    pub tag: T,
+}
+
+/// The order in which waiting disk operations are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SchedulerKind {
+    /// First come, first served.
+    Fcfs,
+    /// C-LOOK: upwards from the head's position, then again from the lowest.
+    Elevator,
+    /// The nearest block first.
+    Sstf,
+    /// Linux's noop: first come, first served, with merging.
+    Noop,
+    /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
+    Deadline,
+    /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
+    Cfq,
+}
+
+impl SchedulerKind {
+    /// As scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fcfs => "fcfs",
+            Self::Elevator => "elevator",
+            Self::Sstf => "sstf",
+            Self::Noop => "noop",
+            Self::Deadline => "deadline",
+            Self::Cfq => "cfq",
+        }
+    }
+}
+
+/// What a scheduler hands to the disk: operations that follow each other without a gap.
+#[derive(Clone, Debug)]
+pub struct Request<T> {
+    /// First sector.
+    pub lbn: Sectors,
+    /// How many.
+    pub sectors: Sectors,
+    /// Direction.
+    pub op: Op,
+    /// When the first of the operations arrived.
+    pub first_arrived: SimTime,
+    /// That operation.
+    pub first: Io<T>,
+    /// Those that were merged with it later, each with its arrival.
+    pub merged: Vec<(SimTime, Io<T>)>,
+}
+
+impl<T: Copy> Request<T> {
+    /// A request of one operation.
+    pub fn new(now: SimTime, io: Io<T>) -> Self {
+        Self {
+            lbn: io.lbn,
+            sectors: io.sectors,
+            op: io.op,
+            first_arrived: now,
+            first: io,
+            merged: Vec::new(),
+        }
+    }
+
+    /// Address behind the last sector.
+    pub fn end(&self) -> Sectors {
+        self.lbn + self.sectors
+    }
+
+    /// Its operations, each with its arrival.
+    pub fn operations(&self) -> impl Iterator<Item = (SimTime, Io<T>)> + '_ {
+        std::iter::once((self.first_arrived, self.first)).chain(self.merged.iter().copied())
+    }
+}
+
+/// What a scheduler says when the disk can take a request.
+#[derive(Debug)]
+pub enum Choice<T> {
+    /// This one: it is the scheduler's no more.
+    Serve(Request<T>),
+    /// None yet: ask again then (later than now), or when an operation arrives or completes.
+    Wait(SimTime),
+    /// None until an operation arrives or completes.
+    Nothing,
+}
+
+/// An order of service.
+pub trait Scheduler<T>: Debug + Send {
+    /// An operation arrives.
+    fn add(&mut self, now: SimTime, io: Io<T>);
+
+    /// The disk, which has last been sent to `head`, can take a request.
+    fn next(&mut self, now: SimTime, head: Sectors) -> Choice<T>;
+
+    /// A request that was taken has been served.
+    fn served(&mut self, now: SimTime, request: &Request<T>) {
+        let _ = (now, request);
+    }
+
+    /// When each of the waiting operations arrived.
+    fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_>;
+}
+
+/// A scheduler of that kind, for a disk that holds so many commands at once.
+pub fn scheduler<T>(kind: SchedulerKind, depth: u32) -> Box<dyn Scheduler<T>>
+where
+    T: Copy + Debug + Send + 'static,
+{
+    match kind {
+        SchedulerKind::Fcfs => Box::new(fcfs::Fcfs::new()),
+        SchedulerKind::Elevator => Box::new(sorted::Sorted::new(sorted::Order::Upwards)),
+        SchedulerKind::Sstf => Box::new(sorted::Sorted::new(sorted::Order::Nearest)),
+        SchedulerKind::Noop => Box::new(noop::Noop::new()),
+        SchedulerKind::Deadline => Box::new(deadline::Deadline::new()),
+        SchedulerKind::Cfq => Box::new(cfq::Cfq::new(depth > 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

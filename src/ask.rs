@@ -1,0 +1,90 @@
+//! `foretell ask`: what would be, from the records of a run alone.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use foretell_whatif::{Answer, Observed, WhatIfError};
+
+use crate::cli::AskArguments;
+use crate::failure::Failure;
+use crate::shelf::PartsShelf;
+
+/// Runs the command.
+pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
+    let observed = open(&arguments.directory)?;
+    let answer = observed.ask(&arguments.changes, &mut PartsShelf, arguments.model.into())?;
+    let text = if arguments.json {
+        let mut text = serde_json::to_string_pretty(&answer).expect("an answer is JSON");
+        text.push('\n');
+        text
+    } else {
+        table(&answer)
+    };
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// The records of a run.
+pub(crate) fn open(directory: &std::path::Path) -> Result<Observed, Failure> {
+    Observed::open(directory).map_err(|error| match error {
+        WhatIfError::Store(error) => Failure::NotARun(error),
+        error => error.into(),
+    })
+}
+
+/// The answer as a person reads it.
+fn table(answer: &Answer) -> String {
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    table.set_header([
+        "workload",
+        "req/s",
+        "MB/s",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "hit rate",
+        "peak req/s",
+        "N",
+        "N*",
+        "bottleneck",
+    ]);
+    let milliseconds = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"));
+    for (name, found) in &answer.workloads {
+        table.add_row([
+            name.clone(),
+            format!("{:.1}", found.throughput_rps),
+            format!("{:.2}", found.throughput_bytes_per_s / 1e6),
+            format!("{:.3}", found.response_time_ms.mean),
+            milliseconds(found.response_time_ms.p50),
+            milliseconds(found.response_time_ms.p95),
+            milliseconds(found.response_time_ms.p99),
+            found
+                .read_hit_rate
+                .map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", 100.0 * rate)),
+            format!("{:.1}", found.peak_throughput_rps),
+            format!("{:.1}", found.outstanding),
+            format!("{:.1}", found.outstanding_to_saturate),
+            found.bottleneck.clone(),
+        ]);
+    }
+    for index in 1..=10 {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = format!("What clients would see\n{}\n", table.trim_fmt());
+    if let Some(busiest) = &answer.bottleneck {
+        let _ = writeln!(
+            text,
+            "\nBusiest: {}.{}, {:.0} % busy",
+            busiest.host,
+            busiest.resource,
+            100.0 * busiest.utilization
+        );
+    }
+    text
+}

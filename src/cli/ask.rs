@@ -1,0 +1,73 @@
+//! Arguments of `ask` and `score`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, value_parser};
+use foretell_scenarios::Change;
+use foretell_whatif::Model;
+
+/// Arguments of `ask`.
+#[derive(Debug, Args)]
+pub struct AskArguments {
+    /// Directory of a run, of which `run.db` suffices.
+    pub directory: PathBuf,
+    /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times; without
+    /// it the run itself is predicted.
+    #[arg(long = "what-if", value_name = "PATH=VALUE")]
+    pub changes: Vec<Change>,
+    /// How the answer is found.
+    #[arg(long, value_enum, default_value_t)]
+    pub model: ModelChoice,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `score`.
+#[derive(Debug, Args)]
+pub struct ScoreArguments {
+    /// Directory of a run, kept whole.
+    #[arg(required_unless_present = "random")]
+    pub directory: Option<PathBuf>,
+    /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times.
+    #[arg(long = "what-if", value_name = "PATH=VALUE")]
+    pub changes: Vec<Change>,
+    /// How the prediction is found.
+    #[arg(long, value_enum, default_value_t)]
+    pub model: ModelChoice,
+    /// Run and predict with so many seeds; prints means and standard deviations.
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Score so many random changes of random scenarios instead of a run.
+    #[arg(long, value_name = "N", conflicts_with_all = ["directory", "changes", "repeat"],
+          value_parser = value_parser!(u32).range(1..=100_000))]
+    pub random: Option<u32>,
+    /// Seed of the random scenarios.
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
+    pub seed: u64,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How an answer is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum ModelChoice {
+    /// Operational bounds on throughput: equations 1 and 2 of paper 004.
+    Bounds,
+    /// Approximate mean value analysis.
+    Mva,
+    /// The recorded requests in a queueing model; percentiles too.
+    #[default]
+    Replay,
+}
+
+impl From<ModelChoice> for Model {
+    fn from(choice: ModelChoice) -> Self {
+        match choice {
+            ModelChoice::Bounds => Self::Bounds,
+            ModelChoice::Mva => Self::Mva,
+            ModelChoice::Replay => Self::Replay,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Measuring a storage device as an operator does when it is installed: a program that reads and
+//! writes it and looks at the clock.
+
+use std::collections::BTreeSet;
+
+use foretell_algorithms::io_scheduler::Io;
+use foretell_scenarios::device::Device as Profile;
+use foretell_scenarios::model::{Disk, Scheduler};
+use foretell_sim::device::Device;
+use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
+use foretell_whatif::{Continued, Measurement, Positioning, QUANTILES, Random};
+
+/// Places at which the rate of sequential operations is measured.
+const PLACES: u64 = 17;
+/// Trials for each distance.
+const TRIALS: usize = 96;
+/// Sizes of random operations.
+const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
+/// How many random operations the device has at a time.
+const DEPTHS: [u32; 5] = [1, 4, 16, 64, 256];
+/// Sectors of the operations whose positioning is measured: 8 KiB.
+const PIECE: u64 = 16;
+/// Longest measuring of one figure, in the device's own time.
+const PATIENCE: SimSpan = SimSpan::from_secs(20);
+
+/// A device on the bench.
+struct Bench {
+    device: Device<u32>,
+    now: SimTime,
+    calls: BTreeSet<SimTime>,
+    sectors: u64,
+    stream: Stream,
+}
+
+/// What is measured of a device.
+pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
+    let spec =
+        Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
+    let depth = match profile {
+        Profile::Drive(drive) => drive.specification().queue_depth,
+        Profile::Ssd(ssd) => ssd.queue_depth,
+        Profile::Mechanical(_) | Profile::Measured { .. } => 1,
+        Profile::Array(_) => 256,
+    };
+    let fresh = || Bench {
+        device: Device::new(&spec),
+        now: SimTime::ZERO,
+        calls: BTreeSet::new(),
+        sectors: profile.capacity().get() / SECTOR_BYTES,
+        stream: Seed(1).stream("bench"),
+    };
+    let (mut reads, mut writes) = (fresh(), fresh());
+    let stream_bytes_per_s = [reads.streams(Op::Read), writes.streams(Op::Write)];
+    let buffered_writes = fresh().buffered_writes();
+    let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
+    let ops = [Op::Read, Op::Write];
+    let positioning = ops.map(|op| {
+        let rates = &stream_bytes_per_s[op as usize];
+        if moves { fresh().positioning(op, rates) } else { Vec::new() }
+    });
+    let continued = ops.map(|op| {
+        let rate = &stream_bytes_per_s[op as usize];
+        if moves { fresh().continued(op, rate[0]) } else { Vec::new() }
+    });
+    let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
+    let random = ops.map(|op| {
+        let mut found = Vec::new();
+        for bytes in SIZES {
+            // the deepest first: a buffer is then full
+            let mut bench = fresh();
+            for &depth in depths.iter().rev() {
+                bench.pause(SimSpan::from_ms(if depth == 1 { 2000 } else { 0 }));
+                found.push(bench.random(op, bytes, depth));
+            }
+        }
+        found.reverse();
+        found.sort_by_key(|point| (point.bytes, point.depth));
+        found
+    });
+    Measurement {
+        capacity_bytes: profile.capacity().get(),
+        depth,
+        stream_bytes_per_s,
+        positioning,
+        continued,
+        random,
+        buffered_writes,
+    }
+}
+
+impl Bench {
+    fn submit(&mut self, op: Op, lbn: u64, sectors: u64, tag: u32) {
+        let io = Io { lbn: Sectors(lbn), sectors: Sectors(sectors), op, thread: 1, tag };
+        if let Some(at) = self.device.submit(self.now, io) {
+            self.calls.insert(at);
+        }
+    }
+
+    /// Waits for the next operation to be done, until then at the most.
+    fn step(&mut self, until: SimTime) -> Option<u32> {
+        while let Some(&at) = self.calls.first() {
+            if at > until {
+                break;
+            }
+            self.calls.pop_first();
+            self.now = self.now.max(at);
+            let completion = self.device.complete(self.now);
+            if let Some(next) = completion.next {
+                self.calls.insert(next);
+            }
+            if let Some(done) = completion.done {
+                return Some(done.io.tag);
+            }
+        }
+        None
+    }
+
+    /// Lets time pass.
+    fn pause(&mut self, span: SimSpan) {
+        let until = self.now + span;
+        while self.step(until).is_some() {}
+        self.now = until;
+    }
+
+    /// One operation, nothing else being there: how long it takes.
+    fn one(&mut self, op: Op, lbn: u64, sectors: u64) -> f64 {
+        let start = self.now;
+        self.submit(op, lbn.min(self.sectors - sectors), sectors, 0);
+        while self.step(SimTime::from_ns(u64::MAX)).is_none() {}
+        (self.now - start).as_ns() as f64
+    }
+
+    /// Rates of long sequential operations over the device.
+    fn streams(&mut self, op: Op) -> Vec<f64> {
+        let piece = 512;
+        let pieces = 48;
+        let run = piece * pieces;
+        let rate = |bench: &mut Self, place: u64| {
+            let last = bench.sectors.saturating_sub(run + piece);
+            let from = last / (PLACES - 1) * place;
+            bench.one(op, from, piece);
+            let start = bench.now;
+            for number in 1..pieces {
+                bench.one(op, from + number * piece, piece);
+            }
+            let spent = (bench.now - start).as_secs_f64();
+            ((pieces - 1) * piece * SECTOR_BYTES) as f64 / spent
+        };
+        (0..PLACES).map(|place| rate(self, place)).collect()
+    }
+
+    /// Positioning around the middle of the device.
+    fn positioning(&mut self, op: Op, bytes_per_s: &[f64]) -> Vec<Positioning> {
+        let middle = self.sectors / 2;
+        let mut distances: Vec<i64> = Vec::new();
+        let mut near = 8_i64;
+        while near <= 8192 {
+            distances.extend([near, -near]);
+            near *= 2;
+        }
+        let mut far = 16_384.0;
+        while far < middle as f64 {
+            distances.extend([far as i64, -(far as i64)]);
+            far *= 1.8;
+        }
+        let end = middle as i64 - 2 * PIECE as i64;
+        distances.extend([end, -end]);
+        distances.sort_unstable();
+        distances.iter().map(|&distance| self.distance(op, distance, bytes_per_s)).collect()
+    }
+
+    /// Times of operations a distance after another.
+    fn distance(&mut self, op: Op, distance_sectors: i64, bytes_per_s: &[f64]) -> Positioning {
+        let middle = self.sectors / 2;
+        // long ways begin at one place, the radius of which is known
+        let spread = (self.sectors / 64).min(1 << 16);
+        let mut found: Vec<f64> = (0..TRIALS)
+            .map(|_| {
+                let idle = self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                let from = middle - PIECE - self.stream.below(spread.max(1));
+                self.one(op, from, PIECE);
+                let to = (from + PIECE).saturating_add_signed(distance_sectors);
+                let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
+                let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
+                (self.one(op, to, PIECE) - transfer).max(0.0)
+            })
+            .collect();
+        found.sort_by(f64::total_cmp);
+        let quantiles_ns = std::array::from_fn(|place| {
+            let at = place as f64 / (QUANTILES - 1) as f64 * (TRIALS - 1) as f64;
+            let below = (at as usize).min(TRIALS - 2);
+            let part = at - below as f64;
+            found[below] * (1.0 - part) + found[below + 1] * part
+        });
+        Positioning { distance_sectors, quantiles_ns }
+    }
+
+    /// What a pause costs before an operation that continues another.
+    fn continued(&mut self, op: Op, bytes_per_s: f64) -> Vec<Continued> {
+        let piece = 128;
+        let transfer = (piece * SECTOR_BYTES) as f64 / bytes_per_s * 1e9;
+        let pauses_us = [0, 200, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 20_000, 50_000];
+        let mut found = Vec::new();
+        for pause_us in pauses_us {
+            let mut sum = 0.0;
+            let trials = 24;
+            let mut at = 0;
+            for _ in 0..trials {
+                let skip = self.stream.below(self.sectors / 64);
+                let idle = self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                at = (at + skip) % (self.sectors / 32);
+                self.one(op, at, piece);
+                self.one(op, at + piece, piece);
+                self.pause(SimSpan::from_us(pause_us));
+                sum += self.one(op, at + 2 * piece, piece) - transfer;
+                at += 3 * piece;
+            }
+            let pause_ns = pause_us as f64 * 1e3;
+            found.push(Continued { pause_ns, mean_ns: sum / f64::from(trials) });
+        }
+        found
+    }
+
+    /// Random writes that are taken faster than the medium can.
+    fn buffered_writes(&mut self) -> u32 {
+        const MOST: u32 = 100_000;
+        let mut times = Vec::new();
+        let mut sum = 0.0;
+        for number in 0..MOST {
+            let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
+            let time = self.one(Op::Write, lbn, PIECE);
+            // much slower than all before: the buffer is full
+            if number > 0 && time > 20.0 * sum / f64::from(number) {
+                return number;
+            }
+            sum += time;
+            times.push(time);
+            if number == 2000 {
+                // nothing but the same: either there is no buffer, or it never fills at one at a time
+                let mut sorted = times.clone();
+                sorted.sort_by(f64::total_cmp);
+                let even = sorted[times.len() * 9 / 10] < 4.0 * sorted[times.len() / 10];
+                if even && sorted[times.len() / 2] > 1e6 {
+                    return 0;
+                }
+            }
+        }
+        MOST
+    }
+
+    /// Random operations, so many at a time.
+    fn random(&mut self, op: Op, bytes: u64, depth: u32) -> Random {
+        let sectors = bytes / SECTOR_BYTES;
+        let wanted = if depth == 1 { 200 } else { 400 + 20 * u64::from(depth) };
+        let blocks = self.sectors / sectors;
+        let begin = self.now;
+        let mut started = Vec::new();
+        for tag in 0..depth {
+            started.push(self.now);
+            let lbn = self.stream.below(blocks) * sectors;
+            self.submit(op, lbn, sectors, tag);
+        }
+        let (mut done, mut sum, mut counted) = (0, 0.0, 0_u64);
+        let mut from = self.now;
+        let warm = u64::from(depth) * 2;
+        while done < wanted + warm && self.now < begin + PATIENCE {
+            let Some(tag) = self.step(SimTime::from_ns(u64::MAX)) else { break };
+            done += 1;
+            if done == warm {
+                from = self.now;
+            }
+            if done > warm {
+                sum += (self.now - started[tag as usize]).as_ns() as f64;
+                counted += 1;
+            }
+            started[tag as usize] = self.now;
+            let lbn = self.stream.below(blocks) * sectors;
+            self.submit(op, lbn, sectors, tag);
+        }
+        let seconds = (self.now - from).as_secs_f64().max(1e-9);
+        // what is still there is waited for
+        while self.device.present() > 0 {
+            if self.step(SimTime::from_ns(u64::MAX)).is_none() {
+                break;
+            }
+        }
+        Random {
+            bytes,
+            depth,
+            mean_ns: sum / counted.max(1) as f64,
+            per_s: counted as f64 / seconds,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! An answer: what the changed cluster would do.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// What would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// Which model says so.
+    pub model: Model,
+    /// By name.
+    pub workloads: BTreeMap<String, WorkloadAnswer>,
+    /// Utilization of each resource, 0 to 1: by host and name of the resource.
+    pub utilization: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The busiest resource.
+    pub bottleneck: Option<Busiest>,
+}
+
+/// A resource and how busy it is.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Busiest {
+    /// Of which host.
+    pub host: String,
+    /// Which of its resources: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
+    pub resource: String,
+    /// 0 to 1.
+    pub utilization: f64,
+}
+
+/// What the clients of a workload would see.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadAnswer {
+    /// Requests a second.
+    pub throughput_rps: f64,
+    /// Bytes a second.
+    pub throughput_bytes_per_s: f64,
+    /// Requests a second that the bottleneck allows, whatever is outstanding, beside the load of the
+    /// others.
+    pub peak_throughput_rps: f64,
+    /// Response time.
+    pub response_time_ms: ResponseTimeMs,
+    /// Requests outstanding on average.
+    pub outstanding: f64,
+    /// Outstanding requests that keep the bottleneck busy: N*.
+    pub outstanding_to_saturate: f64,
+    /// Part of the pages read that are found in the nodes' caches.
+    pub read_hit_rate: Option<f64>,
+    /// The resource that limits it: `brick3.disk0`.
+    pub bottleneck: String,
+    /// Time that a request takes of each resource, in all hosts of a kind together: `node.cpu`, ...
+    pub demands_ms: BTreeMap<String, f64>,
+}
+
+/// Response times in milliseconds; percentiles where the model has them.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ResponseTimeMs {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the requests take at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// 95 % take at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95: Option<f64>,
+    /// 99 % take at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+}
+
+/// How an answer is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Operational bounds: equations 1 and 2 of paper 004.
+    Bounds,
+    /// Approximate mean value analysis.
+    Mva,
+    /// The recorded requests in a queueing model.
+    #[default]
+    Replay,
+}

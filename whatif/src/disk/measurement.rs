@@ -1,0 +1,91 @@
+//! What is measured of a storage device when it is installed.
+//!
+//! Nothing here needs to know what the device is made of: these are the figures of a program that
+//! reads and writes it and looks at the clock (Worthington et al., *On-Line Extraction of SCSI Disk
+//! Drive Parameters*, SIGMETRICS 1995, measure in this way). Paper 004, III-C.7, takes four of them:
+//! random and sequential, read and write; here the random ones depend on the distance and on how
+//! many operations the device holds, and the sequential ones on the place and on the pause before.
+
+use foretell_units::Op;
+use serde::{Deserialize, Serialize};
+
+/// Points of a distribution that are kept, from the least to the greatest.
+pub const QUANTILES: usize = 17;
+
+/// What was measured of a device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Bytes that it holds.
+    pub capacity_bytes: u64,
+    /// Most operations that it was given at once.
+    pub depth: u32,
+    /// Rate of long sequential reads and writes at places evenly spaced from the first sector to
+    /// the last, bytes/s: by [`Op`].
+    pub stream_bytes_per_s: [Vec<f64>; 2],
+    /// One operation at a time: by [`Op`], by distance.
+    pub positioning: [Vec<Positioning>; 2],
+    /// 64 KiB that continue the operation before, after a pause, one at a time: by [`Op`].
+    pub continued: [Vec<Continued>; 2],
+    /// Random operations over the whole device: by [`Op`], for each size by how many are there.
+    pub random: [Vec<Random>; 2],
+    /// Random writes of 8 KiB one after the other: how many are taken faster than the medium can.
+    pub buffered_writes: u32,
+}
+
+impl Measurement {
+    /// Whether it serves several operations side by side.
+    pub fn is_parallel(&self) -> bool {
+        let reads = self.of_size(Op::Read, 4096);
+        let rps = |depth| reads.iter().find(|point| point.depth == depth).map(|p| p.per_s);
+        match (rps(1), rps(16)) {
+            (Some(one), Some(many)) => many > 4.0 * one,
+            _ => false,
+        }
+    }
+
+    /// Random operations of one size.
+    pub(crate) fn of_size(&self, op: Op, bytes: u64) -> Vec<Random> {
+        let points = &self.random[index(op)];
+        points.iter().filter(|point| point.bytes == bytes).copied().collect()
+    }
+}
+
+/// The place of an operation's direction in a pair.
+pub(crate) const fn index(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+    }
+}
+
+/// Time of an operation of 8 KiB besides its transfer, a distance after the one before, without a
+/// pause.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Positioning {
+    /// From the end of the operation before to this one's first sector; negative: backwards.
+    pub distance_sectors: i64,
+    /// Its distribution, ns.
+    pub quantiles_ns: [f64; QUANTILES],
+}
+
+/// Time of an operation of 64 KiB that continues the one before after a pause.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Continued {
+    /// The pause, ns.
+    pub pause_ns: f64,
+    /// Mean time besides the transfer, ns.
+    pub mean_ns: f64,
+}
+
+/// Random operations of one size, so many at a time.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Random {
+    /// Bytes of each.
+    pub bytes: u64,
+    /// How many the device had at a time.
+    pub depth: u32,
+    /// Mean response time, ns.
+    pub mean_ns: f64,
+    /// Operations a second.
+    pub per_s: f64,
+}

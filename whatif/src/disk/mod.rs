@@ -1,0 +1,148 @@
+//! The lower tier's disk module: how long a node's disk takes for the operations that reach it.
+//!
+//! A disk is its I/O scheduler, which is software and known, in front of a device of which only
+//! measurements are known: [`Measurement`]. Service times follow from the distance, the place, the
+//! pause before, and how many operations are there, so that a queue that is not full (paper 004,
+//! Postmark at 512 MB) and one that is both come out.
+
+mod lanes;
+mod measurement;
+mod rotating;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, SchedulerKind, scheduler};
+use foretell_units::{Sectors, SimSpan, SimTime, Stream};
+
+use lanes::Lanes;
+pub(crate) use measurement::index;
+pub use measurement::{Continued, Measurement, Positioning, QUANTILES, Random};
+use rotating::Rotating;
+
+/// A disk of a node.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    scheduler: Box<dyn Scheduler<u32>>,
+    device: Device,
+    depth: usize,
+    /// Requests in the device, by slot.
+    serving: Vec<Option<(Request<u32>, SimSpan)>>,
+    free: Vec<usize>,
+    done_at: BinaryHeap<Reverse<(SimTime, u64, usize)>>,
+    sequence: u64,
+    again: Option<SimTime>,
+    head: Sectors,
+    busy: SimSpan,
+    /// Operations that wait or are in the device.
+    held: usize,
+}
+
+#[derive(Debug)]
+enum Device {
+    Rotating(Box<Rotating>),
+    Lanes(Lanes),
+}
+
+impl Disk {
+    /// An idle disk.
+    pub(crate) fn new(kind: SchedulerKind, measured: &Arc<Measurement>, stream: Stream) -> Self {
+        let depth = measured.depth.max(1);
+        let device = if measured.is_parallel() {
+            Device::Lanes(Lanes::new(measured))
+        } else {
+            Device::Rotating(Box::new(Rotating::new(Arc::clone(measured), stream)))
+        };
+        Self {
+            scheduler: scheduler(kind, depth),
+            depth: if matches!(device, Device::Lanes(_)) { depth as usize } else { 1 },
+            device,
+            serving: Vec::new(),
+            free: Vec::new(),
+            done_at: BinaryHeap::new(),
+            sequence: 0,
+            again: None,
+            head: Sectors(0),
+            busy: SimSpan::ZERO,
+            held: 0,
+        }
+    }
+
+    fn present(&self) -> usize {
+        self.serving.len() - self.free.len()
+    }
+
+    /// Adds an operation.
+    pub(crate) fn submit(&mut self, now: SimTime, io: Io<u32>) -> Option<SimTime> {
+        self.scheduler.add(now, io);
+        self.held += 1;
+        self.go_on(now);
+        self.next()
+    }
+
+    /// Appends the numbers of the operations that are done, each with its service; of those that
+    /// were merged the first has it all. Returns when to call again.
+    pub(crate) fn complete(
+        &mut self,
+        now: SimTime,
+        done: &mut Vec<(u32, SimSpan)>,
+    ) -> Option<SimTime> {
+        while let Some(&Reverse((at, _, slot))) = self.done_at.peek() {
+            if at > now {
+                break;
+            }
+            self.done_at.pop();
+            let (request, service) = self.serving[slot].take().expect("it was served");
+            self.free.push(slot);
+            self.scheduler.served(now, &request);
+            let before = done.len();
+            let services = std::iter::once(service).chain(std::iter::repeat(SimSpan::ZERO));
+            done.extend(request.operations().map(|(_, io)| io.tag).zip(services));
+            self.held -= done.len() - before;
+        }
+        self.go_on(now);
+        self.next()
+    }
+
+    fn next(&self) -> Option<SimTime> {
+        let done = self.done_at.peek().map(|Reverse((at, _, _))| *at);
+        done.into_iter().chain(self.again).min()
+    }
+
+    fn go_on(&mut self, now: SimTime) {
+        self.again = None;
+        while self.present() < self.depth {
+            match self.scheduler.next(now, self.head) {
+                Choice::Serve(request) => self.serve(now, request),
+                Choice::Wait(until) => {
+                    self.again = Some(until);
+                    break;
+                }
+                Choice::Nothing => break,
+            }
+        }
+    }
+
+    fn serve(&mut self, now: SimTime, request: Request<u32>) {
+        self.head = request.end();
+        let what = (request.op, request.lbn, request.sectors);
+        let (at, service) = match &mut self.device {
+            Device::Rotating(disk) => disk.serve(now, what, self.held),
+            Device::Lanes(lanes) => lanes.serve(now, what),
+        };
+        self.busy += service;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.serving.push(None);
+            self.serving.len() - 1
+        });
+        self.serving[slot] = Some((request, service));
+        self.sequence += 1;
+        self.done_at.push(Reverse((at, self.sequence, slot)));
+    }
+
+    /// Time for which it has been given work.
+    pub(crate) fn busy(&self) -> SimSpan {
+        self.busy
+    }
+}

@@ -1,0 +1,229 @@
+//! A disk that serves one operation at a time, as far as measurements tell: positioning by distance,
+//! transfer by place, and what a pause before a continued operation costs.
+//!
+//! Left out: the angle of the platter (rotational latency is drawn from what was measured), what
+//! the drive's own buffer holds beyond the operation that is continued.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
+
+use super::measurement::{Measurement, QUANTILES, index};
+
+/// Shortest time of an operation, so that time passes.
+const LEAST: SimSpan = SimSpan::from_ns(1000);
+
+/// Distances up to here are looked up in sectors, longer ones by radius.
+const NEAR_SECTORS: u64 = 8192;
+
+/// A distribution that changes with a distance.
+#[derive(Debug, Default)]
+struct Curve(Vec<(f64, [f64; QUANTILES])>);
+
+impl Curve {
+    fn new(mut points: Vec<(f64, [f64; QUANTILES])>) -> Self {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self(points)
+    }
+
+    /// The value at a distance of which a part `chance` of all are below.
+    fn draw(&self, distance: f64, chance: f64) -> f64 {
+        let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
+        let above = self.0.partition_point(|(at, _)| *at < distance);
+        let (low, high) = (&self.0[above.saturating_sub(1)], &self.0[above.min(last)]);
+        let part = between(low.0, high.0, distance);
+        let at = chance * (QUANTILES - 1) as f64;
+        let below = (at as usize).min(QUANTILES - 2);
+        let rest = at - below as f64;
+        let of = |q: &[f64; QUANTILES]| q[below] * (1.0 - rest) + q[below + 1] * rest;
+        of(&low.1) * (1.0 - part) + of(&high.1) * part
+    }
+}
+
+/// How far `at` is from `low` to `high`.
+fn between(low: f64, high: f64, at: f64) -> f64 {
+    if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// A span of so many nanoseconds, such that time passes.
+fn span(ns: f64) -> SimSpan {
+    SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
+}
+
+/// The arm and the medium, by measurement.
+#[derive(Debug)]
+pub(super) struct Rotating {
+    measured: Arc<Measurement>,
+    sectors: f64,
+    /// Radius at the places where rates were measured, from 0 outside to 1 inside.
+    radii: Vec<f64>,
+    /// Positioning by [`Op`]: forwards and backwards by sectors, and further by radius.
+    forwards: [Curve; 2],
+    backwards: [Curve; 2],
+    far: [Curve; 2],
+    /// A random read takes such a part of its time if so many are there.
+    gains: Vec<(f64, f64)>,
+    stream: Stream,
+    end: Sectors,
+    ended: SimTime,
+    /// When each of the writes that were taken is on the medium.
+    written: VecDeque<SimTime>,
+    /// Until then the medium is busy.
+    busy_until: SimTime,
+}
+
+impl Rotating {
+    pub(super) fn new(measured: Arc<Measurement>, stream: Stream) -> Self {
+        // a cylinder holds what passes in a turn, so cylinders lie the denser the lower the rate
+        let mut radii = vec![0.0];
+        for pair in measured.stream_bytes_per_s[0].windows(2) {
+            radii.push(radii[radii.len() - 1] + 2.0 / (pair[0] + pair[1]));
+        }
+        let whole = radii[radii.len() - 1];
+        for radius in &mut radii {
+            *radius /= whole;
+        }
+        let sectors = measured.capacity_bytes / SECTOR_BYTES;
+        // measured around the middle of the disk
+        let middle = sectors / 2;
+        let radius = |sector: u64| at_place(&radii, sector as f64 / sectors as f64);
+        let curve = |op: usize, kind: &dyn Fn(i64) -> Option<f64>| {
+            let points = measured.positioning[op].iter();
+            Curve::new(
+                points.filter_map(|p| Some((kind(p.distance_sectors)?, p.quantiles_ns))).collect(),
+            )
+        };
+        let near = |distance: i64| distance.unsigned_abs() <= NEAR_SECTORS;
+        let forwards = |d: i64| (near(d) && d >= 0).then_some(d as f64);
+        let backwards = |d: i64| (near(d) && d < 0).then_some(-d as f64);
+        let far = |d: i64| {
+            let there = radius(middle.saturating_add_signed(d));
+            (!near(d)).then_some((there - radius(middle)).abs())
+        };
+        let alone = measured.of_size(Op::Read, 4096);
+        let whole = alone.first().map_or(1.0, |point| 1e9 / point.per_s);
+        Self {
+            forwards: [curve(0, &forwards), curve(1, &forwards)],
+            backwards: [curve(0, &backwards), curve(1, &backwards)],
+            far: [curve(0, &far), curve(1, &far)],
+            gains: alone
+                .iter()
+                .map(|point| (f64::from(point.depth), 1e9 / point.per_s / whole))
+                .collect(),
+            sectors: sectors as f64,
+            radii,
+            stream,
+            end: Sectors(0),
+            ended: SimTime::ZERO,
+            written: VecDeque::new(),
+            busy_until: SimTime::ZERO,
+            measured,
+        }
+    }
+
+    fn radius(&self, sector: Sectors) -> f64 {
+        at_place(&self.radii, sector.get() as f64 / self.sectors)
+    }
+
+    fn transfer_ns(&self, op: Op, lbn: Sectors, sectors: Sectors) -> f64 {
+        let rates = &self.measured.stream_bytes_per_s[index(op)];
+        let rate = at_place(rates, lbn.get() as f64 / self.sectors);
+        (sectors.get() * SECTOR_BYTES) as f64 / rate * 1e9
+    }
+
+    fn positioning_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
+        let chance = self.stream.unit();
+        let distance = lbn.get().abs_diff(self.end.get());
+        let op = index(op);
+        if distance > NEAR_SECTORS {
+            let distance = (self.radius(lbn) - self.radius(self.end)).abs();
+            self.far[op].draw(distance, chance)
+        } else if lbn >= self.end {
+            self.forwards[op].draw(distance as f64, chance)
+        } else {
+            self.backwards[op].draw(distance as f64, chance)
+        }
+    }
+
+    fn continued_ns(&self, op: Op, pause: SimSpan) -> f64 {
+        let points = &self.measured.continued[index(op)];
+        let pause = pause.as_ns() as f64;
+        let above = points.partition_point(|point| point.pause_ns < pause);
+        let (low, high) = (points[above.saturating_sub(1)], points[above.min(points.len() - 1)]);
+        let part = between(low.pause_ns, high.pause_ns, pause);
+        low.mean_ns * (1.0 - part) + high.mean_ns * part
+    }
+
+    /// How much of its time alone an operation takes when the drive holds so many.
+    fn gain(&self, present: usize) -> f64 {
+        let most = f64::from(self.measured.depth);
+        if most <= 1.0 || self.gains.is_empty() {
+            return 1.0;
+        }
+        let present = (present as f64).min(most);
+        let above = self.gains.partition_point(|(depth, _)| *depth < present);
+        let low = self.gains[above.saturating_sub(1)];
+        let high = self.gains[above.min(self.gains.len() - 1)];
+        let part = between(low.0, high.0, present);
+        low.1 * (1.0 - part) + high.1 * part
+    }
+
+    /// Serves an operation; returns when it is done, and how long the medium is busy with it.
+    /// `present`: operations that the drive holds.
+    pub(super) fn serve(
+        &mut self,
+        now: SimTime,
+        (op, lbn, sectors): (Op, Sectors, Sectors),
+        present: usize,
+    ) -> (SimTime, SimSpan) {
+        let transfer = self.transfer_ns(op, lbn, sectors);
+        let continues = lbn == self.end && self.ended != SimTime::ZERO;
+        let start = now.max(self.busy_until);
+        if op == Op::Write && self.measured.buffered_writes > 1 {
+            return self.take_write(now, (lbn, sectors), transfer, continues);
+        }
+        let work = if continues {
+            self.continued_ns(op, start.saturating_since(self.ended)) + transfer
+        } else {
+            (self.positioning_ns(op, lbn) + transfer) * self.gain(present)
+        };
+        let done = start + span(work);
+        (self.end, self.ended, self.busy_until) = (lbn + sectors, done, done);
+        (done, span(work))
+    }
+
+    /// A write goes into the drive's buffer, and to the medium after what is there.
+    fn take_write(
+        &mut self,
+        now: SimTime,
+        (lbn, sectors): (Sectors, Sectors),
+        transfer: f64,
+        continues: bool,
+    ) -> (SimTime, SimSpan) {
+        while self.written.front().is_some_and(|at| *at <= now) {
+            self.written.pop_front();
+        }
+        let chance = self.stream.unit();
+        let taken = self.far[index(Op::Write)].draw(0.3, chance);
+        // what is taken into a buffer shows nothing of the arm, which reads show
+        let move_ns = if continues { 0.0 } else { self.positioning_ns(Op::Read, lbn) };
+        let start = now.max(self.busy_until);
+        let work = span(move_ns + transfer);
+        self.busy_until = start + work;
+        self.written.push_back(self.busy_until);
+        (self.end, self.ended) = (lbn + sectors, self.busy_until);
+        let room = self.measured.buffered_writes as usize;
+        let before = self.written.len().checked_sub(room + 1);
+        let free = before.map_or(now, |at| self.written[at]);
+        (now.max(free) + span(taken), work)
+    }
+}
+
+/// The value at a place from 0 to 1 of a function known at evenly spaced places.
+fn at_place(known: &[f64], place: f64) -> f64 {
+    let at = place.clamp(0.0, 1.0) * (known.len() - 1) as f64;
+    let below = (at as usize).min(known.len().saturating_sub(2));
+    let part = at - below as f64;
+    known[below] * (1.0 - part) + known[(below + 1).min(known.len() - 1)] * part
+}

@@ -1,0 +1,64 @@
+//! What can be wrong with a question or with the records that are to answer it.
+
+use std::path::PathBuf;
+
+use foretell_ati::StoreError;
+use foretell_scenarios::ScenarioErrors;
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum WhatIfError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The changed cluster is impossible, or the change names what is not there.
+    #[error("the change is not possible: {}", .0.lines())]
+    Scenario(#[from] ScenarioErrors),
+    /// The store was written by a version that did not keep what is needed.
+    #[error("`{}` does not say {missing}; run the scenario again", path.display())]
+    Unknown {
+        /// The store.
+        path: PathBuf,
+        /// What it lacks.
+        missing: String,
+    },
+    /// Requests were not all recorded.
+    #[error(
+        "the records are {kept}, and a prediction replays the requests of all: run with \
+         `record = \"all\"` (of the record types, `request` suffices)"
+    )]
+    Sampled {
+        /// What was kept.
+        kept: String,
+    },
+    /// There are too few requests to predict from.
+    #[error(
+        "workload `{workload}` completed {found} requests in the measured time; a prediction \
+         needs {needed}: run for longer"
+    )]
+    TooFew {
+        /// Of which workload.
+        workload: String,
+        /// How many there are.
+        found: u64,
+        /// How many there must be.
+        needed: u64,
+    },
+    /// Something that records cannot answer.
+    #[error("`{change}` cannot be asked: {reason}")]
+    Refused {
+        /// The change.
+        change: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The changed cluster would not keep up.
+    #[error(
+        "workload `{workload}` would issue more than is ever completed: there is no steady state"
+    )]
+    Overload {
+        /// The open workload.
+        workload: String,
+    },
+}

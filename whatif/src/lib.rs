@@ -1,0 +1,20 @@
+//! What-if modules and automation agents: prediction from activity records alone.
+//!
+//! A self-predicting cluster answers "what would throughput and response time be, if ...?" from what
+//! it recorded (paper 004, sections III-C and IV). This crate sees a `run.db` and a question and
+//! nothing else: it knows the system's own software, what was measured of its hardware, and the
+//! requests that were recorded.
+
+mod answer;
+mod disk;
+mod error;
+mod observed;
+mod predict;
+mod question;
+mod replay;
+
+pub use answer::{Answer, Busiest, Model, ResponseTimeMs, WorkloadAnswer};
+pub use disk::{Continued, Measurement, Positioning, QUANTILES, Random};
+pub use error::WhatIfError;
+pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
+pub use question::{Described, EmptyShelf, Shelf};

@@ -1,0 +1,185 @@
+//! A question: what would be, if these settings were changed?
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foretell_scenarios::device::Device;
+use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
+use foretell_scenarios::{Change, Document};
+use foretell_units::{Bytes, Op, SimTime};
+
+use crate::disk::Measurement;
+use crate::error::WhatIfError;
+use crate::observed::{Observed, Recorded};
+
+/// Sections of a scenario that can be asked about.
+const ASKABLE: [&str; 7] = ["node", "client", "host", "volume", "workload", "switch", "tracking"];
+
+/// What is at hand besides the records: parts that can be measured before they are bought, and
+/// workloads that are described before they are there.
+pub trait Shelf {
+    /// What is measured of a device that no recorded disk is; `None`: it cannot be had.
+    fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement>;
+
+    /// The first requests of each client of a workload that was not recorded.
+    ///
+    /// Errors with the reason if it cannot be said what it would request.
+    fn requests(
+        &mut self,
+        scenario: &Scenario,
+        workload: usize,
+    ) -> Result<Vec<Vec<Described>>, String>;
+}
+
+/// A shelf with nothing on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmptyShelf;
+
+impl Shelf for EmptyShelf {
+    fn measure(&mut self, _name: &str, _device: &Device) -> Option<Measurement> {
+        None
+    }
+
+    fn requests(&mut self, _: &Scenario, _: usize) -> Result<Vec<Vec<Described>>, String> {
+        Err("nothing is recorded of it".to_owned())
+    }
+}
+
+/// A request of a workload that was not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Described {
+    /// When it is issued, if the workload has times of its own.
+    pub at: Option<SimTime>,
+    /// Direction.
+    pub op: Op,
+    /// First byte of the volume.
+    pub offset: Bytes,
+    /// Bytes.
+    pub size: Bytes,
+}
+
+/// The changed cluster, and what is known of it.
+pub(crate) struct Changed {
+    pub(crate) scenario: Scenario,
+    pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    pub(crate) stretch: Vec<f64>,
+    pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
+}
+
+impl Observed {
+    /// The cluster with these changes.
+    pub(crate) fn changed(
+        &self,
+        changes: &[Change],
+        shelf: &mut dyn Shelf,
+    ) -> Result<Changed, WhatIfError> {
+        let mut document: Document = self.document.clone();
+        for change in changes {
+            askable(change)?;
+            document.set(&change.path, &change.value)?;
+        }
+        let scenario = document.check()?;
+        let measured = self.devices(&scenario, shelf)?;
+        let (mut requests, mut stretch) = (Vec::new(), Vec::new());
+        for (index, workload) in scenario.workloads.iter().enumerate() {
+            let before = self.scenario.workloads.iter().position(|old| old.name == workload.name);
+            match before.filter(|_| workload.kind == WorkloadKind::Recorded) {
+                Some(before) => {
+                    requests.push(self.requests[before].clone());
+                    let old = self.scenario.workloads[before].arrivals;
+                    stretch.push(stretched(old, workload.arrivals));
+                }
+                None => {
+                    let refused = |reason| WhatIfError::Refused {
+                        change: format!("workload.{}", workload.name),
+                        reason,
+                    };
+                    let described = shelf.requests(&scenario, index).map_err(refused)?;
+                    requests.push(described.iter().map(|stream| recorded(stream)).collect());
+                    stretch.push(1.0);
+                }
+            }
+        }
+        Ok(Changed { scenario, requests, stretch, measured })
+    }
+
+    /// What is measured of each disk, by host.
+    fn devices(
+        &self,
+        scenario: &Scenario,
+        shelf: &mut dyn Shelf,
+    ) -> Result<Vec<Vec<Arc<Measurement>>>, WhatIfError> {
+        let mut new: BTreeMap<String, Arc<Measurement>> = BTreeMap::new();
+        let mut all = Vec::new();
+        for host in &scenario.hosts {
+            let disks = host.role.storage().map_or(&[][..], |storage| &storage.disks);
+            let mut here = Vec::new();
+            for disk in disks {
+                let name = &disk.device_name;
+                if let Some(known) = self.measured.get(name).or_else(|| new.get(name)) {
+                    here.push(Arc::clone(known));
+                    continue;
+                }
+                let measured = match &disk.device {
+                    Device::Measured { .. } => None,
+                    device => shelf.measure(name, device),
+                };
+                let measured = measured.ok_or_else(|| WhatIfError::Refused {
+                    change: format!("device `{name}`"),
+                    reason: "nothing was measured of it".to_owned(),
+                })?;
+                let measured = Arc::new(measured);
+                new.insert(name.clone(), Arc::clone(&measured));
+                here.push(measured);
+            }
+            all.push(here);
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a setting is one that records can say something of.
+fn askable(change: &Change) -> Result<(), WhatIfError> {
+    let section = change.path.split(['.', '[']).next().unwrap_or_default();
+    let refused = |reason: &str| {
+        Err(WhatIfError::Refused { change: change.to_string(), reason: reason.to_owned() })
+    };
+    match section {
+        "device" => refused(
+            "what another device could do is not in the records; name one that can be measured, \
+             `node.NAME.disk.0.device=DEVICE`",
+        ),
+        "seed" | "warmup" | "duration" | "payload" | "record" => {
+            refused("a prediction is of the recorded time; run the scenario with it instead")
+        }
+        _ if ASKABLE.contains(&section) || section == "cpu" => Ok(()),
+        // the scenario says which sections there are
+        _ => Ok(()),
+    }
+}
+
+/// How much later recorded times come with other arrivals; 0: they are of no use.
+fn stretched(old: Arrivals, new: Arrivals) -> f64 {
+    if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
+        && std::mem::discriminant(&old) == std::mem::discriminant(&new)
+    {
+        return before / after;
+    }
+    match (old, new) {
+        (Arrivals::Trace { speed_up: old }, Arrivals::Trace { speed_up: new }) => old / new,
+        (_, Arrivals::Trace { .. }) => 1.0,
+        _ => 0.0,
+    }
+}
+
+fn recorded(described: &[Described]) -> Arc<[Recorded]> {
+    described
+        .iter()
+        .map(|request| Recorded {
+            issued: request.at.unwrap_or(SimTime::ZERO),
+            offset: request.offset,
+            size: request.size.get() as u32,
+            op: request.op,
+        })
+        .collect()
+}

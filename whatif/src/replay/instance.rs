@@ -1,0 +1,165 @@
+//! A workload on one client: when it issues what.
+
+use foretell_scenarios::model::{Arrivals, Think};
+use foretell_units::{SimSpan, SimTime, Stream};
+
+use super::agenda::Event;
+use super::stream::{Requests, Wanted};
+use super::{Material, Replay, SEED};
+
+/// A workload on one client.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) workload: u32,
+    pub(super) client: u32,
+    pub(super) volume: u32,
+    requests: Requests,
+    pace: Pace,
+    left: Option<u64>,
+    done: bool,
+    stream: Stream,
+    pub(super) choosing: Stream,
+}
+
+/// When it issues.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// After completions.
+    Closed { outstanding: u32, think: Think },
+    /// At the recorded times, stretched; then with gaps of this mean.
+    Recorded { stretch: f64, mean: SimSpan, ends: bool },
+    /// At random times with gaps of this mean.
+    Poisson { mean: SimSpan },
+}
+
+impl Instance {
+    /// All instances, workload by workload, client by client.
+    pub(super) fn all(material: &Material) -> Vec<Self> {
+        let scenario = material.scenario;
+        let mut instances = Vec::new();
+        for (index, workload) in scenario.workloads.iter().enumerate() {
+            let recorded = &material.requests[index];
+            for (place, client) in workload.clients.iter().enumerate() {
+                let name = &scenario.host(*client).name;
+                let requests = recorded[place % recorded.len()].clone();
+                let open = requests.windows(2).any(|pair| pair[0].issued != pair[1].issued);
+                let pace = match workload.arrivals {
+                    Arrivals::Closed { outstanding, think } => Pace::Closed { outstanding, think },
+                    Arrivals::Poisson { .. }
+                    | Arrivals::Deterministic { .. }
+                    | Arrivals::Bursty { .. } => {
+                        let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
+                        let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
+                        let stretch = material.stretch[index];
+                        if open && stretch > 0.0 && place < recorded.len() {
+                            Pace::Recorded { stretch, mean, ends: false }
+                        } else {
+                            Pace::Poisson { mean }
+                        }
+                    }
+                    Arrivals::Trace { .. } | Arrivals::Times { .. } => {
+                        let stretch = material.stretch[index];
+                        Pace::Recorded { stretch, mean: SimSpan::ZERO, ends: true }
+                    }
+                };
+                let stream =
+                    |what: &str| SEED.stream(&format!("workload/{}/{name}/{what}", workload.name));
+                // a trace has so many requests and no more
+                let ends = scenario.duration.is_none()
+                    || matches!(pace, Pace::Recorded { ends: true, .. });
+                let recorded = ends.then_some(requests.len() as u64);
+                instances.push(Self {
+                    workload: index as u32,
+                    client: client.0,
+                    volume: workload.volume.0,
+                    requests: Requests::new(requests, scenario.volume(workload.volume).size),
+                    pace,
+                    left: workload.requests.into_iter().chain(recorded).min(),
+                    done: false,
+                    stream: stream("requests"),
+                    choosing: stream("fragments"),
+                });
+            }
+        }
+        instances
+    }
+
+    fn pull(&mut self) -> Option<Wanted> {
+        if let Some(left) = &mut self.left {
+            if *left == 0 {
+                return None;
+            }
+            *left -= 1;
+        }
+        Some(self.requests.next(&mut self.stream))
+    }
+
+    fn think(&mut self) -> SimSpan {
+        match self.pace {
+            Pace::Closed { think: Think::Fixed(span), .. } => span,
+            Pace::Closed { think: Think::Exponential(mean), .. } => self.stream.exponential(mean),
+            _ => SimSpan::ZERO,
+        }
+    }
+
+    /// When an open instance issues next.
+    fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
+        match self.pace {
+            Pace::Closed { .. } => None,
+            Pace::Poisson { mean } => Some(now + self.stream.exponential(mean)),
+            Pace::Recorded { stretch, mean, ends } => match self.requests.next_issued() {
+                Some(at) => {
+                    let at = SimTime::from_ns((at.as_ns() as f64 * stretch).round() as u64);
+                    Some(at.max(now))
+                }
+                None if ends => Some(now),
+                None => Some(now + self.stream.exponential(mean)),
+            },
+        }
+    }
+}
+
+impl Replay<'_> {
+    /// An instance begins.
+    pub(super) fn begin(&mut self, id: u32) {
+        let event = Event::Issue { instance: id };
+        let instance = &mut self.instances[id as usize];
+        if let Pace::Closed { outstanding, .. } = instance.pace {
+            for _ in 0..outstanding {
+                self.agenda.schedule(SimTime::ZERO, event);
+            }
+        } else if let Some(at) = instance.next_at(SimTime::ZERO) {
+            self.agenda.schedule(at, event);
+        }
+    }
+
+    /// An instance issues its next request, if it has one.
+    pub(super) fn issue(&mut self, id: u32) {
+        let instance = &mut self.instances[id as usize];
+        if instance.done {
+            return;
+        }
+        let Some(Wanted { op, offset, size }) = instance.pull() else {
+            instance.done = true;
+            self.active -= 1;
+            return;
+        };
+        self.start(id, op, offset, size);
+        let now = self.now;
+        if let Some(at) = self.instances[id as usize].next_at(now) {
+            self.agenda.schedule(at, Event::Issue { instance: id });
+        }
+    }
+
+    /// A request of an instance has completed.
+    pub(super) fn follow_up(&mut self, id: u32) {
+        let instance = &mut self.instances[id as usize];
+        if instance.done || !matches!(instance.pace, Pace::Closed { .. }) {
+            return;
+        }
+        match instance.think() {
+            SimSpan::ZERO => self.issue(id),
+            span => self.agenda.schedule(self.now + span, Event::Issue { instance: id }),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Model `replay`: the recorded requests pushed through a light queueing model of the changed cluster.
+//!
+//! The software of the system is its own: protocol, caches, flusher, I/O schedulers, placement. The
+//! hardware is what was measured: processor costs, cable rates, disks' service times. Requests come
+//! as they were recorded, at their own times or after completions, so hit rates, queues and
+//! percentiles of the changed cluster come out, in the middle of the curve too.
+//!
+//! Left out: what TCP does after losses, the angle of platters, the round-robin of processors.
+
+mod agenda;
+mod cpu;
+mod instance;
+mod links;
+mod node;
+mod protocol;
+mod stream;
+mod tally;
+mod tracking;
+
+use std::sync::Arc;
+
+use foretell_algorithms::distribution::{Distribution, Place};
+use foretell_algorithms::node::{FileAccess, NOBODY};
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::Scenario;
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
+
+use crate::disk::Measurement;
+use crate::error::WhatIfError;
+use crate::observed::Recorded;
+use agenda::{Agenda, Event};
+use cpu::Cores;
+use instance::Instance;
+use links::Links;
+use node::{Around, Node};
+use protocol::{Leg, Part, Request};
+use tally::Tally;
+pub(crate) use tally::{Outcome, ResourceOutcome};
+use tracking::Tracking;
+
+/// What predictions draw from; the run's own seed is not known here.
+const SEED: Seed = Seed(0x666f_7265);
+/// Requests outstanding in all, beyond which a cluster does not keep up.
+const MOST_OUTSTANDING: usize = 1 << 20;
+
+/// A resource of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Resource {
+    Cpu,
+    Transmit,
+    Receive,
+    Disk(u32),
+}
+
+impl Resource {
+    /// Its place among those of a host.
+    fn index(self) -> usize {
+        match self {
+            Self::Cpu => 0,
+            Self::Transmit => 1,
+            Self::Receive => 2,
+            Self::Disk(disk) => 3 + disk as usize,
+        }
+    }
+}
+
+/// What is replayed.
+pub(crate) struct Material<'a> {
+    /// The changed cluster.
+    pub(crate) scenario: &'a Scenario,
+    /// By workload and position of the client.
+    pub(crate) requests: &'a [Vec<Arc<[Recorded]>>],
+    /// By workload: how much later recorded times come now.
+    pub(crate) stretch: &'a [f64],
+    /// By host and disk.
+    pub(crate) measured: &'a [Vec<Arc<Measurement>>],
+    /// How long was measured.
+    pub(crate) duration: SimSpan,
+}
+
+#[derive(Default)]
+struct Scratch {
+    nodes: Vec<u32>,
+    places: Vec<Place>,
+    chosen: Vec<u8>,
+    ready: Vec<u32>,
+    served: Vec<(u32, SimSpan)>,
+}
+
+/// A replay under way.
+struct Replay<'a> {
+    scenario: &'a Scenario,
+    now: SimTime,
+    agenda: Agenda,
+    distributions: Vec<Distribution>,
+    cores: Vec<Cores>,
+    links: Links,
+    nodes: Vec<Option<Node>>,
+    instances: Vec<Instance>,
+    requests: Slab<Request>,
+    parts: Slab<Part>,
+    legs: Slab<Leg>,
+    tracking: Tracking,
+    database: Bytes,
+    tallies: Vec<Tally>,
+    scratch: Scratch,
+    /// By workload, host and resource: busy time after the warm-up.
+    demands: Vec<Vec<Vec<SimSpan>>>,
+    active: usize,
+    mark_at: SimTime,
+}
+
+/// Replays the requests on the changed cluster.
+pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
+    let mut replay = Replay::new(material);
+    replay.run(material.duration)
+}
+
+impl<'a> Replay<'a> {
+    fn new(material: &Material<'a>) -> Self {
+        let scenario = material.scenario;
+        let distributions: Vec<Distribution> = (0..)
+            .zip(&scenario.volumes)
+            .map(|(id, volume)| volume.distribution(VolumeId(id)).expect("it was checked"))
+            .collect();
+        let reserved = scenario.tracking.cost.as_ref().map_or(Bytes::ZERO, |cost| cost.buffer);
+        let node = |(index, host): (usize, &foretell_scenarios::model::Host)| {
+            let storage = host.role.storage()?;
+            let id = HostId::from(index);
+            let volumes = scenario.volumes.iter().zip(&distributions);
+            let mut files: Vec<Bytes> = volumes
+                .map(|(volume, distribution)| {
+                    let holds = volume.nodes.contains(&id);
+                    if holds { distribution.file_size(volume.size) } else { Bytes::ZERO }
+                })
+                .collect();
+            files.push(Bytes::ZERO);
+            let stream = |disk: usize| SEED.stream(&format!("{}/disk{disk}", host.name));
+            Some(Node::new(storage, &files, reserved, &material.measured[index], stream))
+        };
+        let nodes = scenario.hosts.iter().enumerate().map(node).collect();
+        let instances = Instance::all(material);
+        let mark_at = SimTime::ZERO + scenario.warmup;
+        let resources = |host: &foretell_scenarios::model::Host| {
+            3 + host.role.storage().map_or(0, |storage| storage.disks.len())
+        };
+        let none: Vec<Vec<SimSpan>> =
+            scenario.hosts.iter().map(|host| vec![SimSpan::ZERO; resources(host)]).collect();
+        Self {
+            now: SimTime::ZERO,
+            agenda: Agenda::default(),
+            cores: scenario
+                .hosts
+                .iter()
+                .map(|host| Cores::new(host.cpu.cores, host.cpu.context_switch))
+                .collect(),
+            links: Links::new(&scenario.hosts, &scenario.switch),
+            nodes,
+            active: instances.len(),
+            instances,
+            requests: Slab::new(),
+            parts: Slab::new(),
+            legs: Slab::new(),
+            tracking: Tracking::new(scenario),
+            database: Bytes::ZERO,
+            tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            scratch: Scratch::default(),
+            demands: vec![none; scenario.workloads.len()],
+            distributions,
+            mark_at,
+            scenario,
+        }
+    }
+
+    fn run(&mut self, duration: SimSpan) -> Result<Outcome, WhatIfError> {
+        for instance in 0..self.instances.len() as u32 {
+            self.begin(instance);
+        }
+        // a scenario without an end goes on until every request is done
+        let end = self.scenario.duration.map(|duration| self.mark_at + duration);
+        let _ = duration;
+        let mut before = None;
+        loop {
+            let next = self.agenda.next_at();
+            if before.is_none() && next.is_none_or(|next| next >= self.mark_at) {
+                self.now = self.mark_at;
+                before = Some(self.usage());
+                self.mark();
+                continue;
+            }
+            let over = end.is_none() && self.active == 0 && self.requests.is_empty();
+            if over || next.is_none_or(|next| end.is_some_and(|end| next >= end)) {
+                break;
+            }
+            let Some((at, event)) = self.agenda.next() else { break };
+            self.now = at;
+            self.dispatch(event);
+            while let Some(host) = self.tracking.next_due() {
+                self.ship_records(host);
+            }
+            if self.requests.len() > MOST_OUTSTANDING {
+                let workload = self.requests.places().next().map_or(0, |request| request.instance);
+                let workload = self.instances[workload as usize].workload as usize;
+                let workload = self.scenario.workloads[workload].name.clone();
+                return Err(WhatIfError::Overload { workload });
+            }
+        }
+        if let Some(end) = end {
+            self.now = end;
+        }
+        Ok(self.outcome(before.unwrap_or_default()))
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Issue { instance } => self.issue(instance),
+            Event::Prepared { request } => self.send_out(request),
+            Event::Sent { leg } => self.transmit(leg),
+            Event::Leaves { leg } => self.leaves(leg),
+            Event::Arrived { leg } => self.deliver(leg),
+            Event::Serve { leg } => self.serve(leg),
+            Event::Replied { leg } => self.replied(leg),
+            Event::Decoded { request } => self.decoded(request),
+            Event::StoreRecords { leg } => self.store_records(leg),
+            Event::Disk { host, disk } => self.disk(host, disk),
+            Event::Tick { host } => {
+                let (node, mut around) = self.node(host);
+                node.tick(&mut around);
+            }
+        }
+    }
+
+    fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
+        let node = self.nodes[host as usize].as_mut().expect("storage nodes have storage");
+        let around =
+            Around { now: self.now, host, agenda: &mut self.agenda, tracking: &mut self.tracking };
+        (node, around)
+    }
+
+    fn access(&mut self, host: u32, access: &FileAccess) -> u32 {
+        let (node, mut around) = self.node(host);
+        node.access(&mut around, access)
+    }
+
+    fn disk(&mut self, host: u32, disk: u32) {
+        let mut ready = std::mem::take(&mut self.scratch.ready);
+        let mut served = std::mem::take(&mut self.scratch.served);
+        let (node, mut around) = self.node(host);
+        node.disk(&mut around, disk, &mut ready, &mut served);
+        for (workload, service) in served.drain(..) {
+            self.charge(host, Resource::Disk(disk), workload, service);
+        }
+        self.scratch.served = served;
+        for leg in ready.drain(..) {
+            let awaiting = &mut self.legs[leg].awaiting;
+            *awaiting -= 1;
+            if *awaiting > 0 {
+                continue;
+            }
+            if self.legs[leg].is_records() {
+                self.legs.remove(leg);
+            } else {
+                self.answer(leg);
+            }
+        }
+        self.scratch.ready = ready;
+    }
+
+    /// A workload has used a resource.
+    fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: SimSpan) {
+        if workload != NOBODY {
+            self.demands[workload as usize][host as usize][resource.index()] += busy;
+        }
+    }
+
+    /// Measuring begins.
+    fn mark(&mut self) {
+        for node in self.nodes.iter_mut().flatten() {
+            node.software.mark();
+        }
+        for busy in self.demands.iter_mut().flatten().flatten() {
+            *busy = SimSpan::ZERO;
+        }
+    }
+
+    /// A request is done.
+    fn complete(&mut self, id: u32) {
+        let Request { instance, op, size, issued, .. } = *self.requests.remove(id);
+        let owner = &self.instances[instance as usize];
+        let (client, workload) = (owner.client, owner.workload as usize);
+        self.tracking.post(client, foretell_ati::RecordKind::Request);
+        self.tallies[workload].completed(self.now, issued, op, size);
+        self.follow_up(instance);
+    }
+
+    /// Busy time of every resource so far, by host.
+    fn usage(&self) -> Vec<Vec<SimSpan>> {
+        (0..self.scenario.hosts.len())
+            .map(|host| {
+                let (sent, received) = self.links.busy(host, self.now);
+                let mut busy = vec![self.cores[host].busy(self.now), sent, received];
+                if let Some(node) = &self.nodes[host] {
+                    busy.extend(node.disks.iter().map(|disk| disk.busy()));
+                }
+                busy
+            })
+            .collect()
+    }
+
+    fn outcome(&self, before: Vec<Vec<SimSpan>>) -> Outcome {
+        let span = self.now.saturating_since(self.mark_at);
+        let seconds = span.as_secs_f64().max(1e-9);
+        let after = self.usage();
+        let mut resources = Vec::new();
+        for (host, (before, after)) in before.iter().zip(&after).enumerate() {
+            for (place, (before, after)) in before.iter().zip(after).enumerate() {
+                let servers = if place == 0 { self.cores[host].count() } else { 1 };
+                let busy = after.saturating_sub(*before).as_secs_f64();
+                let utilization = busy / seconds / servers as f64;
+                resources.push(ResourceOutcome { host, place, servers, utilization });
+            }
+        }
+        let workloads = self.tallies.iter().enumerate().map(|(index, tally)| {
+            let nodes = self.nodes.iter().flatten();
+            let (pages, hits) = nodes
+                .map(|node| node.software.hits().of(index))
+                .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
+            let hit_rate = (pages > 0).then(|| hits as f64 / pages as f64);
+            tally.outcome(seconds, hit_rate, self.demands[index].clone())
+        });
+        Outcome { workloads: workloads.collect(), resources, seconds }
+    }
+}

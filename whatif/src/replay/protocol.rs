@@ -1,0 +1,421 @@
+//! What a client does with a request, and a node with its part: the protocol that the system knows
+//! of itself (paper 004, II and III-A), with times from what was measured.
+
+use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
+use foretell_algorithms::node::{FileAccess, NOBODY};
+use foretell_ati::RecordKind;
+use foretell_scenarios::model::{Cipher, CpuProfile, ReadFrom, Volume as Model};
+use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
+
+use super::agenda::Event;
+use super::{Replay, Resource};
+
+/// A request that is outstanding.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) instance: u32,
+    pub(super) op: Op,
+    pub(super) offset: Bytes,
+    pub(super) size: Bytes,
+    pub(super) issued: SimTime,
+    fetching: bool,
+    parts_left: u32,
+    passes: u64,
+}
+
+/// The part of a request that goes to one set of nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    request: u32,
+    needed: u32,
+    outstanding: u32,
+}
+
+/// An exchange with one node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    /// `None`: a batch of records.
+    part: Option<u32>,
+    client: u32,
+    node: u32,
+    outbound: bool,
+    message: Bytes,
+    leaving: super::links::Leaving,
+    pub(super) awaiting: u32,
+    workload: u32,
+    op: Op,
+    file: u32,
+    offset: Bytes,
+    stored: Bytes,
+    carried: Bytes,
+}
+
+impl Leg {
+    fn sender(&self) -> u32 {
+        if self.outbound { self.client } else { self.node }
+    }
+
+    fn receiver(&self) -> u32 {
+        if self.outbound { self.node } else { self.client }
+    }
+
+    pub(super) fn is_records(&self) -> bool {
+        self.part.is_none()
+    }
+}
+
+/// The server of a node, and who ships records.
+const SERVER: Thread = Thread { pid: 1, tid: 0 };
+
+/// Threads as numbers that no two that live have alike.
+const fn request_thread(request: u32) -> u64 {
+    request as u64 * 2
+}
+
+const fn leg_thread(leg: u32) -> u64 {
+    leg as u64 * 2 + 1
+}
+
+/// Time to encrypt and encode `size` bytes.
+pub(super) fn seal_time(volume: &Model, cpu: &CpuProfile, size: Bytes) -> SimSpan {
+    let passes = if volume.m == 1 { 0 } else { u64::from(volume.n - volume.m) };
+    let cipher = match volume.cipher {
+        Cipher::None => SimSpan::ZERO,
+        Cipher::Aes128Cbc => cpu.encrypt.of(size),
+    };
+    cipher + coding_time(cpu, size, passes)
+}
+
+/// Time to decode and decrypt `size` bytes of which so many data fragments were not read.
+pub(super) fn open_time(volume: &Model, cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
+    let cipher = match volume.cipher {
+        Cipher::None => SimSpan::ZERO,
+        Cipher::Aes128Cbc => cpu.decrypt.of(size),
+    };
+    cipher + coding_time(cpu, size, passes)
+}
+
+fn coding_time(cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
+    if passes == 0 { SimSpan::ZERO } else { cpu.code.of(size * passes) }
+}
+
+impl Replay<'_> {
+    /// A client issues a request.
+    pub(super) fn start(&mut self, instance: u32, op: Op, offset: Bytes, size: Bytes) {
+        let owner = &self.instances[instance as usize];
+        let (client, volume) = (owner.client, owner.volume);
+        let distribution = &self.distributions[volume as usize];
+        let fetching =
+            op == Op::Write && distribution.partial_blocks(offset, size).next().is_some();
+        let (_, whole) = distribution.covering(offset, size);
+        self.tracking.post(client, RecordKind::Request);
+        let issued = self.now;
+        let request = self.requests.insert(Request {
+            instance,
+            op,
+            offset,
+            size,
+            issued,
+            fetching,
+            parts_left: 0,
+            passes: 0,
+        });
+        let cpu = &self.scenario.hosts[client as usize].cpu;
+        let mut work = cpu.request.of(size);
+        if op == Op::Write && !fetching {
+            work += seal_time(&self.scenario.volumes[volume as usize], cpu, whole);
+        }
+        self.compute_request(request, work, Event::Prepared { request });
+    }
+
+    fn compute_request(&mut self, request: u32, work: SimSpan, then: Event) {
+        let instance = self.requests[request].instance;
+        let owner = &self.instances[instance as usize];
+        let (client, workload) = (owner.client, owner.workload);
+        self.compute(client, workload, request_thread(request), work, then);
+    }
+
+    /// Puts a task on a host's processor.
+    fn compute(&mut self, host: u32, workload: u32, thread: u64, work: SimSpan, then: Event) {
+        let work = work + self.tracking.take_debt(host);
+        self.charge(host, Resource::Cpu, workload, work);
+        let booked = self.cores[host as usize].submit(self.now, thread, work);
+        // a core that had been idle was given up before, and that was recorded too
+        self.tracking.post(host, RecordKind::KernelProcessSwitch);
+        if booked.was_idle {
+            self.tracking.post(host, RecordKind::KernelProcessSwitch);
+        }
+        self.agenda.schedule(booked.done, then);
+    }
+
+    /// The messages of a request go out.
+    pub(super) fn send_out(&mut self, id: u32) {
+        let Request { instance, op, offset, size, fetching, .. } = self.requests[id];
+        let volume = self.instances[instance as usize].volume as usize;
+        if fetching {
+            let block = self.distributions[volume].block();
+            for number in self.distributions[volume].partial_blocks(offset, size) {
+                self.send_range(id, Op::Read, block * number, block);
+            }
+        } else {
+            let (offset, size) = self.distributions[volume].covering(offset, size);
+            self.send_range(id, op, offset, size);
+        }
+    }
+
+    fn send_range(&mut self, id: u32, op: Op, offset: Bytes, size: Bytes) {
+        let instance = self.requests[id].instance as usize;
+        let volume = self.instances[instance].volume as usize;
+        let pieces = self.distributions[volume].pieces(offset, size);
+        for piece in pieces {
+            self.send_part(id, op, &piece);
+        }
+    }
+
+    fn send_part(&mut self, id: u32, op: Op, piece: &foretell_algorithms::distribution::Piece) {
+        self.requests[id].parts_left += 1;
+        let instance = self.requests[id].instance as usize;
+        let owner = &self.instances[instance];
+        let (client, workload, file) = (owner.client, owner.workload, owner.volume);
+        let volume = &self.scenario.volumes[file as usize];
+        let (m, n) = (usize::from(volume.m), volume.n);
+        let mut nodes = std::mem::take(&mut self.scratch.nodes);
+        let mut places = std::mem::take(&mut self.scratch.places);
+        let mut chosen = std::mem::take(&mut self.scratch.chosen);
+        self.distributions[file as usize].places(piece.group, &mut nodes, &mut places);
+        chosen.clear();
+        chosen.extend(0..n);
+        let needed = match op {
+            Op::Write => u32::from(volume.write_quorum),
+            Op::Read => {
+                if volume.read_from == ReadFrom::Random {
+                    let choosing = &mut self.instances[instance].choosing;
+                    for place in 0..m {
+                        let rest = (chosen.len() - place) as u64;
+                        chosen.swap(place, place + choosing.below(rest) as usize);
+                    }
+                }
+                chosen.truncate(m);
+                let missing = m - chosen.iter().filter(|&&at| usize::from(at) < m).count();
+                if m > 1 {
+                    let request = &mut self.requests[id];
+                    request.passes = request.passes.max(missing as u64);
+                }
+                m as u32
+            }
+        };
+        let part = Part { request: id, needed, outstanding: chosen.len() as u32 };
+        let part = self.parts.insert(part);
+        let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
+        let send = self.scenario.hosts[client as usize].cpu.send.of(data + MESSAGE_HEADER);
+        for &fragment in &chosen {
+            let place = places[usize::from(fragment)];
+            let leg = self.legs.insert(Leg {
+                part: Some(part),
+                client,
+                node: volume.nodes[place.node as usize].0,
+                outbound: true,
+                message: data + MESSAGE_HEADER,
+                leaving: super::links::Leaving::default(),
+                awaiting: 0,
+                workload,
+                op,
+                file,
+                offset: place.base + piece.start,
+                stored: piece.stored,
+                carried: piece.carried,
+            });
+            self.compute(client, workload, leg_thread(leg), send, Event::Sent { leg });
+        }
+        (self.scratch.nodes, self.scratch.places, self.scratch.chosen) = (nodes, places, chosen);
+    }
+
+    /// Hands a leg's message to the network.
+    pub(super) fn transmit(&mut self, id: u32) {
+        let leg = &self.legs[id];
+        let (from, to, workload) = (leg.sender(), leg.receiver(), leg.workload);
+        let wire = wire_bytes(leg.message);
+        self.tracking.post(from, RecordKind::NetworkTransmit);
+        let time = self.links.time(from as usize, wire);
+        self.charge(from, Resource::Transmit, workload, time);
+        let leaving = self.links.send(self.now, from as usize, to as usize, wire);
+        self.legs[id].leaving = leaving;
+        if leaving.start > self.now {
+            self.agenda.schedule(leaving.start, Event::Leaves { leg: id });
+        } else {
+            self.leaves(id);
+        }
+    }
+
+    /// A message begins to leave.
+    pub(super) fn leaves(&mut self, id: u32) {
+        let leg = &self.legs[id];
+        let (from, to) = (leg.sender() as usize, leg.receiver() as usize);
+        let at = self.links.arrive(leg.leaving, from, to, wire_bytes(leg.message));
+        self.agenda.schedule(at, Event::Arrived { leg: id });
+    }
+
+    /// A leg's message has arrived.
+    pub(super) fn deliver(&mut self, id: u32) {
+        let leg = self.legs[id];
+        let host = leg.receiver();
+        let cpu = &self.scenario.hosts[host as usize].cpu;
+        let mut work = cpu.receive.of(leg.message);
+        let then = if leg.is_records() {
+            Event::StoreRecords { leg: id }
+        } else if leg.outbound {
+            work += cpu.request.of(leg.carried);
+            if leg.op == Op::Write {
+                work += cpu.copy.of(leg.carried);
+            }
+            Event::Serve { leg: id }
+        } else {
+            Event::Replied { leg: id }
+        };
+        let time = self.links.time(host as usize, wire_bytes(leg.message));
+        self.charge(host, Resource::Receive, leg.workload, time);
+        self.compute(host, leg.workload, leg_thread(id), work, then);
+    }
+
+    /// A node looks into its cache and disks.
+    pub(super) fn serve(&mut self, id: u32) {
+        let leg = self.legs[id];
+        let access = FileAccess {
+            leg: id,
+            op: leg.op,
+            file: leg.file,
+            offset: leg.offset,
+            size: leg.stored,
+            breadcrumb: Breadcrumb::NONE,
+            thread: SERVER,
+            workload: leg.workload,
+            reader: u64::from(leg.client) << 32 | u64::from(leg.workload),
+        };
+        let waits = self.access(leg.node, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
+            self.answer(id);
+        }
+    }
+
+    /// A node answers.
+    pub(super) fn answer(&mut self, id: u32) {
+        let leg = &mut self.legs[id];
+        leg.outbound = false;
+        let carried = if leg.op == Op::Read { leg.carried } else { Bytes::ZERO };
+        leg.message = carried + MESSAGE_HEADER;
+        let (host, workload, message) = (leg.node, leg.workload, leg.message);
+        let cpu = &self.scenario.hosts[host as usize].cpu;
+        let mut work = cpu.send.of(message);
+        if leg.op == Op::Read {
+            work += cpu.copy.of(carried);
+        }
+        self.compute(host, workload, leg_thread(id), work, Event::Sent { leg: id });
+    }
+
+    /// A client has taken a node's answer in.
+    pub(super) fn replied(&mut self, id: u32) {
+        let Some(part_id) = self.legs.remove(id).part else { return };
+        let part = &mut self.parts[part_id];
+        let request_id = part.request;
+        part.outstanding -= 1;
+        let completes = part.needed == 1;
+        part.needed = part.needed.saturating_sub(1);
+        if part.outstanding == 0 {
+            self.parts.remove(part_id);
+        }
+        if !completes {
+            return;
+        }
+        let request = &mut self.requests[request_id];
+        request.parts_left -= 1;
+        if request.parts_left > 0 {
+            return;
+        }
+        if request.op == Op::Write && !request.fetching {
+            self.complete(request_id);
+            return;
+        }
+        let Request { instance, offset, size, fetching, passes, .. } = *request;
+        let owner = &self.instances[instance as usize];
+        let volume = &self.scenario.volumes[owner.volume as usize];
+        let distribution = &self.distributions[owner.volume as usize];
+        let cpu = &self.scenario.hosts[owner.client as usize].cpu;
+        let fetched = if fetching {
+            distribution.block() * distribution.partial_blocks(offset, size).count() as u64
+        } else {
+            distribution.covering(offset, size).1
+        };
+        let work = open_time(volume, cpu, fetched, passes);
+        if work.is_zero() {
+            self.decoded(request_id);
+        } else {
+            self.compute_request(request_id, work, Event::Decoded { request: request_id });
+        }
+    }
+
+    /// What was read is in the clear.
+    pub(super) fn decoded(&mut self, id: u32) {
+        let request = &mut self.requests[id];
+        if request.op == Op::Read {
+            self.complete(id);
+            return;
+        }
+        request.fetching = false;
+        let Request { instance, offset, size, .. } = *request;
+        let owner = &self.instances[instance as usize];
+        let (_, whole) = self.distributions[owner.volume as usize].covering(offset, size);
+        let cpu = &self.scenario.hosts[owner.client as usize].cpu;
+        let work = seal_time(&self.scenario.volumes[owner.volume as usize], cpu, whole);
+        self.compute_request(id, work, Event::Prepared { request: id });
+    }
+
+    /// A full batch of records leaves its host.
+    pub(super) fn ship_records(&mut self, host: u32) {
+        let Some(cost) = self.tracking.cost() else { return };
+        let (store, data) = (cost.store.0, cost.batch);
+        let leg = self.legs.insert(Leg {
+            part: None,
+            client: host,
+            node: store,
+            outbound: true,
+            message: data + MESSAGE_HEADER,
+            leaving: super::links::Leaving::default(),
+            awaiting: 0,
+            workload: NOBODY,
+            op: Op::Write,
+            file: 0,
+            offset: Bytes::ZERO,
+            stored: Bytes::ZERO,
+            carried: Bytes::ZERO,
+        });
+        if host == store {
+            self.store_records(leg);
+            return;
+        }
+        let work = self.scenario.hosts[host as usize].cpu.send.of(data);
+        self.compute(host, NOBODY, leg_thread(leg), work, Event::Sent { leg });
+    }
+
+    /// The Activity DB's node appends a batch to its file.
+    pub(super) fn store_records(&mut self, id: u32) {
+        let leg = self.legs[id];
+        let access = FileAccess {
+            leg: id,
+            op: Op::Write,
+            file: self.scenario.volumes.len() as u32,
+            offset: self.database,
+            size: leg.message,
+            breadcrumb: Breadcrumb::NONE,
+            thread: SERVER,
+            workload: NOBODY,
+            reader: u64::MAX,
+        };
+        self.database += leg.message;
+        let waits = self.access(leg.node, &access);
+        self.legs[id].awaiting = waits;
+        if waits == 0 {
+            self.legs.remove(id);
+        }
+    }
+}
