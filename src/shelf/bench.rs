@@ -51,7 +51,8 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     };
     let (mut reads, mut writes) = (fresh(), fresh());
     let stream_bytes_per_s = [reads.streams(Op::Read), writes.streams(Op::Write)];
-    let buffered_writes = fresh().buffered_writes();
+    let write_alone_ns = writes.writes_alone();
+    let buffered_writes = fresh().buffered_writes(write_alone_ns[0].1);
     let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
     let ops = [Op::Read, Op::Write];
     let positioning = ops.map(|op| {
@@ -85,6 +86,7 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         continued,
         random,
         buffered_writes,
+        write_alone_ns,
     }
 }
 
@@ -151,7 +153,6 @@ impl Bench {
 
     /// Positioning around the middle of the device.
     fn positioning(&mut self, op: Op, bytes_per_s: &[f64]) -> Vec<Positioning> {
-        let middle = self.sectors / 2;
         let mut distances: Vec<i64> = Vec::new();
         let mut near = 8_i64;
         while near <= 8192 {
@@ -159,11 +160,11 @@ impl Bench {
             near *= 2;
         }
         let mut far = 16_384.0;
-        while far < middle as f64 {
+        while far < 0.95 * self.sectors as f64 {
             distances.extend([far as i64, -(far as i64)]);
             far *= 1.8;
         }
-        let end = middle as i64 - 2 * PIECE as i64;
+        let end = (self.sectors - self.sectors / 64) as i64;
         distances.extend([end, -end]);
         distances.sort_unstable();
         distances.iter().map(|&distance| self.distance(op, distance, bytes_per_s)).collect()
@@ -171,14 +172,17 @@ impl Bench {
 
     /// Times of operations a distance after another.
     fn distance(&mut self, op: Op, distance_sectors: i64, bytes_per_s: &[f64]) -> Positioning {
-        let middle = self.sectors / 2;
-        // long ways begin at one place, the radius of which is known
-        let spread = (self.sectors / 64).min(1 << 16);
+        // spread over so much that the device's own buffer does not know the place
+        let spread = self.sectors / 8;
+        let room = self.sectors - 4 * PIECE;
+        let way = distance_sectors.unsigned_abs().min(room - 1);
+        let spread = spread.min(room - way).max(1);
+        let first = (room - way - spread) / 2 + if distance_sectors < 0 { way } else { 0 };
         let mut found: Vec<f64> = (0..TRIALS)
             .map(|_| {
                 let idle = self.stream.below(20_000_000);
                 self.pause(SimSpan::from_ns(idle));
-                let from = middle - PIECE - self.stream.below(spread.max(1));
+                let from = first + self.stream.below(spread);
                 self.one(op, from, PIECE);
                 let to = (from + PIECE).saturating_add_signed(distance_sectors);
                 let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
@@ -193,7 +197,8 @@ impl Bench {
             let part = at - below as f64;
             found[below] * (1.0 - part) + found[below + 1] * part
         });
-        Positioning { distance_sectors, quantiles_ns }
+        let from_sector = first + spread / 2;
+        Positioning { from_sector, distance_sectors, quantiles_ns }
     }
 
     /// What a pause costs before an operation that continues another.
@@ -223,28 +228,35 @@ impl Bench {
         found
     }
 
-    /// Random writes that are taken faster than the medium can.
-    fn buffered_writes(&mut self) -> u32 {
+    /// Times of single random writes after a pause, by size.
+    fn writes_alone(&mut self) -> Vec<(u64, f64)> {
+        let mut mean = |bytes: u64| {
+            let (sectors, trials) = (bytes / SECTOR_BYTES, 24);
+            let mut sum = 0.0;
+            for _ in 0..trials {
+                let idle = 50_000_000 + self.stream.below(20_000_000);
+                self.pause(SimSpan::from_ns(idle));
+                let lbn = self.stream.below(self.sectors / sectors - 1) * sectors;
+                sum += self.one(Op::Write, lbn, sectors);
+            }
+            (bytes, sum / f64::from(trials))
+        };
+        [8 << 10, 128 << 10].map(&mut mean).to_vec()
+    }
+
+    /// Random writes one after the other that are taken faster than the medium can: `alone_ns` is
+    /// the time of one after a pause.
+    fn buffered_writes(&mut self, alone_ns: f64) -> u32 {
         const MOST: u32 = 100_000;
-        let mut times = Vec::new();
-        let mut sum = 0.0;
+        self.pause(SimSpan::from_secs(1));
         for number in 0..MOST {
             let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
-            let time = self.one(Op::Write, lbn, PIECE);
-            // much slower than all before: the buffer is full
-            if number > 0 && time > 20.0 * sum / f64::from(number) {
+            if self.one(Op::Write, lbn, PIECE) > 5.0 * alone_ns {
                 return number;
             }
-            sum += time;
-            times.push(time);
-            if number == 2000 {
-                // nothing but the same: either there is no buffer, or it never fills at one at a time
-                let mut sorted = times.clone();
-                sorted.sort_by(f64::total_cmp);
-                let even = sorted[times.len() * 9 / 10] < 4.0 * sorted[times.len() / 10];
-                if even && sorted[times.len() / 2] > 1e6 {
-                    return 0;
-                }
+            // they are all alike: nothing is buffered
+            if number == 500 && alone_ns > 1e6 {
+                return 0;
             }
         }
         MOST

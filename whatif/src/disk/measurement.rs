@@ -30,6 +30,8 @@ pub struct Measurement {
     pub random: [Vec<Random>; 2],
     /// Random writes of 8 KiB one after the other: how many are taken faster than the medium can.
     pub buffered_writes: u32,
+    /// Times of single random writes after a pause, by size in bytes, ns.
+    pub write_alone_ns: Vec<(u64, f64)>,
 }
 
 impl Measurement {
@@ -62,6 +64,8 @@ pub(crate) const fn index(op: Op) -> usize {
 /// pause.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Positioning {
+    /// Where the operation before ended, on average.
+    pub from_sector: u64,
     /// From the end of the operation before to this one's first sector; negative: backwards.
     pub distance_sectors: i64,
     /// Its distribution, ns.

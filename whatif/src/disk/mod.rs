@@ -146,3 +146,74 @@ impl Disk {
         self.busy
     }
 }
+
+#[cfg(test)]
+mod fit {
+    use super::*;
+    use foretell_ati::{Body, Phase, RecordKind, open_run};
+    use foretell_units::{Op, Seed};
+    use std::collections::BTreeMap;
+
+    #[test]
+    #[ignore = "a tool"]
+    fn fit() {
+        let dir = std::env::var("RUN").unwrap();
+        let run = open_run(std::path::Path::new(&dir)).unwrap();
+        let facts = run.facts().unwrap();
+        let mut ops: BTreeMap<(u32, u32), Vec<(u64, u64, u64, u64, Op)>> = BTreeMap::new();
+        let mut open: BTreeMap<(u32, u64, u32, u64, u32, u8), Vec<u64>> = BTreeMap::new();
+        run.scan(RecordKind::DiskOp, |record| {
+            let Body::DiskOp { disk, lbn, size, op, phase } = record.body else { return };
+            let h = record.header;
+            let key = (h.host.0, h.breadcrumb.0, disk, lbn, size, op as u8);
+            if phase == Phase::Issue {
+                open.entry(key).or_default().push(h.ts_ns);
+            } else if let Some(list) = open.get_mut(&key) {
+                let issued = list.remove(0);
+                ops.entry((h.host.0, disk)).or_default().push((
+                    issued,
+                    h.ts_ns,
+                    lbn,
+                    u64::from(size),
+                    op,
+                ));
+            }
+        })
+        .unwrap();
+        let mut classes: BTreeMap<String, (u64, f64, f64)> = BTreeMap::new();
+        for ((host, disk), mut list) in ops {
+            let name = facts.hosts[host as usize].name.clone();
+            let device = facts.text(&format!("node.{name}.disk{disk}.device")).unwrap().to_owned();
+            let text = facts.text(&crate::measurement_fact(&device)).unwrap();
+            let measured: Measurement = serde_json::from_str(text).unwrap();
+            let mut model = Rotating::new(Arc::new(measured), Seed(1).stream("x"));
+            list.sort_by_key(|op| op.1);
+            let mut last: Option<(u64, Op, u64)> = None;
+            for (issued, done, lbn, size, op) in list {
+                let start = last.map_or(issued, |l| l.0.max(issued));
+                let (at, _) = model.serve(
+                    SimTime::from_ns(start),
+                    (op, Sectors(lbn), Sectors(size / 512)),
+                    1,
+                );
+                let idle = last.is_none_or(|l| issued > l.0);
+                let near = last.is_some_and(|l| lbn.abs_diff(l.2) < 8192);
+                let same = last.is_some_and(|l| lbn == l.2);
+                let class = format!(
+                    "{:?} after {:?} idle {idle} near {near} same {same}",
+                    op,
+                    last.map(|l| l.1)
+                );
+                let entry = classes.entry(class).or_default();
+                entry.0 += 1;
+                entry.1 += (done - start) as f64 / 1e6;
+                entry.2 += (at.as_ns() - start) as f64 / 1e6;
+                model.force(SimTime::from_ns(done));
+                last = Some((done, op, lbn + size / 512));
+            }
+        }
+        for (class, (n, seen, said)) in classes {
+            println!("{class:60} {n:7} {:.3} {:.3}", seen / n as f64, said / n as f64);
+        }
+    }
+}

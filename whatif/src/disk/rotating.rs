@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
-use super::measurement::{Measurement, QUANTILES, index};
+use super::measurement::{Measurement, Positioning, QUANTILES, index};
 
 /// Shortest time of an operation, so that time passes.
 const LEAST: SimSpan = SimSpan::from_ns(1000);
@@ -85,21 +85,19 @@ impl Rotating {
             *radius /= whole;
         }
         let sectors = measured.capacity_bytes / SECTOR_BYTES;
-        // measured around the middle of the disk
-        let middle = sectors / 2;
         let radius = |sector: u64| at_place(&radii, sector as f64 / sectors as f64);
-        let curve = |op: usize, kind: &dyn Fn(i64) -> Option<f64>| {
+        let curve = |op: usize, kind: &dyn Fn(u64, i64) -> Option<f64>| {
             let points = measured.positioning[op].iter();
-            Curve::new(
-                points.filter_map(|p| Some((kind(p.distance_sectors)?, p.quantiles_ns))).collect(),
-            )
+            let point =
+                |p: &Positioning| Some((kind(p.from_sector, p.distance_sectors)?, p.quantiles_ns));
+            Curve::new(points.filter_map(point).collect())
         };
         let near = |distance: i64| distance.unsigned_abs() <= NEAR_SECTORS;
-        let forwards = |d: i64| (near(d) && d >= 0).then_some(d as f64);
-        let backwards = |d: i64| (near(d) && d < 0).then_some(-d as f64);
-        let far = |d: i64| {
-            let there = radius(middle.saturating_add_signed(d));
-            (!near(d)).then_some((there - radius(middle)).abs())
+        let forwards = |_: u64, d: i64| (near(d) && d >= 0).then_some(d as f64);
+        let backwards = |_: u64, d: i64| (near(d) && d < 0).then_some(-d as f64);
+        let far = |from: u64, d: i64| {
+            let there = radius(from.saturating_add_signed(d));
+            (!near(d)).then_some((there - radius(from)).abs())
         };
         let alone = measured.of_size(Op::Read, 4096);
         let whole = alone.first().map_or(1.0, |point| 1e9 / point.per_s);
@@ -180,8 +178,8 @@ impl Rotating {
         let transfer = self.transfer_ns(op, lbn, sectors);
         let continues = lbn == self.end && self.ended != SimTime::ZERO;
         let start = now.max(self.busy_until);
-        if op == Op::Write && self.measured.buffered_writes > 1 {
-            return self.take_write(now, (lbn, sectors), transfer, continues);
+        if op == Op::Write && self.measured.buffered_writes > 0 {
+            return self.take_write(now, (lbn, sectors), continues);
         }
         let work = if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
@@ -198,16 +196,16 @@ impl Rotating {
         &mut self,
         now: SimTime,
         (lbn, sectors): (Sectors, Sectors),
-        transfer: f64,
         continues: bool,
     ) -> (SimTime, SimSpan) {
         while self.written.front().is_some_and(|at| *at <= now) {
             self.written.pop_front();
         }
-        let chance = self.stream.unit();
-        let taken = self.far[index(Op::Write)].draw(0.3, chance);
+        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
+        let taken = alone_ns(&self.measured.write_alone_ns, bytes);
         // what is taken into a buffer shows nothing of the arm, which reads show
         let move_ns = if continues { 0.0 } else { self.positioning_ns(Op::Read, lbn) };
+        let transfer = self.transfer_ns(Op::Read, lbn, sectors);
         let start = now.max(self.busy_until);
         let work = span(move_ns + transfer);
         self.busy_until = start + work;
@@ -220,10 +218,26 @@ impl Rotating {
     }
 }
 
+/// The time of an operation of a size, in a straight line between and beyond those measured.
+fn alone_ns(known: &[(u64, f64)], bytes: f64) -> f64 {
+    let (Some(first), Some(last)) = (known.first(), known.last()) else { return 0.0 };
+    let size = (last.0 - first.0) as f64;
+    let slope = if size > 0.0 { (last.1 - first.1) / size } else { 0.0 };
+    (first.1 + (bytes - first.0 as f64) * slope).max(0.0)
+}
+
 /// The value at a place from 0 to 1 of a function known at evenly spaced places.
 fn at_place(known: &[f64], place: f64) -> f64 {
     let at = place.clamp(0.0, 1.0) * (known.len() - 1) as f64;
     let below = (at as usize).min(known.len().saturating_sub(2));
     let part = at - below as f64;
     known[below] * (1.0 - part) + known[(below + 1).min(known.len() - 1)] * part
+}
+
+#[cfg(test)]
+impl Rotating {
+    pub(super) fn force(&mut self, done: SimTime) {
+        self.ended = done;
+        self.busy_until = done;
+    }
 }

@@ -1,9 +1,10 @@
 //! The requests of one client, as recorded, and what follows when the record ends.
 //!
 //! A faster cluster asks for more requests than were recorded. Then the record goes on as it was: a
-//! sequential stream in its stride, any other with addresses drawn from those recorded; of those that
-//! were met once only, as many as there were turn into new ones (Good & Turing's estimate of what has
-//! not been seen).
+//! sequential stream in its stride, any other as a sample of what was met. An address that was met
+//! often comes as often again; between them, neighbouring addresses are taken to be alike, so that
+//! new ones come as they must, unless what was met shows that some of them come again more often
+//! than others (then as many are new as were met once only: Good & Turing's estimate).
 
 use std::sync::Arc;
 
@@ -31,39 +32,94 @@ pub(super) struct Requests {
 
 /// How a record goes on.
 #[derive(Debug)]
-pub(super) struct Beyond {
-    sequential: bool,
-    /// Sorted offsets that were met once.
-    single: Vec<bool>,
-    /// Where new addresses lie, and their grain.
-    from: u64,
-    until: u64,
-    grain: u64,
+enum Beyond {
+    /// In its stride, and from the beginning again behind the last byte that was met.
+    Sequential { from: u64, until: u64 },
+    /// As a sample of what was met: addresses in the order of the requests' stretches.
+    Drawn {
+        /// Stretch of each request.
+        stretch_of: Vec<u32>,
+        stretches: Vec<Stretch>,
+        grain: u64,
+    },
 }
+
+/// Neighbouring addresses that were met about equally often, or one that was met very often.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: u64,
+    /// Places, a grain apart.
+    places: u64,
+    /// Whether addresses that were met come again more often than if all places were alike.
+    repeats: bool,
+    /// Then, which part of the requests goes to new places.
+    new: f64,
+}
+
+/// An address that was met so often is a stretch of its own; so many requests make another.
+const OFTEN: usize = 16;
+const TOGETHER: usize = 64;
 
 impl Beyond {
     fn of(requests: &[Recorded]) -> Self {
-        let mut follows = 0;
-        for pair in requests.windows(2) {
-            if pair[1].offset.get() == pair[0].offset.get() + u64::from(pair[0].size) {
-                follows += 1;
-            }
-        }
-        let mut order: Vec<u32> = (0..requests.len() as u32).collect();
-        order.sort_unstable_by_key(|&index| requests[index as usize].offset);
-        let mut single = vec![true; requests.len()];
-        for pair in order.windows(2) {
-            let [a, b] = [pair[0] as usize, pair[1] as usize];
-            if requests[a].offset == requests[b].offset {
-                single[a] = false;
-                single[b] = false;
-            }
-        }
         let offsets = || requests.iter().map(|request| request.offset.get());
         let from = offsets().min().unwrap_or(0);
         let until = requests.iter().map(|r| r.offset.get() + u64::from(r.size)).max().unwrap_or(1);
-        let grain = offsets().fold(until, gcd).max(1);
-        Self { sequential: follows * 2 > requests.len(), single, from, until, grain }
+        let follows = requests
+            .windows(2)
+            .filter(|pair| pair[1].offset.get() == pair[0].offset.get() + u64::from(pair[0].size))
+            .count();
+        if follows * 2 > requests.len() {
+            return Self::Sequential { from, until };
+        }
+        let grain = offsets().fold(0, gcd).max(512);
+        let mut order: Vec<u32> = (0..requests.len() as u32).collect();
+        order.sort_by_key(|&index| requests[index as usize].offset);
+        let mut stretch_of = vec![0; requests.len()];
+        let mut stretches = Vec::new();
+        let at = |place: usize| requests[order[place] as usize].offset.get();
+        let mut first = 0;
+        while first < order.len() {
+            // grows by whole addresses
+            let (mut end, mut counts) = (first, Vec::new());
+            while end < order.len() {
+                let same = (end..order.len()).take_while(|&next| at(next) == at(end)).count();
+                if !counts.is_empty() && (same >= OFTEN || end - first >= TOGETHER) {
+                    break;
+                }
+                end += same;
+                counts.push(same);
+                if same >= OFTEN {
+                    break;
+                }
+            }
+            for &index in &order[first..end] {
+                stretch_of[index as usize] = stretches.len() as u32;
+            }
+            // up to the next stretch
+            let last =
+                if end < order.len() && counts.len() > 1 { at(end) - grain } else { at(end - 1) };
+            stretches.push(Stretch::of(at(first), last, grain, &counts));
+            first = end;
+        }
+        Self::Drawn { stretch_of, stretches, grain }
+    }
+}
+
+impl Stretch {
+    /// `counts`: how often each address that was met was.
+    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
+        let places = last.saturating_sub(from) / grain + 1;
+        let requests: usize = counts.iter().sum();
+        // distinct addresses if all places were alike
+        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powi(requests as i32));
+        let single = counts.iter().filter(|&&count| count == 1).count();
+        Self {
+            from,
+            places,
+            repeats: (counts.len() as f64) < 0.8 * alike,
+            new: single as f64 / requests as f64,
+        }
     }
 }
 
@@ -110,21 +166,22 @@ fn go_on(requests: &[Recorded], beyond: &Beyond, index: usize, stream: &mut Stre
         offset: Bytes(offset),
         size: Bytes(u64::from(request.size)),
     };
-    if beyond.sequential {
-        // on from the end, and from the beginning again behind the last byte that was met
-        let request = &requests[index % count];
-        let last = requests[count - 1];
-        let end = last.offset.get() + u64::from(last.size);
-        let offset = end + (index - count) as u64 * u64::from(request.size);
-        let length = (beyond.until - beyond.from).max(1);
-        return wanted(request, beyond.from + (offset - beyond.from) % length);
+    match beyond {
+        Beyond::Sequential { from, until } => {
+            let request = &requests[index % count];
+            let last = requests[count - 1];
+            let end = last.offset.get() + u64::from(last.size);
+            let offset = end + (index - count) as u64 * u64::from(request.size);
+            wanted(request, from + (offset - from) % (until - from).max(1))
+        }
+        Beyond::Drawn { stretch_of, stretches, grain } => {
+            let drawn = stream.below(count as u64) as usize;
+            let request = &requests[drawn];
+            let stretch = stretches[stretch_of[drawn] as usize];
+            if stretch.repeats && !stream.chance(stretch.new) {
+                return wanted(request, request.offset.get());
+            }
+            wanted(request, stretch.from + stream.below(stretch.places) * grain)
+        }
     }
-    let drawn = stream.below(count as u64) as usize;
-    let request = &requests[drawn];
-    if beyond.single[drawn] {
-        let length = beyond.until - beyond.from;
-        let places = (length.saturating_sub(u64::from(request.size)) / beyond.grain + 1).max(1);
-        return wanted(request, beyond.from + stream.below(places) * beyond.grain);
-    }
-    wanted(request, request.offset.get())
 }
