@@ -15,6 +15,7 @@ pub mod arrivals;
 #[cfg(test)]
 mod chi_square;
 pub mod file_server;
+pub mod fio;
 pub mod generate;
 pub mod source;
 pub mod trace;
