@@ -3,6 +3,7 @@
 mod ask;
 mod calibrate;
 pub mod cli;
+mod cosbench;
 mod directory;
 mod facts;
 mod failure;

@@ -41,6 +41,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     if let Some(benchmarks) = benchmarks(truth) {
         let _ = writeln!(text, "What benchmarks report\n{benchmarks}\n");
     }
+    if let Some(jobs) = jobs(truth) {
+        let _ = writeln!(text, "What jobs did\n{jobs}\n");
+    }
     for (name, workload) in &truth.workloads {
         if workload.requests == 0 {
             let _ = writeln!(
@@ -118,6 +121,46 @@ fn workloads(truth: &Truth) -> Table {
         }
     }
     table
+}
+
+/// The results of workloads that are programs of jobs.
+fn jobs(truth: &Truth) -> Option<Table> {
+    let mut table = table(&[
+        "workload",
+        "stage",
+        "job",
+        "operation",
+        "op/s",
+        "MB/s",
+        "count",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+    ]);
+    let mut any = false;
+    for (name, workload) in &truth.workloads {
+        for job in &workload.jobs {
+            any = true;
+            let time = &job.response_time_ms;
+            table.add_row([
+                name.clone(),
+                job.stage.clone(),
+                job.job.clone(),
+                job.operation.to_owned(),
+                number(job.operations_per_s),
+                number(job.bytes_per_s / 1e6),
+                job.operations.to_string(),
+                number(time.mean),
+                number(time.p50),
+                number(time.p95),
+                number(time.p99),
+                number(time.max),
+            ]);
+        }
+    }
+    any.then_some(table)
 }
 
 /// The results of workloads that count transactions, each in its own unit.

@@ -313,3 +313,148 @@ fn what_benchmarks_report_is_documented() {
         assert!(section.contains(&format!("`{key}`")), "`{key}` is not documented");
     }
 }
+
+/// A fio job file: one job after the other, and one limited by its rate.
+const JOBS: &str = "\
+[global]
+ioengine=libaio
+direct=1
+bs=4k
+
+[first]
+rw=read
+size=64k
+iodepth=4
+numjobs=2
+
+[second]
+stonewall
+rw=randrw
+rwmixread=70
+size=1m
+rate_iops=200,100
+iodepth=8
+time_based
+runtime=2
+ramp_time=1
+";
+
+#[test]
+fn fio_jobs_run_as_their_file_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(&dir, "jobs.fio", JOBS);
+    let truth = benchmark(&format!("kind = \"fio\"\nfile = \"{file}\""), &[]);
+    let seen = &truth["workloads"]["w"];
+    let job = |name: &str, operation: &str| {
+        let jobs = seen["jobs"].as_array().unwrap();
+        jobs.iter().find(|j| j["job"] == name && j["operation"] == operation).unwrap()
+    };
+    // two processes read 16 blocks each
+    let first = job("first", "read");
+    assert_eq!((&first["operations"], &first["bytes"]), (&32.into(), &131_072.into()));
+    assert!(
+        seen["jobs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|j| j["job"] != "first" || j["operation"] == "read")
+    );
+    // 200 reads and 100 writes a second at the most, but seven of ten are reads: for each write there
+    // are 7/3 reads, so that reads limit, and 200 of 10/7 come in a second; two seconds are counted
+    let (reads, writes) = (job("second", "read"), job("second", "write"));
+    let of = |job: &Value, key: &str| job[key].as_f64().unwrap();
+    assert!((of(reads, "operations_per_s") / 200.0 - 1.0).abs() < 0.05, "{reads}");
+    assert!((of(writes, "operations_per_s") / 85.7 - 1.0).abs() < 0.25, "{writes}");
+    assert!((of(reads, "seconds") - 2.0).abs() < 0.05, "{reads}");
+    // the second began when the first had ended
+    let total = truth["simulated_seconds"].as_f64().unwrap();
+    assert!(total > 2.9 && total < 3.2, "{total}");
+}
+
+#[test]
+fn what_a_fio_file_cannot_ask_for_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |jobs: &str| {
+        let file = write(&dir, "jobs.fio", jobs);
+        let workload = format!(
+            "[workload.w]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"fio\"\nfile = \"{file}\""
+        );
+        let done = run(Place::with(&format!("{BENCHMARKS}\n{workload}")).arguments(&[]));
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+        done.stderr
+    };
+    let message = refused("[a]\nrw=read\nsize=1m\nverify=md5\n");
+    assert!(message.contains("line 4, job `a`: `verify` is not supported"), "{message}");
+    assert!(refused("[a]\nrw=read\nsize=7g\n").contains("but the volume has 6 GiB"));
+    assert!(
+        refused("[a]\nrw=read\n[b]\nrw=read\n")
+            .contains("job `a` has neither `size` nor `filename`")
+    );
+    assert!(refused("").contains("has no job"));
+}
+
+/// A small COSBench workload.
+const OBJECTS: &str = r#"<?xml version="1.0" encoding="UTF-8" ?>
+<workload name="small" description="sample">
+  <storage type="s3" config="accesskey=a" />
+  <workflow>
+    <workstage name="init"><work type="init" workers="1" config="cprefix=x;containers=r(1,2)" /></workstage>
+    <workstage name="prepare">
+      <work type="prepare" workers="3" config="containers=r(1,2);objects=r(1,10);sizes=c(64)KB" />
+    </workstage>
+    <workstage name="main">
+      <work name="main" workers="4" rampup="1" runtime="2">
+        <operation type="read" ratio="80" config="containers=u(1,2);objects=u(1,10)" />
+        <operation type="write" ratio="20" config="containers=u(1,2);objects=u(11,20);sizes=c(64)KB" />
+      </work>
+      <work name="counted" workers="2" totalOps="5">
+        <operation type="list" ratio="100" config="containers=u(1,2)" />
+      </work>
+    </workstage>
+    <workstage name="cleanup"><work type="cleanup" workers="1" config="containers=r(1,2);objects=r(1,20)" /></workstage>
+    <workstage name="dispose"><work type="dispose" workers="1" config="containers=r(1,2)" /></workstage>
+  </workflow>
+</workload>
+"#;
+
+#[test]
+fn cosbench_workloads_run_stage_by_stage() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(&dir, "small.xml", OBJECTS);
+    let workload = format!(
+        "[workload.w]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"cosbench\"\nfile = \"{file}\""
+    );
+    let place = Place::with(&format!("{BENCHMARKS}\n{workload}"));
+    let out = dir.path().join("out").display().to_string();
+    let truth = truth(&succeed(place.arguments(&["--json", "--no-records", "-o", &out])));
+    let jobs = truth["workloads"]["w"]["jobs"].as_array().unwrap();
+    let count = |stage: &str, operation: &str| {
+        let of = jobs.iter().filter(|j| j["stage"] == stage && j["operation"] == operation);
+        of.map(|job| job["operations"].as_u64().unwrap()).sum::<u64>()
+    };
+    // two containers of ten objects, of which twenty are deleted in each
+    assert_eq!(
+        (count("s1-init", "init"), count("s2-prepare", "prepare"), count("s3-main", "list")),
+        (2, 20, 5)
+    );
+    assert_eq!((count("s4-cleanup", "cleanup"), count("s5-dispose", "dispose")), (40, 2));
+    let (reads, writes) = (count("s3-main", "read"), count("s3-main", "write"));
+    let share = reads as f64 / (reads + writes) as f64;
+    // four standard deviations of a share of 0.8
+    assert!(
+        (share - 0.8).abs() < 4.0 * (0.16 / (reads + writes) as f64).sqrt(),
+        "{reads} {writes}"
+    );
+    let read = jobs.iter().find(|j| j["stage"] == "s3-main" && j["operation"] == "read").unwrap();
+    assert_eq!(
+        (read["bytes"].as_u64(), read["seconds"].as_f64().map(f64::round)),
+        (Some(reads * 64_000), Some(2.0))
+    );
+    let csv = fs::read_to_string(Path::new(&out).join("cosbench-w.csv")).unwrap();
+    let mut lines = csv.lines();
+    assert!(
+        lines.next().unwrap().starts_with("Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,")
+    );
+    assert!(lines.any(|line| line.starts_with(&format!("s3-main,main,read,{reads},{},", reads * 64_000))), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 18), "{csv}");
+}

@@ -67,7 +67,9 @@ fn ends_by_itself(kind: &WorkloadKind) -> bool {
     match kind {
         WorkloadKind::Trace { .. }
         | WorkloadKind::Postmark { .. }
-        | WorkloadKind::Iozone { .. } => true,
+        | WorkloadKind::Iozone { .. }
+        | WorkloadKind::Fio { .. }
+        | WorkloadKind::Cosbench { .. } => true,
         WorkloadKind::Oltp { transactions: last, .. }
         | WorkloadKind::Ffsb { operations: last, .. } => last.is_some(),
         WorkloadKind::Ssio { .. } | WorkloadKind::Recorded => false,

@@ -461,6 +461,16 @@ pub enum WorkloadKind {
         /// Cache of a file server in front; `None`: there is no server.
         server_cache: Option<Bytes>,
     },
+    /// The jobs of a fio job file.
+    Fio {
+        /// The job file.
+        path: std::path::PathBuf,
+    },
+    /// The stages of a COSBench workload file.
+    Cosbench {
+        /// The workload file.
+        path: std::path::PathBuf,
+    },
     /// FFSB as paper 001 runs it.
     Ffsb {
         /// Share of operations that read.
@@ -491,6 +501,8 @@ impl WorkloadKind {
             Self::Postmark { .. } => "postmark",
             Self::Iozone { .. } => "iozone",
             Self::Ffsb { .. } => "ffsb",
+            Self::Fio { .. } => "fio",
+            Self::Cosbench { .. } => "cosbench",
         }
     }
 }

@@ -39,7 +39,10 @@ fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
                 file.value = Value::Text(path.display().to_string());
             }
         };
-        if let WorkloadKind::Trace { path, .. } = &workload.kind {
+        if let WorkloadKind::Trace { path, .. }
+        | WorkloadKind::Fio { path }
+        | WorkloadKind::Cosbench { path } = &workload.kind
+        {
             absolute("file", path);
         }
         if let Some(path) = &workload.times {

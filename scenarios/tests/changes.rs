@@ -338,7 +338,7 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "workload.mail.file=x",
         "`workload.mail.file` would have no effect: `kind` is `ssio`; \
-          `file` belongs to the kind `trace`, `iozone`, `ffsb`",
+          `file` belongs to the kind `trace`, `iozone`, `ffsb`, `fio`, `cosbench`",
     ),
     (
         "workload.mail.rate=5",

@@ -22,6 +22,7 @@ use crate::load::Instance;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
+use crate::program::Programs;
 use crate::protocol::{Leg, LegKind, Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
@@ -51,6 +52,7 @@ pub struct Cluster {
     pub(crate) hosts: Vec<Host>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) instances: Vec<Instance>,
+    pub(crate) programs: Programs,
     pub(crate) requests: Slab<Request>,
     pub(crate) transactions: Slab<Transaction>,
     /// Of a transaction that has ended, for the next one.
@@ -143,7 +145,7 @@ impl Cluster {
                 Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
             })
             .collect();
-        let instances = Instance::of_scenario(&scenario)?;
+        let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
         let vault = (scenario.payload == Payload::Real).then(|| {
             let codec = |(volume, model): (&Volume, &model::Volume)| {
@@ -164,6 +166,7 @@ impl Cluster {
             volumes,
             active: instances.len(),
             instances,
+            programs,
             requests: Slab::new(),
             transactions: Slab::new(),
             spare_steps: Vec::new(),
@@ -189,6 +192,7 @@ impl Cluster {
         for instance in 0..cluster.instances.len() {
             cluster.begin(instance as u32);
         }
+        cluster.begin_programs();
         Ok(cluster)
     }
 
@@ -437,6 +441,11 @@ impl Cluster {
             return Err(SimError::RequestsLost { issued, completed, in_flight });
         }
         Ok(())
+    }
+
+    /// When the warm-up ends.
+    pub(crate) fn mark_at(&self) -> SimTime {
+        self.mark_at
     }
 
     /// The run's measured time so far.

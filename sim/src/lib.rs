@@ -18,6 +18,7 @@ pub mod network;
 mod node;
 mod payload;
 pub mod process;
+mod program;
 mod protocol;
 pub mod ssd;
 mod tally;

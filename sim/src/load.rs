@@ -15,6 +15,7 @@ use foretell_workloads::{Access, Request};
 use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::event::Event;
+use crate::program::{Process, Programs, is_program};
 use crate::transaction::NO_TRANSACTION;
 
 /// Requests outstanding in all, beyond which a run ends: some 2 GB of them.
@@ -34,12 +35,16 @@ pub(crate) struct Instance {
     left: Option<u64>,
     /// Whether it will issue no more.
     done: bool,
+    /// Requests, or transactions, under way, and those held back by a rate.
+    pub(crate) outstanding: u32,
+    /// What it is part of, if that is a program.
+    pub(crate) process: Option<Box<Process>>,
     thinking: Stream,
     choosing: Stream,
 }
 
 /// What an instance issues.
-enum Load {
+pub(crate) enum Load {
     /// Requests that do not wait for each other.
     Requests(Box<dyn Source>),
     /// Lists of steps.
@@ -47,7 +52,7 @@ enum Load {
 }
 
 /// When an instance issues.
-enum Pace {
+pub(crate) enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
     /// At times of its own.
@@ -60,15 +65,20 @@ enum Pace {
 
 impl Instance {
     /// All instances of a scenario, workload by workload, client by client.
-    pub(crate) fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
+    pub(crate) fn of_scenario(scenario: &Scenario) -> Result<(Vec<Self>, Programs), SimError> {
         let mut instances = Vec::new();
+        let mut programs = Programs::default();
         for (index, workload) in scenario.workloads.iter().enumerate() {
             let id = WorkloadId::from(index);
             for (position, &client) in workload.clients.iter().enumerate() {
-                instances.push(Self::new(scenario, id, workload, client, position)?);
+                if is_program(workload) {
+                    instances.extend(programs.processes(scenario, id, client)?);
+                } else {
+                    instances.push(Self::new(scenario, id, workload, client, position)?);
+                }
             }
         }
-        Ok(instances)
+        Ok((instances, programs))
     }
 
     fn new(
@@ -105,9 +115,38 @@ impl Instance {
                 _ => workload.requests,
             },
             done: false,
+            outstanding: 0,
+            process: None,
             thinking: stream("think"),
             choosing: stream("fragments"),
         })
+    }
+
+    /// One process of a program.
+    pub(crate) fn process(
+        id: WorkloadId,
+        workload: &model::Workload,
+        client: HostId,
+        load: Load,
+        pace: Pace,
+        process: Process,
+        stream: &impl Fn(&str) -> Stream,
+    ) -> Self {
+        Self {
+            workload: id,
+            client,
+            volume: workload.volume,
+            issued: 0,
+            name: workload.name.clone(),
+            load,
+            pace,
+            left: None,
+            done: false,
+            outstanding: 0,
+            process: Some(Box::new(process)),
+            thinking: stream("think"),
+            choosing: stream("fragments"),
+        }
     }
 
     /// Moves m fragments chosen at random to the front.
@@ -152,6 +191,14 @@ impl Instance {
             .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
 
+    /// The kind of the last transaction that was drawn.
+    pub(crate) fn transaction_kind(&self) -> usize {
+        match &self.load {
+            Load::Transactions(source) => source.kind(),
+            Load::Requests(_) => 0,
+        }
+    }
+
     /// Fills in the steps of the next transaction; whether there is one.
     pub(crate) fn next_transaction(&mut self, steps: &mut Vec<Step>) -> bool {
         if self.done || !self.take_one() {
@@ -164,7 +211,7 @@ impl Instance {
     }
 }
 
-fn impossible(workload: &model::Workload, reason: &dyn std::fmt::Display) -> SimError {
+pub(crate) fn impossible(workload: &model::Workload, reason: &dyn std::fmt::Display) -> SimError {
     SimError::Impossible {
         what: format!("workload `{}`", workload.name),
         reason: reason.to_string(),
@@ -256,6 +303,7 @@ fn load(
             let reason = "only its records are known: `foretell ask` can predict it";
             return Err(impossible(workload, &reason));
         }
+        WorkloadKind::Fio { .. } | WorkloadKind::Cosbench { .. } => unreachable!("it is a program"),
         WorkloadKind::Trace { path, wrap, .. } => {
             let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
             let replay = Replay::open(path, &read_options(workload)?, volume, beyond)
@@ -333,7 +381,13 @@ pub fn drawn_requests(
     let workload = &scenario.workloads[workload];
     let mut clients = Vec::new();
     for (position, &client) in workload.clients.iter().enumerate() {
-        let mut instance = Instance::new(scenario, id, workload, client, position)?;
+        let mut processes = if is_program(workload) {
+            Programs::default().processes(scenario, id, client)?
+        } else {
+            vec![Instance::new(scenario, id, workload, client, position)?]
+        };
+        // of a program, what its first process requests
+        let instance = &mut processes[0];
         let mut drawn = Vec::new();
         if instance.has_transactions() {
             let mut steps = Vec::new();
@@ -373,11 +427,18 @@ fn pattern(pattern: model::Pattern) -> Pattern {
 impl Cluster {
     /// An instance puts its first requests on the agenda.
     pub(crate) fn begin(&mut self, id: u32) {
+        if self.instances[id as usize].process.is_none() {
+            self.begin_at(id, SimTime::ZERO);
+        }
+    }
+
+    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`.
+    pub(crate) fn begin_at(&mut self, id: u32, begun: SimTime) {
         let issue = Event::Issue { instance: id };
         match &mut self.instances[id as usize].pace {
             Pace::Closed { outstanding, .. } => {
                 for _ in 0..*outstanding {
-                    self.agenda.schedule(SimTime::ZERO, issue);
+                    self.agenda.schedule(begun, issue);
                 }
             }
             Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
@@ -402,6 +463,7 @@ impl Cluster {
         if !issued {
             return;
         }
+        self.instances[id as usize].outstanding += 1;
         match &mut self.instances[id as usize].pace {
             Pace::Closed { .. } => {}
             Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
@@ -411,7 +473,9 @@ impl Cluster {
 
     /// Whether there was a request.
     fn issue_request(&mut self, id: u32) -> bool {
-        let waiting = match &mut self.instances[id as usize].pace {
+        let instance = &mut self.instances[id as usize];
+        let waiting = match &mut instance.pace {
+            _ if instance.process.is_some() => self.pull_process(id),
             Pace::Trace { next, .. } => next.take(),
             Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => {
                 self.pull(id).map(|request| request.access)
@@ -455,7 +519,7 @@ impl Cluster {
     }
 
     /// The next request of an instance; afterwards it is done if there was none.
-    fn pull(&mut self, id: u32) -> Option<Request> {
+    pub(crate) fn pull(&mut self, id: u32) -> Option<Request> {
         let instance = &mut self.instances[id as usize];
         if instance.done {
             return None;
@@ -476,16 +540,28 @@ impl Cluster {
         if !instance.done {
             instance.done = true;
             self.active -= 1;
+            if self.instances[id as usize].outstanding == 0 {
+                self.retired(id);
+            }
         }
     }
 
     /// A request or a transaction of an instance has completed.
     pub(crate) fn follow_up(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
-        let Pace::Closed { think, .. } = instance.pace else { return };
+        instance.outstanding -= 1;
         if instance.done {
+            if instance.outstanding == 0 {
+                self.retired(id);
+            }
             return;
         }
+        let Pace::Closed { think, .. } = instance.pace else { return };
+        let pauses = instance.process.as_mut().is_none_or(|process| {
+            process.completed += 1;
+            process.completed.is_multiple_of(process.think_blocks)
+        });
+        let think = if pauses { think } else { Think::None };
         match think.draw(&mut instance.thinking) {
             SimSpan::ZERO => self.issue(id),
             span => {

@@ -545,6 +545,7 @@ impl Cluster {
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);
         if transaction == NO_TRANSACTION {
+            self.count_for_job(instance, op as usize, issued, size);
             self.follow_up(instance);
         } else {
             self.step_done(transaction);

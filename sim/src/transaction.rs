@@ -18,6 +18,8 @@ pub(crate) struct Transaction {
     begun: SimTime,
     steps: Vec<Step>,
     next: usize,
+    /// Of which kind it is, where its workload has several.
+    kind: usize,
 }
 
 /// Transactions of one workload that completed after the warm-up.
@@ -80,13 +82,16 @@ impl TransactionTally {
     /// Of a workload that counts transactions; `from`: the end of the warm-up.
     pub(crate) fn of(workload: &Workload, from: SimTime) -> Option<Self> {
         let unit = match workload.kind {
-            WorkloadKind::Ssio { .. } | WorkloadKind::Trace { .. } | WorkloadKind::Recorded => {
+            WorkloadKind::Ssio { .. }
+            | WorkloadKind::Trace { .. }
+            | WorkloadKind::Fio { .. }
+            | WorkloadKind::Recorded => {
                 return None;
             }
             WorkloadKind::Oltp { .. } => Unit::PerMinute,
             WorkloadKind::Postmark { .. } => Unit::PerSecond,
             WorkloadKind::Iozone { .. } => Unit::MegabytesPerSecond,
-            WorkloadKind::Ffsb { .. } => Unit::OperationsPerSecond,
+            WorkloadKind::Ffsb { .. } | WorkloadKind::Cosbench { .. } => Unit::OperationsPerSecond,
         };
         Some(Self {
             unit,
@@ -154,6 +159,9 @@ fn direction(step: Step) -> usize {
 impl Cluster {
     /// An instance begins its next transaction; whether there was one.
     pub(crate) fn begin_transaction(&mut self, instance: u32) -> bool {
+        if !self.process_goes_on(instance) {
+            return false;
+        }
         let mut steps = std::mem::take(&mut self.spare_steps);
         steps.clear();
         if !self.instances[instance as usize].next_transaction(&mut steps) {
@@ -163,7 +171,8 @@ impl Cluster {
         }
         assert!(!steps.is_empty(), "a transaction has a step");
         let begun = self.agenda.now();
-        let id = self.transactions.insert(Transaction { instance, begun, steps, next: 0 });
+        let kind = self.instances[instance as usize].transaction_kind();
+        let id = self.transactions.insert(Transaction { instance, begun, steps, next: 0, kind });
         self.next_step(id);
         true
     }
@@ -212,7 +221,15 @@ impl Cluster {
             self.next_step(id);
             return;
         }
-        self.spare_steps = std::mem::take(&mut self.transactions.remove(id).steps);
+        let ended = self.transactions.remove(id);
+        let kind = ended.kind;
+        self.spare_steps = std::mem::take(&mut ended.steps);
+        let bytes = self.spare_steps.iter().map(|step| match step {
+            Step::Io(access) => access.size,
+            Step::Cached(bytes) => *bytes,
+        });
+        let bytes = bytes.sum();
+        self.count_for_job(instance, kind, begun, bytes);
         self.follow_up(instance);
     }
 }

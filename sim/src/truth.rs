@@ -67,6 +67,36 @@ pub struct WorkloadTruth {
     /// What the benchmark itself would report; only of a workload that counts transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<BenchmarkTruth>,
+    /// Job by job, only of a workload that is a program of jobs (`fio`, `cosbench`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobTruth>,
+}
+
+/// What one job did of one kind of operation, from the end of its ramp-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobTruth {
+    /// The stage's name; empty: stages have none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stage: String,
+    /// The job's name.
+    pub job: String,
+    /// `read`, `write`, ...
+    pub operation: &'static str,
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes read or written.
+    pub bytes: u64,
+    /// Time counted: to the job's end, or the run's.
+    pub seconds: f64,
+    /// Operations in a second.
+    pub operations_per_s: f64,
+    /// Bytes in a second.
+    pub bytes_per_s: f64,
+    /// From the beginning of an operation to its end.
+    pub response_time_ms: ResponseTime,
+    /// The same, at 60, 80 and 90 %: for COSBench's own table.
+    #[serde(skip)]
+    pub quantiles_ms: [f64; 3],
 }
 
 /// What a benchmark reports.
@@ -282,6 +312,7 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
         let (pages, hits) = nodes
             .map(|node| node.hits().of(index))
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
+        let jobs = jobs(cluster, index, now);
         let tally = &mut cluster.tallies[index];
         let (throughput, response) = tally.batches.estimates(now);
         let mut all = tally.reads.histogram.clone();
@@ -309,10 +340,36 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                     let ended = of_it.all(|i| i.workload.index() != index || i.is_done());
                     benchmark(tally, now, ended)
                 }),
+                jobs,
             },
         );
     }
     found
+}
+
+fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
+    let of_it = cluster.programs.jobs.iter().filter(|job| job.workload.index() == workload);
+    of_it
+        .filter(|job| job.tally.requests > 0)
+        .map(|job| {
+            let (tally, seconds) = (&job.tally, job.seconds(now));
+            let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
+            JobTruth {
+                stage: job.stage.clone(),
+                job: job.name.clone(),
+                operation: job.operation,
+                operations: tally.requests,
+                bytes: tally.bytes,
+                seconds,
+                operations_per_s: per_second(tally.requests, seconds),
+                bytes_per_s: per_second(tally.bytes, seconds),
+                response_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
+                quantiles_ms: [0.6, 0.8, 0.9].map(|q| {
+                    (tally.histogram.value_at_quantile(q) as f64 / 1e6).min(tally.max.as_ms_f64())
+                }),
+            }
+        })
+        .collect()
 }
 
 fn benchmark(tally: &TransactionTally, now: SimTime, ended: bool) -> BenchmarkTruth {

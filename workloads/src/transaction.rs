@@ -35,11 +35,20 @@ pub trait Transactions: Send {
     /// Appends the steps of the next transaction, at least one, to `steps`, which is empty; whether
     /// there is one. After `false` there are no more, now and ever after.
     fn next(&mut self, steps: &mut Vec<Step>) -> bool;
+
+    /// Of which kind the last transaction is, where a stream has several that are counted apart.
+    fn kind(&self) -> usize {
+        0
+    }
 }
 
 impl<T: Transactions + ?Sized> Transactions for Box<T> {
     fn next(&mut self, steps: &mut Vec<Step>) -> bool {
         (**self).next(steps)
+    }
+
+    fn kind(&self) -> usize {
+        (**self).kind()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use foretell_units::{Bytes, SECTOR_BYTES, VolumeId};
+use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
 use super::quantities::Part;
 use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
@@ -10,9 +10,9 @@ use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
 use crate::raw::{
-    At, HostPatterns, Pacing, RawArrivals, RawChoice, RawFfsb, RawIozone, RawOltp, RawPace,
-    RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals,
-    RawWithin, Size,
+    At, HostPatterns, Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone,
+    RawOltp, RawPace, RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace,
+    RawTraceArrivals, RawWithin, Size,
 };
 use crate::source::Place;
 use crate::tree::{Node, Table};
@@ -76,7 +76,7 @@ impl Context<'_> {
                 || is_trace
                 || at_times == Some("times")
                 || ["requests", "transactions", "operations"].into_iter().any(has)
-                || kind == Some("iozone");
+                || matches!(kind, Some("iozone" | "fio" | "cosbench"));
             let around = (hosts, volumes);
             let model = if broken {
                 None
@@ -104,6 +104,8 @@ impl Context<'_> {
             "postmark" => self.read(node).and_then(|raw| self.postmark(name, &raw, around)),
             "iozone" => self.read(node).and_then(|raw| self.iozone(name, &raw, around)),
             "recorded" => self.read(node).and_then(|raw| self.recorded(name, &raw, around)),
+            "cosbench" => self.read(node).and_then(|raw| self.cosbench(name, &raw, around)),
+            "fio" => self.read(node).and_then(|raw| self.fio(name, &raw, around)),
             "ffsb" => self.read(node).and_then(|raw| self.ffsb(name, &raw, around)),
             _ => self.read(node).and_then(|raw| self.ssio(name, &raw, around)),
         }
@@ -383,6 +385,22 @@ impl Context<'_> {
         placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
     }
 
+    fn fio(&mut self, name: &str, raw: &RawFio, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let path = self.input_file("job file", name, "file", &raw.file)?;
+        // jobs say how many of their requests are outstanding
+        let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
+        placed.workload(name, WorkloadKind::Fio { path }, (arrivals, None), None)
+    }
+
+    fn cosbench(&mut self, name: &str, raw: &RawCosbench, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let path = self.input_file("workload file", name, "file", &raw.file)?;
+        // works say how many workers there are
+        let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
+        placed.workload(name, WorkloadKind::Cosbench { path }, (arrivals, None), None)
+    }
+
     fn recorded(&mut self, name: &str, raw: &RawRecorded, around: Around) -> Option<Workload> {
         let placed = self.placed(name, &raw.volume, &raw.client, around);
         let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
@@ -539,19 +557,30 @@ impl Context<'_> {
 
     /// The trace, where it is: relative to the scenario, or in a change to the current directory.
     fn trace_file(&mut self, name: &str, key: &str, raw: &At<String>) -> Option<PathBuf> {
+        self.input_file("trace", name, key, raw)
+    }
+
+    /// A file that a workload reads, `what`.
+    fn input_file(
+        &mut self,
+        what: &str,
+        name: &str,
+        key: &str,
+        raw: &At<String>,
+    ) -> Option<PathBuf> {
         let path = self.resolve(raw.get(), raw.place());
         let message = if raw.get().trim().is_empty() {
-            "the name of the trace is empty".to_owned()
+            format!("the name of the {what} is empty")
         } else {
             match std::fs::metadata(&path) {
                 Ok(file) if file.is_dir() => {
-                    format!("the trace `{}` is a directory", path.display())
+                    format!("the {what} `{}` is a directory", path.display())
                 }
                 Ok(_) => return Some(path),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    format!("there is no trace `{}`", path.display())
+                    format!("there is no {what} `{}`", path.display())
                 }
-                Err(error) => format!("cannot read the trace `{}`: {error}", path.display()),
+                Err(error) => format!("cannot read the {what} `{}`: {error}", path.display()),
             }
         };
         let help = format!("give another one with `--set workload.{name}.{key}=PATH`");

@@ -25,6 +25,8 @@ impl JsonSchema for RawWorkload {
                 RawPostmark::json_schema(generator),
                 RawIozone::json_schema(generator),
                 RawFfsb::json_schema(generator),
+                RawFio::json_schema(generator),
+                RawCosbench::json_schema(generator),
                 RawRecorded::json_schema(generator),
             ]
         })
@@ -305,6 +307,43 @@ generated! {
         #[schemars(extend("minimum" = 1))]
         requests: Option<At<i64>>,
     }
+}
+
+/// The jobs of a fio job file: what is requested when is all in there. It ends with its last job.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawFio {
+    /// The volume that is read and written.
+    pub(crate) volume: At<String>,
+    /// Where it runs, as hosts of a volume are given; each client runs all jobs.
+    pub(crate) client: At<HostPatterns>,
+    /// What is requested.
+    #[schemars(extend("enum" = ["fio"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// The job file. A relative path is taken from the scenario's directory, or in a change from the
+    /// current one.
+    pub(crate) file: At<String>,
+}
+
+/// The stages of a COSBench workload file: objects in containers are written, read and deleted, by
+/// workers. It ends with its last stage.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawCosbench {
+    /// The volume that is read and written.
+    pub(crate) volume: At<String>,
+    /// Where it runs, as hosts of a volume are given; each client (driver) runs all workers.
+    pub(crate) client: At<HostPatterns>,
+    /// What is requested.
+    #[schemars(extend("enum" = ["cosbench"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// The workload file (XML). A relative path is taken from the scenario's directory, or in a
+    /// change from the current one.
+    pub(crate) file: At<String>,
 }
 
 /// How records are chosen.

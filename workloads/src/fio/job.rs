@@ -400,6 +400,7 @@ impl Job {
     /// # Errors
     ///
     /// If a key is not supported, or a value is not one of its key's.
+    #[expect(clippy::too_many_lines, reason = "a table of keys")]
     pub fn of(name: &str, settings: &[Setting]) -> Result<Self, FioError> {
         let mut job = Self::new(name);
         let (mut mix_read, mut mixed, mut split, mut depth_one) = (0.5, false, [false; 2], true);
