@@ -17,8 +17,8 @@ const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use import::{
-    AnyTraceArguments, DiskspecsArguments, FormatChoice, ImportArguments, ImportFormat,
-    ReadingArguments, TraceArguments as ImportTraceArguments,
+    AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
+    ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};

@@ -1,5 +1,6 @@
 //! `foretell import`: real traces and descriptions of real things into files of our own.
 
+mod fio_json;
 mod trace;
 
 use std::fmt::Write as _;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     match &arguments.format {
         ImportFormat::Diskspecs(arguments) => diskspecs(arguments),
+        ImportFormat::FioJson(arguments) => fio_json::import(arguments),
         ImportFormat::Trace(any) => trace::import(&any.trace, any.format.0),
         ImportFormat::Csv(arguments) => trace::import(arguments, Some(Format::Csv)),
         ImportFormat::OracleGeneral(arguments) => {

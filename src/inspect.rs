@@ -1,5 +1,8 @@
 //! `foretell inspect`: what a block trace is like.
 
+mod picture;
+mod pictures;
+
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -8,7 +11,7 @@ use foretell_workloads::trace::{Profile, Profiler, TraceReader};
 use serde_json::{Value, json};
 
 use crate::cli::InspectArguments;
-use crate::directory::write_whole;
+use crate::directory::{write_bytes, write_whole};
 use crate::failure::Failure;
 use crate::import::{for_each, open};
 use crate::tables::{number, table};
@@ -33,6 +36,10 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let document = document(&name, &trace, &profile);
     if let Some(directory) = &arguments.output {
         write_whole(&directory.join("inspect.json"), &format!("{document:#}\n"))?;
+        for (name, picture) in pictures::of(&profile) {
+            write_whole(&directory.join(format!("{name}.svg")), &picture.svg())?;
+            write_bytes(&directory.join(format!("{name}.png")), &picture.png())?;
+        }
     }
     let text =
         if arguments.json { format!("{document:#}\n") } else { text(&name, &trace, &profile) };
@@ -69,7 +76,8 @@ fn document(name: &str, trace: &TraceReader, profile: &Profile) -> Value {
         json!({
             "seconds": seconds,
             "rate_rps": rate(requests, seconds),
-            "gap_squared_variation": profile.gaps.squared_variation(),
+            "clock_seconds": profile.clock_s,
+            "gap_squared_variation": profile.gap_variation(),
             "windows": profile.dispersions.iter().map(|(length, dispersion, most)| json!({
                 "seconds": length, "dispersion": dispersion, "most_requests": most,
             })).collect::<Vec<_>>(),
@@ -167,7 +175,10 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             if let Some(rate) = rate(requests, seconds) {
                 fact("requests per second", number(rate));
             }
-            if let Some(variation) = profile.gaps.squared_variation() {
+            if let Some(clock) = profile.clock_s.filter(|clock| *clock >= 0.001) {
+                fact("the clock tells apart", format!("{} s", number(clock)));
+            }
+            if let Some(variation) = profile.gap_variation() {
                 fact("squared variation of the gaps (Poisson: 1)", number(variation));
             }
             for (length, dispersion, most) in &profile.dispersions {

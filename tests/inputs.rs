@@ -128,6 +128,23 @@ fn a_real_trace_is_inspected() {
     assert_eq!(bytes, 4_205_978_112);
     assert_eq!(found["arrivals"]["seconds"], 7200.0);
     assert_eq!(found["reuse"]["sample"], 1.0);
+    let dir = tempfile::tempdir().unwrap();
+    succeed(["inspect".as_ref(), path.as_os_str(), "-o".as_ref(), dir.path().as_os_str()]);
+    let expected = [
+        "addresses.png",
+        "addresses.svg",
+        "arrivals.png",
+        "arrivals.svg",
+        "inspect.json",
+        "reuse.png",
+        "reuse.svg",
+        "sizes.png",
+        "sizes.svg",
+    ];
+    assert_eq!(files(dir.path()), expected);
+    // the clock counts seconds: it says nothing of less
+    assert_eq!(found["arrivals"]["clock_seconds"], 1.0);
+    assert!(found["arrivals"]["gap_squared_variation"].is_null());
     let text = succeed(["inspect".as_ref(), path.as_os_str()]);
     for word in ["113872 requests in 7200 s", "footprint", "dispersion", "begin where"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
@@ -457,4 +474,25 @@ fn cosbench_workloads_run_stage_by_stage() {
     );
     assert!(lines.any(|line| line.starts_with(&format!("s3-main,main,read,{reads},{},", reads * 64_000))), "{csv}");
     assert!(csv.lines().all(|line| line.split(',').count() == 18), "{csv}");
+}
+
+#[test]
+fn fio_results_become_a_table() {
+    let Some(dir) = data("fio/randrw-interleaved") else { return };
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .collect();
+    names.sort();
+    let arguments: Vec<&str> =
+        ["import", "fio-json"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let table = succeed(&arguments);
+    let columns = table.lines().next().unwrap().split(',').count();
+    assert!(table.lines().all(|line| line.split(',').count() == columns));
+    // six cycles of four sizes; of five shares of reads two are pure and three are rows for both
+    assert_eq!(table.lines().count(), 1 + 6 * 4 * (2 + 3 * 2));
+    let file = tempfile::tempdir().unwrap();
+    let file = write(&file, "no.json", "[]");
+    let done = run(["import", "fio-json", &file]);
+    assert!(done.status == Some(2) && done.stderr.contains("list of `jobs`"), "{}", done.stderr);
 }

@@ -19,6 +19,8 @@ pub struct ImportArguments {
 pub enum ImportFormat {
     /// DiskSim's description of a drive (.parv, .diskspecs, .model, .seek), as a device file.
     Diskspecs(DiskspecsArguments),
+    /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
+    FioJson(FioJsonArguments),
     /// A block trace of any known format, told by its content or given with --format.
     #[command(visible_alias = "auto")]
     Trace(AnyTraceArguments),
@@ -69,6 +71,17 @@ pub struct DiskspecsArguments {
     pub disk: Option<String>,
     /// Write the device file here. Without it the file is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import fio-json`.
+#[derive(Debug, Args)]
+pub struct FioJsonArguments {
+    /// The results.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the table here. Without it the table is printed.
+    #[arg(short = 'o', long = "output", value_name = "FILE.csv")]
     pub output: Option<PathBuf>,
 }
 

@@ -545,7 +545,7 @@ mod tests {
             (8, SimSpan::from_secs(10), Some(SimSpan::from_secs(30)))
         );
         assert_eq!(workload.stages[2].closure_delay, SimSpan::from_secs(5));
-        assert_eq!(main.operations[0].share, 0.8);
+        assert!((main.operations[0].share - 0.8).abs() < 1e-12);
         // containers 0 to 2 of 4 KiB, 3 times 21 places of 128 kB, which are 32 blocks
         assert_eq!(workload.layout(Bytes::mib(1), 7), Err(Bytes(3 * 4096 + 63 * 32 * 4096)));
     }
@@ -578,7 +578,7 @@ mod tests {
             if *kind == 0 {
                 assert_eq!((accesses[0].op, bytes), (Op::Read, 64_000));
             } else {
-                assert!(bytes % 1000 == 0 && (1_000..=128_000).contains(&bytes));
+                assert!(bytes.is_multiple_of(1000) && (1_000..=128_000).contains(&bytes));
             }
         }
         assert_fits(&kinds, &[0.8, 0.2]);

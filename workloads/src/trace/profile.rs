@@ -430,6 +430,8 @@ pub struct Profiler {
     lowest: u64,
     highest: u64,
     last: Option<SimTime>,
+    /// The least gap above zero: the trace's clock does not tell less apart.
+    least_gap: u64,
     gaps: Moments,
     windows: [Window; WINDOWS_NS.len()],
     pages: Pages,
@@ -456,6 +458,7 @@ impl Profiler {
             lowest: u64::MAX,
             highest: 0,
             last: None,
+            least_gap: u64::MAX,
             gaps: Moments::default(),
             windows: WINDOWS_NS.map(Window::new),
             pages: Pages::new(),
@@ -481,7 +484,11 @@ impl Profiler {
         self.highest = self.highest.max(access.end().get());
         if let Some(at) = request.at {
             if let Some(last) = self.last {
-                self.gaps.add(at.saturating_since(last).as_secs_f64());
+                let gap = at.saturating_since(last);
+                self.gaps.add(gap.as_secs_f64());
+                if !gap.is_zero() {
+                    self.least_gap = self.least_gap.min(gap.as_ns());
+                }
             }
             self.last = Some(at);
             for window in &mut self.windows {
@@ -506,7 +513,9 @@ impl Profiler {
         let seconds = self.last.map(SimTime::as_secs_f64);
         let dispersions = self.windows.iter().map(|window| {
             // the last window is not whole, and not counted
-            (window.length_ns as f64 / 1e9, window.counts.dispersion(), window.most)
+            let told = window.length_ns >= self.least_gap;
+            let dispersion = window.counts.dispersion().filter(|_| told);
+            (window.length_ns as f64 / 1e9, dispersion, window.most)
         });
         Profile {
             requests: self.requests,
@@ -516,6 +525,7 @@ impl Profiler {
             lowest: Bytes(if requests == 0 { 0 } else { self.lowest }),
             highest: Bytes(self.highest),
             seconds,
+            clock_s: (self.least_gap < u64::MAX).then(|| self.least_gap as f64 / 1e9),
             gaps: self.gaps,
             dispersions: dispersions.collect(),
             reuse: self.pages.reuse(),
@@ -545,6 +555,8 @@ pub struct Profile {
     pub highest: Bytes,
     /// From the first request to the last; `None`: no times.
     pub seconds: Option<f64>,
+    /// The least gap between two arrivals above zero, seconds: the trace's clock tells no less apart.
+    pub clock_s: Option<f64>,
     /// Gaps between arrivals, seconds.
     pub gaps: Moments,
     /// By length of window, seconds: index of dispersion of counts, and the most arrivals in one.
@@ -555,6 +567,15 @@ pub struct Profile {
     pub series: Series,
     /// Requests over time and addresses.
     pub heat: Heat,
+}
+
+impl Profile {
+    /// Squared coefficient of variation of the gaps between arrivals; `None` where the trace's clock is
+    /// too coarse to tell, or there are none.
+    pub fn gap_variation(&self) -> Option<f64> {
+        let told = self.clock_s.zip(self.gaps.mean()).is_some_and(|(clock, mean)| clock <= mean);
+        self.gaps.squared_variation().filter(|_| told)
+    }
 }
 
 #[cfg(test)]
