@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("workloads", &["units", "algorithms"]),
     ("ati", &["units"]),
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
+    ("whatif", &["units", "algorithms", "scenarios", "ati"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.
@@ -89,4 +90,29 @@ fn scenarios_know_the_formats_and_record_types_that_there_are() {
     let kinds: Vec<&str> = foretell_ati::RecordKind::ALL.iter().map(|kind| kind.name()).collect();
     document.set("tracking.types", &format!("{kinds:?}")).unwrap();
     assert_eq!(document.check().unwrap().tracking.kinds, kinds);
+}
+
+/// The wall between predictor and truth: whatever `whatif` needs, tests included, `sim` is not in it.
+#[test]
+fn a_predictor_never_sees_the_truth() {
+    let tree = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--package",
+            "foretell-whatif",
+            "--edges",
+            "all",
+            "--prefix",
+            "none",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    assert!(tree.contains("foretell-ati"), "{tree}");
+    for hidden in ["foretell-sim", "foretell-workloads"] {
+        assert!(!tree.contains(hidden), "{hidden} is in the tree of foretell-whatif");
+    }
 }

@@ -55,8 +55,6 @@ pub struct ScoreArguments {
 pub enum ModelChoice {
     /// Operational bounds on throughput: equations 1 and 2 of paper 004.
     Bounds,
-    /// Approximate mean value analysis.
-    Mva,
     /// The recorded requests in a queueing model; percentiles too.
     #[default]
     Replay,
@@ -66,7 +64,6 @@ impl From<ModelChoice> for Model {
     fn from(choice: ModelChoice) -> Self {
         match choice {
             ModelChoice::Bounds => Self::Bounds,
-            ModelChoice::Mva => Self::Mva,
             ModelChoice::Replay => Self::Replay,
         }
     }

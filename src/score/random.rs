@@ -76,13 +76,13 @@ pub(super) fn case(seed: u64, index: u32) -> Case {
         }
         for _ in 0..20 {
             let Some(changes) = draw_changes(&mut dice, &cluster) else { continue };
-            let mut changed = document.clone();
-            let set = |change: &Change| changed.set(&change.path, &change.value).is_ok();
+            let mut after = document.clone();
+            let set = |change: &Change| after.set(&change.path, &change.value).is_ok();
             if !changes.iter().all(set) {
                 continue;
             }
-            let same = changed.resolved().ok() == document.resolved().ok();
-            if changed.check().is_ok() && !same {
+            let same = after.resolved().ok() == document.resolved().ok();
+            if after.check().is_ok() && !same {
                 return Case { text, changes };
             }
         }
@@ -104,7 +104,7 @@ fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
         let others = kinds - kind - 1;
         let count = if others == 0 { left } else { dice.between(1, left - others) };
         left -= count;
-        let name = format!("{}", ["brick", "slab", "tile"][kind as usize]);
+        let name = ["brick", "slab", "tile"][kind as usize].to_owned();
         draw_node(dice, &mut text, &name, count);
         groups.push((name, count));
     }
@@ -117,14 +117,15 @@ fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let mut cluster = Cluster { groups, clients, workloads: Vec::new() };
     let workloads = dice.between(1, 4);
     for index in 0..workloads {
-        let name = format!("{}", ["mail", "web", "home", "logs"][index as usize]);
+        let name = ["mail", "web", "home", "logs"][index as usize].to_owned();
         let (m, n) = *dice.of(&ENCODINGS);
         let nodes = draw_nodes(dice, &cluster, u64::from(n));
         let size = dice.of(&[1, 2, 4, 8, 16]);
         let cipher = if dice.chance(0.3) { "aes-128-cbc" } else { "none" };
         let placement = if dice.chance(0.3) { "hash" } else { "rotate" };
         let read_from = if dice.chance(0.2) { "random" } else { "primary" };
-        let quorum = if dice.chance(0.15) && m < n { (m + 1).to_string() } else { "\"all\"".into() };
+        let quorum =
+            if dice.chance(0.15) && m < n { (m + 1).to_string() } else { "\"all\"".into() };
         let _ = writeln!(
             text,
             "[volume.{name}]\nsize = \"{size} GiB\"\nnodes = \"{nodes}\"\nencoding = \
@@ -190,17 +191,14 @@ fn draw_workload(dice: &mut Dice, volume: &str, clients: u64, rate: Option<u64>)
         "volume = \"{volume}\"\nclient = \"app[{first}-{last}]\"\nkind = \"ssio\"\nreads = \
          \"{reads}%\"\npattern = \"{pattern}\"\naccess = \"{access}\"\nworking_set = \"{share}%\"\n"
     );
-    match rate {
-        Some(rate) => {
-            let _ = writeln!(text, "arrivals = \"poisson\"\nrate = {rate}");
-        }
-        None => {
-            let _ = writeln!(text, "outstanding = {}", dice.of(&[1, 2, 3, 4, 6, 8, 12, 16, 32]));
-            if dice.chance(0.3) {
-                let ms = dice.of(&[1, 5, 20, 100]);
-                let law = if dice.chance(0.5) { "exponential " } else { "" };
-                let _ = writeln!(text, "think = \"{law}{ms} ms\"");
-            }
+    if let Some(rate) = rate {
+        let _ = writeln!(text, "arrivals = \"poisson\"\nrate = {rate}");
+    } else {
+        let _ = writeln!(text, "outstanding = {}", dice.of(&[1, 2, 3, 4, 6, 8, 12, 16, 32]));
+        if dice.chance(0.3) {
+            let ms = dice.of(&[1, 5, 20, 100]);
+            let law = if dice.chance(0.5) { "exponential " } else { "" };
+            let _ = writeln!(text, "think = \"{law}{ms} ms\"");
         }
     }
     text

@@ -62,9 +62,8 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         let rates = &stream_bytes_per_s[0];
         if moves { fresh().positioning(op, rates) } else { Vec::new() }
     });
-    let continued = ops.map(|op| {
-        if moves { fresh().continued(op, stream_bytes_per_s[0][0]) } else { Vec::new() }
-    });
+    let continued = ops
+        .map(|op| if moves { fresh().continued(op, stream_bytes_per_s[0][0]) } else { Vec::new() });
     let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
     let random = ops.map(|op| {
         let mut found = Vec::new();
@@ -169,7 +168,7 @@ impl Bench {
             distances.extend([far as i64, -(far as i64)]);
             far *= 1.8;
         }
-        let end = (self.sectors - self.sectors / 64) as i64;
+        let end = (self.sectors - self.sectors / 64).cast_signed();
         distances.extend([end, -end]);
         distances.sort_unstable();
         distances.iter().map(|&distance| self.distance(op, distance, bytes_per_s)).collect()
@@ -192,7 +191,8 @@ impl Bench {
                 self.pause(SimSpan::from_ns(idle));
                 let from = first + self.stream.below(spread);
                 self.one(op, from, PIECE);
-                let off = (self.stream.below(2 * scatter + 1)).cast_signed() - scatter.cast_signed();
+                let off =
+                    (self.stream.below(2 * scatter + 1)).cast_signed() - scatter.cast_signed();
                 let to = (from + PIECE).saturating_add_signed(distance_sectors + off);
                 let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
                 let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
@@ -362,22 +362,5 @@ impl Bench {
             mean_ns: sum / counted.max(1) as f64,
             per_s: counted as f64 / seconds,
         }
-    }
-}
-
-#[cfg(test)]
-mod probe {
-    use super::*;
-    #[test]
-    #[ignore = "a tool"]
-    fn probe() {
-        let name = "fc-15k-2008";
-        let profile = Profile::named(name).unwrap();
-        let spec = Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
-        for op in [Op::Read, Op::Write] { for share in [0.01, 0.07, 0.3, 1.0] { for depth in [1, 16] { for bytes in [4096, 61440] {
-            let mut bench = Bench { device: Device::new(&spec), now: SimTime::ZERO, calls: BTreeSet::new(), sectors: (profile.capacity().get() as f64 * share) as u64 / SECTOR_BYTES, stream: Seed(1).stream("bench") };
-            let found = bench.random(op, bytes, depth);
-            println!("{op:?} span {share} depth {depth} {bytes}: {:.3} ms each", 1e3 / found.per_s);
-        } } } }
     }
 }

@@ -74,8 +74,6 @@ pub struct ResponseTimeMs {
 pub enum Model {
     /// Operational bounds: equations 1 and 2 of paper 004.
     Bounds,
-    /// Approximate mean value analysis.
-    Mva,
     /// The recorded requests in a queueing model.
     #[default]
     Replay,

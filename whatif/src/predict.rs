@@ -3,31 +3,30 @@
 use std::collections::BTreeMap;
 
 use foretell_scenarios::Change;
-use foretell_scenarios::model::{Arrivals, Scenario};
+use foretell_scenarios::model::{Arrivals, Scenario, Think, Workload};
 
 use crate::answer::{Answer, Busiest, Model, ResponseTimeMs, WorkloadAnswer};
 use crate::error::WhatIfError;
 use crate::observed::Observed;
 use crate::question::Shelf;
-use crate::replay::{Material, Outcome, replay};
+use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
 
 impl Observed {
     /// What would be with these changes; without any, what is.
     pub fn ask(
         &self,
         changes: &[Change],
-        shelf: &mut dyn Shelf,
+        parts: &mut dyn Shelf,
         model: Model,
     ) -> Result<Answer, WhatIfError> {
-        let changed = self.changed(changes, shelf)?;
+        let cluster = self.changed(changes, parts)?;
         let outcome = replay(&Material {
-            scenario: &changed.scenario,
-            requests: &changed.requests,
-            stretch: &changed.stretch,
-            measured: &changed.measured,
-            duration: self.duration,
+            scenario: &cluster.scenario,
+            requests: &cluster.requests,
+            stretch: &cluster.stretch,
+            measured: &cluster.measured,
         })?;
-        Ok(answer(&changed.scenario, &outcome, model))
+        Ok(answer(&cluster.scenario, &outcome, model))
     }
 }
 
@@ -77,29 +76,32 @@ fn answer(scenario: &Scenario, outcome: &Outcome, model: Model) -> Answer {
                 limit = format!("{}.{}", host.name, resource(known.place));
             }
         }
+        let think = think_s(workload.arrivals);
+        let alone = alone_s(scenario, found, completed);
+        let peak = if peak.is_finite() { peak } else { found.throughput_rps };
         let response = found.response_ms;
-        let outstanding = found.throughput_rps * response.mean / 1e3;
-        let think = match workload.arrivals {
-            Arrivals::Closed { think, .. } => {
-                let (foretell_scenarios::model::Think::Fixed(span)
-                | foretell_scenarios::model::Think::Exponential(span)) = think;
-                span.as_secs_f64()
-            }
-            _ => 0.0,
+        let replayed = ResponseTimeMs {
+            mean: response.mean,
+            p50: Some(response.p50),
+            p95: Some(response.p95),
+            p99: Some(response.p99),
         };
-        let alone: f64 = demands.values().sum::<f64>() / 1e3;
+        let (throughput_rps, response_time_ms) = match model {
+            Model::Replay => (found.throughput_rps, replayed),
+            Model::Bounds => {
+                let (throughput, response) = bounds(workload, alone, think, peak, found);
+                let mean = response * 1e3;
+                (throughput, ResponseTimeMs { mean, p50: None, p95: None, p99: None })
+            }
+        };
+        let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
         let answer = WorkloadAnswer {
-            throughput_rps: found.throughput_rps,
-            throughput_bytes_per_s: found.throughput_bytes_per_s,
-            peak_throughput_rps: if peak.is_finite() { peak } else { found.throughput_rps },
-            response_time_ms: ResponseTimeMs {
-                mean: response.mean,
-                p50: Some(response.p50),
-                p95: Some(response.p95),
-                p99: Some(response.p99),
-            },
-            outstanding,
-            outstanding_to_saturate: (alone + think) * if peak.is_finite() { peak } else { 0.0 },
+            throughput_rps,
+            throughput_bytes_per_s: throughput_rps * bytes,
+            peak_throughput_rps: peak,
+            response_time_ms,
+            outstanding: throughput_rps * response_time_ms.mean / 1e3,
+            outstanding_to_saturate: (alone + think) * peak,
             read_hit_rate: found.read_hit_rate,
             bottleneck: limit,
             demands_ms: demands,
@@ -107,4 +109,53 @@ fn answer(scenario: &Scenario, outcome: &Outcome, model: Model) -> Answer {
         (workload.name.clone(), answer)
     });
     Answer { model, workloads: workloads.collect(), utilization, bottleneck }
+}
+
+/// Time between a completion and the next issue, seconds.
+fn think_s(arrivals: Arrivals) -> f64 {
+    match arrivals {
+        Arrivals::Closed { think: Think::Fixed(span) | Think::Exponential(span), .. } => {
+            span.as_secs_f64()
+        }
+        Arrivals::Poisson { .. }
+        | Arrivals::Deterministic { .. }
+        | Arrivals::Bursty { .. }
+        | Arrivals::Times { .. }
+        | Arrivals::Trace { .. } => 0.0,
+    }
+}
+
+/// Response time of a request that waits for nobody, seconds: D of paper 004's equation 1.
+///
+/// What it takes of the client, and of one node: the n of a write work side by side. Of n disks that
+/// read, it waits for the slowest, which takes the n-th harmonic number of times as long as one
+/// if times are exponential. What is written behind is not waited for.
+fn alone_s(scenario: &Scenario, found: &WorkloadOutcome, completed: f64) -> f64 {
+    let legs = (found.path.legs as f64 / completed).max(1.0);
+    let (mut client, mut node) = (0.0, 0.0);
+    for (host, busy) in scenario.hosts.iter().zip(&found.busy) {
+        // processor and cable; disks are looked at below
+        let busy: f64 = busy.iter().take(3).map(|span| span.as_secs_f64()).sum();
+        if host.role.storage().is_some() { node += busy } else { client += busy }
+    }
+    let slowest: f64 = (1..=legs.round() as u32).map(|k| 1.0 / f64::from(k)).sum();
+    let reading = found.path.reading.as_secs_f64() / legs * slowest;
+    (client + node / legs + reading + found.path.latency.as_secs_f64()) / completed
+}
+
+/// Throughput and response time by the asymptotic bounds: equation 1 of paper 004 and Little's law.
+fn bounds(
+    workload: &Workload,
+    alone: f64,
+    think: f64,
+    peak: f64,
+    found: &WorkloadOutcome,
+) -> (f64, f64) {
+    let Arrivals::Closed { outstanding, .. } = workload.arrivals else {
+        // an open workload issues what it issues
+        return (found.throughput_rps.min(peak), alone);
+    };
+    let outstanding = f64::from(outstanding) * workload.clients.len() as f64;
+    let throughput = peak.min(outstanding / (alone + think));
+    (throughput, (outstanding / throughput - think).max(alone))
 }

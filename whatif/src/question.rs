@@ -71,7 +71,7 @@ impl Observed {
     pub(crate) fn changed(
         &self,
         changes: &[Change],
-        shelf: &mut dyn Shelf,
+        parts: &mut dyn Shelf,
     ) -> Result<Changed, WhatIfError> {
         let mut document: Document = self.document.clone();
         for change in changes {
@@ -79,25 +79,22 @@ impl Observed {
             document.set(&change.path, &change.value)?;
         }
         let scenario = document.check()?;
-        let measured = self.devices(&scenario, shelf)?;
+        let measured = self.devices(&scenario, parts)?;
         let (mut requests, mut stretch) = (Vec::new(), Vec::new());
         for (index, workload) in scenario.workloads.iter().enumerate() {
             let before = self.scenario.workloads.iter().position(|old| old.name == workload.name);
-            match before.filter(|_| workload.kind == WorkloadKind::Recorded) {
-                Some(before) => {
-                    requests.push(self.requests[before].clone());
-                    let old = self.scenario.workloads[before].arrivals;
-                    stretch.push(stretched(old, workload.arrivals));
-                }
-                None => {
-                    let refused = |reason| WhatIfError::Refused {
-                        change: format!("workload.{}", workload.name),
-                        reason,
-                    };
-                    let described = shelf.requests(&scenario, index).map_err(refused)?;
-                    requests.push(described.iter().map(|stream| recorded(stream)).collect());
-                    stretch.push(1.0);
-                }
+            if let Some(before) = before.filter(|_| workload.kind == WorkloadKind::Recorded) {
+                requests.push(self.requests[before].clone());
+                let old = self.scenario.workloads[before].arrivals;
+                stretch.push(stretched(old, workload.arrivals));
+            } else {
+                let refused = |reason| WhatIfError::Refused {
+                    change: format!("workload.{}", workload.name),
+                    reason,
+                };
+                let described = parts.requests(&scenario, index).map_err(refused)?;
+                requests.push(described.iter().map(|stream| recorded(stream)).collect());
+                stretch.push(1.0);
             }
         }
         Ok(Changed { scenario, requests, stretch, measured })
@@ -107,7 +104,7 @@ impl Observed {
     fn devices(
         &self,
         scenario: &Scenario,
-        shelf: &mut dyn Shelf,
+        parts: &mut dyn Shelf,
     ) -> Result<Vec<Vec<Arc<Measurement>>>, WhatIfError> {
         let mut new: BTreeMap<String, Arc<Measurement>> = BTreeMap::new();
         let mut all = Vec::new();
@@ -122,7 +119,7 @@ impl Observed {
                 }
                 let measured = match &disk.device {
                     Device::Measured { .. } => None,
-                    device => shelf.measure(name, device),
+                    device => parts.measure(name, device),
                 };
                 let measured = measured.ok_or_else(|| WhatIfError::Refused {
                     change: format!("device `{name}`"),

@@ -234,7 +234,12 @@ impl Rotating {
     }
 
     /// A read of what the device has read on to, or is about to.
-    fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<(SimTime, SimSpan)> {
+    fn read_on(
+        &mut self,
+        now: SimTime,
+        lbn: Sectors,
+        sectors: Sectors,
+    ) -> Option<(SimTime, SimSpan)> {
         let (first, last) = (lbn.get(), (lbn + sectors).get());
         let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
         let rate = self.sectors_per_ns(lbn);
@@ -311,13 +316,4 @@ fn at_place(known: &[f64], place: f64) -> f64 {
     let below = (at as usize).min(known.len().saturating_sub(2));
     let part = at - below as f64;
     known[below] * (1.0 - part) + known[(below + 1).min(known.len() - 1)] * part
-}
-
-#[cfg(test)]
-impl Rotating {
-    pub(super) fn force(&mut self, done: SimTime) {
-        if self.busy_until < done {
-            self.busy_until = done;
-        }
-    }
 }

@@ -15,7 +15,7 @@ use foretell_units::SimSpan;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 
-pub(crate) use requests::{Recorded, Seen};
+pub(crate) use requests::Recorded;
 
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
@@ -33,12 +33,8 @@ pub struct Observed {
     pub(crate) document: Document,
     pub(crate) scenario: Scenario,
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
-    /// How long was measured after the warm-up.
-    pub(crate) duration: SimSpan,
     /// By workload, by the position of the client among the workload's.
     pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
-    /// By workload.
-    pub(crate) seen: Vec<Seen>,
 }
 
 impl Observed {
@@ -66,17 +62,17 @@ impl Observed {
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, seen) = requests::read(&run, &scenario, duration)?;
-        for (workload, seen) in scenario.workloads.iter().zip(&seen) {
-            if seen.completed < LEAST_REQUESTS {
+        let (requests, completed) = requests::read(&run, &scenario, duration)?;
+        for (workload, completed) in scenario.workloads.iter().zip(completed) {
+            if completed < LEAST_REQUESTS {
                 return Err(WhatIfError::TooFew {
                     workload: workload.name.clone(),
-                    found: seen.completed,
+                    found: completed,
                     needed: LEAST_REQUESTS,
                 });
             }
         }
-        Ok(Self { document, scenario, measured, duration, requests, seen })
+        Ok(Self { document, scenario, measured, requests })
     }
 
     /// Names of the devices of which measurements are recorded.

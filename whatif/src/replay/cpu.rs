@@ -7,7 +7,7 @@ use foretell_units::{SimSpan, SimTime};
 /// Cores of a host.
 #[derive(Debug)]
 pub(super) struct Cores {
-    cores: Vec<Core>,
+    each: Vec<Core>,
     switch: SimSpan,
     /// Busy time that was begun, switches included.
     busy: SimSpan,
@@ -32,22 +32,22 @@ pub(super) struct Booked {
 impl Cores {
     pub(super) fn new(cores: u32, switch: SimSpan) -> Self {
         let core = Core { free_at: SimTime::ZERO, thread: u64::MAX };
-        Self { cores: vec![core; cores as usize], switch, busy: SimSpan::ZERO, tasks: 0 }
+        Self { each: vec![core; cores as usize], switch, busy: SimSpan::ZERO, tasks: 0 }
     }
 
     /// A thread's work; the first idle core takes it, or the one that is free first.
     pub(super) fn submit(&mut self, now: SimTime, thread: u64, work: SimSpan) -> Booked {
         let mut best = 0;
-        for (index, core) in self.cores.iter().enumerate() {
+        for (index, core) in self.each.iter().enumerate() {
             if core.free_at <= now {
                 best = index;
                 break;
             }
-            if core.free_at < self.cores[best].free_at {
+            if core.free_at < self.each[best].free_at {
                 best = index;
             }
         }
-        let core = &mut self.cores[best];
+        let core = &mut self.each[best];
         let was_idle = core.free_at <= now;
         let switch = if core.thread == thread { SimSpan::ZERO } else { self.switch };
         let done = core.free_at.max(now) + switch + work;
@@ -59,11 +59,11 @@ impl Cores {
 
     /// Busy time of all cores together until `now`.
     pub(super) fn busy(&self, now: SimTime) -> SimSpan {
-        let ahead = self.cores.iter().map(|core| core.free_at.saturating_since(now));
-        ahead.fold(self.busy, |busy, ahead| busy.saturating_sub(ahead))
+        let ahead = self.each.iter().map(|core| core.free_at.saturating_since(now));
+        ahead.fold(self.busy, SimSpan::saturating_sub)
     }
 
     pub(super) fn count(&self) -> usize {
-        self.cores.len()
+        self.each.len()
     }
 }

@@ -24,7 +24,7 @@ use foretell_algorithms::distribution::{Distribution, Place};
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
@@ -33,11 +33,12 @@ use agenda::{Agenda, Event};
 use cpu::Cores;
 use instance::Instance;
 use links::{Links, Step};
-use pass::{Plan, SETTLING};
 use node::{Around, Node};
+use pass::{Plan, SETTLING};
 use protocol::{Leg, Part, Request};
+pub(crate) use tally::Path;
 use tally::Tally;
-pub(crate) use tally::{Outcome, ResourceOutcome};
+pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 use tracking::Tracking;
 
 /// The leg of an access that nobody waits for.
@@ -78,8 +79,6 @@ pub(crate) struct Material<'a> {
     pub(crate) stretch: &'a [f64],
     /// By host and disk.
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
-    /// How long was measured.
-    pub(crate) duration: SimSpan,
 }
 
 #[derive(Default)]
@@ -88,7 +87,7 @@ struct Scratch {
     places: Vec<Place>,
     chosen: Vec<u8>,
     ready: Vec<u32>,
-    served: Vec<(u32, SimSpan)>,
+    served: Vec<(u32, Op, SimSpan)>,
     steps: links::Steps,
 }
 
@@ -113,6 +112,8 @@ struct Replay<'a> {
     scratch: Scratch,
     /// By workload, host and resource: busy time after the warm-up.
     demands: Vec<Vec<Vec<SimSpan>>>,
+    /// By workload: what requests themselves waited for.
+    paths: Vec<Path>,
     active: usize,
     mark_at: SimTime,
     /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
@@ -158,7 +159,7 @@ impl<'a> Replay<'a> {
         let resources = |host: &foretell_scenarios::model::Host| {
             3 + host.role.storage().map_or(0, |storage| storage.disks.len())
         };
-        let none: Vec<Vec<SimSpan>> =
+        let unused: Vec<Vec<SimSpan>> =
             scenario.hosts.iter().map(|host| vec![SimSpan::ZERO; resources(host)]).collect();
         Self {
             now: SimTime::ZERO,
@@ -180,8 +181,9 @@ impl<'a> Replay<'a> {
             database_before: Bytes::ZERO,
             tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             scratch: Scratch::default(),
-            demands: vec![none.clone(); scenario.workloads.len()],
-            busy: none,
+            demands: vec![unused.clone(); scenario.workloads.len()],
+            paths: vec![Path::default(); scenario.workloads.len()],
+            busy: unused,
             skipped: SimSpan::ZERO,
             measuring: None,
             measured: SimSpan::ZERO,
@@ -284,8 +286,13 @@ impl<'a> Replay<'a> {
 
     fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
         let node = self.nodes[host as usize].as_mut().expect("storage nodes have storage");
-        let around =
-            Around { now: self.now, skipped: self.skipped, host, agenda: &mut self.agenda, tracking: &mut self.tracking };
+        let around = Around {
+            now: self.now,
+            skipped: self.skipped,
+            host,
+            agenda: &mut self.agenda,
+            tracking: &mut self.tracking,
+        };
         (node, around)
     }
 
@@ -299,8 +306,11 @@ impl<'a> Replay<'a> {
         let mut served = std::mem::take(&mut self.scratch.served);
         let (node, mut around) = self.node(host);
         node.disk(&mut around, disk, &mut ready, &mut served);
-        for (workload, service) in served.drain(..) {
+        for (workload, op, service) in served.drain(..) {
             self.charge(host, Resource::Disk(disk), workload, service);
+            if self.measuring.is_some() && workload != NOBODY && op == Op::Read {
+                self.paths[workload as usize].reading += service;
+            }
         }
         self.scratch.served = served;
         for leg in ready.drain(..).filter(|leg| *leg != NOBODY_WAITS) {
@@ -367,7 +377,7 @@ impl<'a> Replay<'a> {
                 let (sent, received) = self.links.busy(host, self.now);
                 let mut busy = vec![self.cores[host].busy(self.now), sent, received];
                 if let Some(node) = &self.nodes[host] {
-                    busy.extend(node.disks.iter().map(|disk| disk.busy()));
+                    busy.extend(node.disks.iter().map(crate::disk::Disk::busy));
                 }
                 busy
             })
@@ -390,7 +400,7 @@ impl<'a> Replay<'a> {
                 .map(|node| node.software.hits().of(index))
                 .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
             let hit_rate = (pages > 0).then(|| hits as f64 / pages as f64);
-            tally.outcome(seconds, hit_rate, self.demands[index].clone())
+            tally.outcome(seconds, hit_rate, self.demands[index].clone(), self.paths[index])
         });
         Outcome { workloads: workloads.collect(), resources, seconds }
     }

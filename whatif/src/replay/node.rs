@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use foretell_algorithms::io_scheduler::Io;
-use foretell_algorithms::node::{
-    FileAccess, Machine, Node as Software, Note, Operation, SetAside,
-};
+use foretell_algorithms::node::{FileAccess, Machine, Node as Software, Note, Operation, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, Sectors, SimSpan, SimTime, Stream, Thread};
+use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
@@ -159,7 +157,7 @@ impl Node {
         around: &mut Around,
         disk: u32,
         ready: &mut Vec<u32>,
-        served: &mut Vec<(u32, SimSpan)>,
+        served: &mut Vec<(u32, Op, SimSpan)>,
     ) {
         if self.calls[disk as usize] != Some(around.now) {
             return;
@@ -170,7 +168,8 @@ impl Node {
         let (software, mut hardware) = self.parts(around);
         hardware.call(disk, next);
         for (number, service) in done {
-            served.push((software.operation(number).workload, service));
+            let operation = software.operation(number);
+            served.push((operation.workload, operation.op, service));
             hardware.around.tracking.post(hardware.around.host, RecordKind::DiskOp);
             software.disk_done(&mut hardware, number, ready);
         }

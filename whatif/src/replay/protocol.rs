@@ -203,6 +203,13 @@ impl Replay<'_> {
                 m as u32
             }
         };
+        if self.measuring.is_some() {
+            let path = &mut self.paths[workload as usize];
+            path.legs += chosen.len() as u64;
+            let node = volume.nodes[places[usize::from(chosen[0])].node as usize];
+            let ways = |host: usize| self.scenario.hosts[host].nic.latency;
+            path.latency += (ways(client as usize) + ways(node.index())) * 2;
+        }
         let part = Part { request: id, needed, outstanding: chosen.len() as u32 };
         let part = self.parts.insert(part);
         let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };

@@ -112,7 +112,7 @@ impl Stretch {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
         // distinct addresses if all places were alike
-        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powi(requests as i32));
+        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
         let single = counts.iter().filter(|&&count| count == 1).count();
         Self {
             from,

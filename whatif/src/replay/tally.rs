@@ -30,6 +30,18 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) read_hit_rate: Option<f64>,
     /// Busy time for the workload by host and resource.
     pub(crate) busy: Vec<Vec<SimSpan>>,
+    pub(crate) path: Path,
+}
+
+/// What the requests of a workload themselves waited for, all together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Path {
+    /// Exchanges with nodes.
+    pub(crate) legs: u64,
+    /// Latency of cables, there and back, of one exchange a request.
+    pub(crate) latency: SimSpan,
+    /// Service of disks that read.
+    pub(crate) reading: SimSpan,
 }
 
 /// Response times in milliseconds.
@@ -62,6 +74,7 @@ impl Tally {
         seconds: f64,
         read_hit_rate: Option<f64>,
         busy: Vec<Vec<SimSpan>>,
+        path: Path,
     ) -> WorkloadOutcome {
         let mut all: Vec<u64> = self.responses.iter().flatten().copied().collect();
         all.sort_unstable();
@@ -73,6 +86,7 @@ impl Tally {
             response_ms: ResponseMs::of(&all),
             read_hit_rate,
             busy,
+            path,
         }
     }
 }

@@ -1,0 +1,186 @@
+//! `foretell ask` and `score`: predictions from records alone, beside what really happens.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::*;
+use serde_json::Value;
+
+/// Two clients on four nodes whose disks are the bottleneck; long enough for a few percent.
+const CLUSTER: &str = r#"
+seed     = 11
+warmup   = "20 s"
+duration = "100 s"
+tracking = { types = ["request"] }
+
+[node.brick]
+count = 4
+cpu   = "pentium4-2.6"
+cache = { size = "64 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+cpu   = "xeon-p4-3.0"
+
+[volume.mail]
+size     = "1 GiB"
+nodes    = "brick[0-2]"
+encoding = "1-of-2"
+
+[volume.web]
+size     = "1 GiB"
+nodes    = "brick"
+encoding = "2-of-3"
+
+[workload.mail]
+volume      = "mail"
+client      = "app0"
+kind        = "ssio"
+reads       = "70%"
+access      = "8 KiB"
+outstanding = 4
+
+[workload.web]
+volume   = "web"
+client   = "app1"
+kind     = "ssio"
+reads    = "90%"
+access   = "16 KiB"
+pattern  = "zipf"
+arrivals = "poisson"
+rate     = 60
+"#;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn score(dir: &Path, changes: &[&str]) -> Vec<Value> {
+    let mut arguments = vec!["score", dir.to_str().unwrap(), "--json"];
+    for change in changes {
+        arguments.extend(["--what-if", *change]);
+    }
+    json(&succeed(arguments))["comparisons"].as_array().unwrap().clone()
+}
+
+/// The errors of throughput and mean response time.
+fn errors(comparisons: &[Value]) -> Vec<(String, f64)> {
+    let wanted = |found: &&Value| {
+        ["throughput_rps", "response_time_ms.mean"].contains(&found["metric"].as_str().unwrap())
+    };
+    let error = |found: &Value| {
+        (format!("{} {}", found["workload"], found["metric"]), found["error"].as_f64().unwrap())
+    };
+    comparisons.iter().filter(wanted).map(error).collect()
+}
+
+/// Each of these changes something else: what is stored where, how often, with what.
+#[test]
+fn predictions_are_within_ten_percent_of_what_happens() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &[]);
+    for changes in [
+        &[][..],
+        &["volume.mail.encoding=2-of-3"],
+        &["volume.web.nodes=brick[0-2]", "volume.mail.cipher=aes-128-cbc"],
+        &["workload.mail.outstanding=12"],
+        &["workload.web.rate=100"],
+        &["node.brick.cache.size=128 MiB"],
+        &["node.brick.disk.0.device=barracuda-7200.8"],
+        &["workload.web=none"],
+    ] {
+        let found = errors(&score(&dir, changes));
+        assert_eq!(found.len(), if changes == ["workload.web=none"] { 2 } else { 4 });
+        for (what, error) in found {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+}
+
+#[test]
+fn the_store_alone_suffices_and_gives_the_same_answer_again() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=10 s"]);
+    let ask = || {
+        succeed(["ask", dir.to_str().unwrap(), "--what-if", "volume.web.encoding=1-of-3", "--json"])
+    };
+    let whole = ask();
+    for name in files(&dir) {
+        if name != "run.db" {
+            fs::remove_file(dir.join(name)).unwrap();
+        }
+    }
+    assert_eq!(ask(), whole);
+    let answer = json(&whole);
+    let web = &answer["workloads"]["web"];
+    for key in [
+        "throughput_rps",
+        "peak_throughput_rps",
+        "outstanding",
+        "outstanding_to_saturate",
+        "read_hit_rate",
+    ] {
+        assert!(web[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {}", web[key]);
+    }
+    for key in ["mean", "p50", "p95", "p99"] {
+        assert!(web["response_time_ms"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert!(web["bottleneck"].as_str().unwrap().contains('.'));
+    assert!(web["demands_ms"]["node.disk0"].as_f64().unwrap() > 0.0);
+    // bounds: at most the peak, at least what a request takes alone
+    let bounds = json(&succeed(["ask", dir.to_str().unwrap(), "--model", "bounds", "--json"]));
+    let mail = &bounds["workloads"]["mail"];
+    assert!(mail["throughput_rps"].as_f64() <= mail["peak_throughput_rps"].as_f64());
+    let text = succeed(["ask", dir.to_str().unwrap()]);
+    assert!(text.contains("What clients would see") && text.contains("Busiest:"), "{text}");
+}
+
+#[test]
+fn what_records_cannot_answer_is_refused() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=5 s"]);
+    let refused = |dir: &Path, change: &str, says: &[&str]| {
+        let done = run(["ask", dir.to_str().unwrap(), "--what-if", change]);
+        assert_eq!(done.status, Some(2), "{change}: {}", done.stderr);
+        assert!(done.stdout.is_empty(), "{change}: no guess is printed");
+        for say in says {
+            assert!(done.stderr.contains(say), "{change}: wants `{say}` in\n{}", done.stderr);
+        }
+    };
+    refused(&dir, "volume.mial.encoding=2-of-3", &["mial", "mail"]);
+    refused(&dir, "volume.mail.encoding=3-of-2", &["3-of-2"]);
+    refused(&dir, "volume.mail.encoding=3-of-5", &["5"]);
+    refused(&dir, "volume.mail.nodes=brick[0-9]", &["brick"]);
+    refused(&dir, "node.brick.disk.0.device=floppy", &["floppy"]);
+    refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not in the records"]);
+    refused(&dir, "duration=10 s", &["cannot be asked", "recorded time"]);
+    refused(&dir, "workload.mail.reads=0.5", &["reads"]);
+    refused(&place.path("nowhere"), "volume.mail.encoding=2-of-3", &["run.db"]);
+    let sampled =
+        place.keep("sampled", &["--set", "duration=5 s", "--set", "record=every 1/10 requests"]);
+    refused(&sampled, "volume.mail.encoding=2-of-3", &["every 1/10 requests", "record = \"all\""]);
+    let brief = place.keep("brief", &["--set", "duration=500 ms"]);
+    refused(&brief, "volume.mail.encoding=2-of-3", &["needs 100"]);
+    let usage = run(["ask", dir.to_str().unwrap(), "--what-if", "encoding"]);
+    assert_eq!(usage.status, Some(2));
+    assert!(usage.stderr.contains("PATH=VALUE"), "{}", usage.stderr);
+}
+
+#[test]
+fn random_clusters_are_drawn_and_scored_alike_each_time() {
+    let once = || {
+        let mut found = json(&succeed(["score", "--random", "1", "--seed", "7", "--json"]));
+        for case in found["cases"].as_array_mut().unwrap() {
+            // the host's time
+            case.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_in_s"));
+        }
+        found
+    };
+    let first = once();
+    assert_eq!(first["cases"].as_array().unwrap().len(), 1);
+    assert!(first["errors"]["throughput_rps"]["median"].as_f64().unwrap() < 0.5);
+    assert_eq!(once(), first);
+}
