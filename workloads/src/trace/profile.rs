@@ -264,7 +264,7 @@ pub struct Reuse {
     pub reused: f64,
     /// Share of the different pages that are touched once only.
     pub touched_once: f64,
-    /// Touches by the gap since the last touch of their page: [i] counts gaps of 2^i up to 2^(i+1)
+    /// Touches by the gap since the last touch of their page: entry i counts gaps of 2^i up to 2^(i+1)
     /// requests.
     pub gaps: Vec<u64>,
     /// Share of the pages that was followed; 1: the figures are exact.
