@@ -3,6 +3,7 @@
 mod ask;
 mod calibrate;
 mod import;
+mod inspect;
 mod learn;
 mod replay_cache;
 mod replay_disk;
@@ -16,7 +17,11 @@ const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
-pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
+pub use import::{
+    AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
+    ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,
+};
+pub use inspect::InspectArguments;
 pub use learn::{
     DataArguments, EvaluateArguments, FoldArguments, LearnArguments, Learning, PredictArguments,
     SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
@@ -50,10 +55,12 @@ pub enum Command {
     Calibrate(CalibrateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
-    /// Turn descriptions of real things into files of our own.
+    /// Turn real traces and descriptions of real things into files of our own.
     Import(ImportArguments),
     /// Fit, validate and use regression models on a table of numbers.
     Learn(LearnArguments),
+    /// Say what a block trace is like: sizes, sequentiality, footprint, reuse, burstiness.
+    Inspect(InspectArguments),
 }
 
 /// Arguments of `run`.

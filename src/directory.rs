@@ -75,6 +75,11 @@ impl RunDirectory {
 /// is either what was there before or all of `content`. What is no ordinary file (a pipe, a
 /// terminal) is written to as it is.
 pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
+    write_bytes(path, content.as_bytes())
+}
+
+/// The same of content that is no text.
+pub(crate) fn write_bytes(path: &Path, content: &[u8]) -> Result<(), Failure> {
     if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
         fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
     }
@@ -89,7 +94,7 @@ pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Failure> {
     // a link of that name would be written through
     let _ = fs::remove_file(&partial);
     let written = File::create_new(&partial).and_then(|mut file| {
-        file.write_all(content.as_bytes())?;
+        file.write_all(content)?;
         file.sync_all()
     });
     written

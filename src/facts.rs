@@ -57,7 +57,8 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
             clients: workload.clients.clone(),
         });
         let root = format!("workload.{}", workload.name);
-        arrivals(&mut facts, &root, workload.arrivals);
+        facts.set(format!("{root}.kind"), workload.kind.name(), "");
+        arrivals(&mut facts, &root, &workload.arrivals);
     }
     let applications = (0..).zip(&scenario.workloads).map(|(index, workload)| Process {
         process: process::application(index),
@@ -180,10 +181,13 @@ fn tracking(facts: &mut Facts, scenario: &Scenario) {
     facts.set("tracking.file", integer(scenario.volumes.len() as u64), "");
 }
 
-fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
+fn arrivals(facts: &mut Facts, root: &str, arrivals: &Arrivals) {
     let (mode, outstanding) = match arrivals {
-        Arrivals::Closed { outstanding, .. } => ("closed", Some(outstanding)),
+        Arrivals::Closed { outstanding, .. } => ("closed", Some(*outstanding)),
         Arrivals::Poisson { .. } => ("poisson", None),
+        Arrivals::Deterministic { .. } => ("deterministic", None),
+        Arrivals::Bursty { .. } => ("bursty", None),
+        Arrivals::Times { .. } => ("times", None),
         Arrivals::Trace { .. } => ("trace", None),
     };
     facts.set(format!("{root}.arrivals"), mode, "");
@@ -192,7 +196,7 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: Arrivals) {
     }
     if let Arrivals::Closed { think, .. } = arrivals {
         let (Think::Fixed(think) | Think::Exponential(think)) = think;
-        span(facts, format!("{root}.think"), think);
+        span(facts, format!("{root}.think"), *think);
     }
 }
 

@@ -1,10 +1,16 @@
-//! `foretell import`: descriptions of real things into files of our own.
+//! `foretell import`: real traces and descriptions of real things into files of our own.
+
+mod fio_json;
+mod trace;
 
 use std::fmt::Write as _;
 use std::io::Write;
 
 use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
+use foretell_workloads::trace::Format;
+
+pub(crate) use trace::{for_each, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};
 use crate::directory::write_whole;
@@ -14,6 +20,22 @@ use crate::failure::Failure;
 pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     match &arguments.format {
         ImportFormat::Diskspecs(arguments) => diskspecs(arguments),
+        ImportFormat::FioJson(arguments) => fio_json::import(arguments),
+        ImportFormat::Trace(any) => trace::import(&any.trace, any.format.0),
+        ImportFormat::Csv(arguments) => trace::import(arguments, Some(Format::Csv)),
+        ImportFormat::OracleGeneral(arguments) => {
+            trace::import(arguments, Some(Format::OracleGeneral))
+        }
+        ImportFormat::Vscsi(arguments) => trace::import(arguments, Some(Format::Vscsi)),
+        ImportFormat::BlockList(arguments) => trace::import(arguments, Some(Format::BlockList)),
+        ImportFormat::Msr(arguments) => trace::import(arguments, Some(Format::Msr)),
+        ImportFormat::Alibaba(arguments) => trace::import(arguments, Some(Format::Alibaba)),
+        ImportFormat::Tencent(arguments) => trace::import(arguments, Some(Format::Tencent)),
+        ImportFormat::Spc(arguments) => trace::import(arguments, Some(Format::Spc)),
+        ImportFormat::FioIolog(arguments) => trace::import(arguments, Some(Format::FioIolog)),
+        ImportFormat::Blkparse(arguments) => trace::import(arguments, Some(Format::Blkparse)),
+        ImportFormat::Disksim(arguments) => trace::import(arguments, Some(Format::DiskSim)),
+        ImportFormat::Foretell(arguments) => trace::import(arguments, Some(Format::Foretell)),
     }
 }
 

@@ -3,10 +3,12 @@
 mod ask;
 mod calibrate;
 pub mod cli;
+mod cosbench;
 mod directory;
 mod facts;
 mod failure;
 mod import;
+mod inspect;
 mod interrupt;
 mod learn;
 mod progress;
@@ -35,6 +37,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -59,6 +59,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 /// Writes what stands beside the records.
 fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
+    for (name, workload) in &truth.workloads {
+        if workload.jobs.iter().any(|job| !job.stage.is_empty()) {
+            let table = crate::cosbench::results(&workload.jobs);
+            directory.write(&format!("cosbench-{name}.csv"), &table)?;
+        }
+    }
     // the truth comes last: where it is, everything is
     directory.write(TRUTH_FILE, &json(truth))
 }
@@ -103,7 +109,7 @@ fn is_trace(path: &Path) -> bool {
 fn has_times(path: &Path) -> Result<bool, Failure> {
     let trace = TraceReader::open(path, &ReadOptions::default());
     match trace {
-        Ok(trace) => Ok(trace.format().has_times()),
+        Ok(trace) => Ok(trace.has_times()),
         // which may still be given with `--set workload.replay.format`
         Err(TraceError::UnknownFormat { .. }) => Ok(true),
         Err(error) => Err(error.into()),

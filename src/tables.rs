@@ -38,6 +38,12 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
     let confidence = if known { " (± 95 % confidence)" } else { "" };
     let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
+    if let Some(benchmarks) = benchmarks(truth) {
+        let _ = writeln!(text, "What benchmarks report\n{benchmarks}\n");
+    }
+    if let Some(jobs) = jobs(truth) {
+        let _ = writeln!(text, "What jobs did\n{jobs}\n");
+    }
     for (name, workload) in &truth.workloads {
         if workload.requests == 0 {
             let _ = writeln!(
@@ -115,6 +121,82 @@ fn workloads(truth: &Truth) -> Table {
         }
     }
     table
+}
+
+/// The results of workloads that are programs of jobs.
+fn jobs(truth: &Truth) -> Option<Table> {
+    let mut table = table(&[
+        "workload",
+        "stage",
+        "job",
+        "operation",
+        "op/s",
+        "MB/s",
+        "count",
+        "mean ms",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+    ]);
+    let mut any = false;
+    for (name, workload) in &truth.workloads {
+        for job in &workload.jobs {
+            any = true;
+            let time = &job.response_time_ms;
+            table.add_row([
+                name.clone(),
+                job.stage.clone(),
+                job.job.clone(),
+                job.operation.to_owned(),
+                number(job.operations_per_s),
+                number(job.bytes_per_s / 1e6),
+                job.operations.to_string(),
+                number(time.mean),
+                number(time.p50),
+                number(time.p95),
+                number(time.p99),
+                number(time.max),
+            ]);
+        }
+    }
+    any.then_some(table)
+}
+
+/// The results of workloads that count transactions, each in its own unit.
+fn benchmarks(truth: &Truth) -> Option<Table> {
+    let mut table = table(&[
+        "workload",
+        "result",
+        "read MB/s",
+        "write MB/s",
+        "transactions",
+        "mean ms",
+        "p95",
+        "p99",
+        "max",
+        "server hits",
+    ]);
+    let mut any = false;
+    for (name, workload) in &truth.workloads {
+        let Some(benchmark) = &workload.benchmark else { continue };
+        any = true;
+        let time = &benchmark.transaction_time_ms;
+        let rate = |rate: Option<f64>| rate.map_or_else(String::new, number);
+        table.add_row([
+            name.clone(),
+            format!("{} {}", number(benchmark.value), benchmark.unit),
+            rate(benchmark.read_mb_per_s),
+            rate(benchmark.write_mb_per_s),
+            benchmark.transactions.to_string(),
+            number(time.mean),
+            number(time.p95),
+            number(time.p99),
+            number(time.max),
+            percent(benchmark.server_hit_rate),
+        ]);
+    }
+    any.then_some(table)
 }
 
 /// A row a host, or a row a group where there are many: the mean of its hosts and the highest.

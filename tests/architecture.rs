@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("algorithms", &["units"]),
     ("scenarios", &["units", "algorithms"]),
-    ("workloads", &["units"]),
+    ("workloads", &["units", "algorithms"]),
     ("ati", &["units"]),
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),

@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;
-use crate::model::WorkloadKind;
+use crate::model::{Arrivals, WorkloadKind};
 
 impl Document {
     /// The scenario as an operator of the cluster would write it down, as TOML: hosts, links, caches,
@@ -19,7 +19,19 @@ impl Document {
         known.set("warmup", &scenario.warmup.to_string())?;
         for workload in &scenario.workloads {
             if workload.kind != WorkloadKind::Recorded {
-                known.set(&format!("workload.{}.kind", workload.name), "recorded")?;
+                let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
+                known.set(&of_it("kind"), "recorded")?;
+                if let Arrivals::Times { .. } = workload.arrivals {
+                    known.set(&of_it("arrivals"), "trace")?;
+                }
+                if let Arrivals::Closed { outstanding, .. } = workload.arrivals {
+                    // which a kind may have called by another name
+                    known.set(&of_it("outstanding"), &outstanding.to_string())?;
+                }
+                if workload.requests.is_none() && ends_by_itself(&workload.kind) {
+                    // when, the records tell
+                    known.set(&of_it("requests"), &i64::MAX.to_string())?;
+                }
             }
         }
         // all devices that the document has, also those that no disk is
@@ -47,5 +59,19 @@ impl Document {
     fn section_names(&self, section: &str) -> Vec<String> {
         let table = self.tree.get(section).and_then(crate::tree::Node::table);
         table.into_iter().flat_map(|table| &table.entries).map(|entry| entry.key.clone()).collect()
+    }
+}
+
+/// Whether a workload stops without being told after how many requests.
+fn ends_by_itself(kind: &WorkloadKind) -> bool {
+    match kind {
+        WorkloadKind::Trace { .. }
+        | WorkloadKind::Postmark { .. }
+        | WorkloadKind::Iozone { .. }
+        | WorkloadKind::Fio { .. }
+        | WorkloadKind::Cosbench { .. } => true,
+        WorkloadKind::Oltp { transactions: last, .. }
+        | WorkloadKind::Ffsb { operations: last, .. } => last.is_some(),
+        WorkloadKind::Ssio { .. } | WorkloadKind::Recorded => false,
     }
 }

@@ -379,6 +379,8 @@ pub struct Workload {
     pub kind: WorkloadKind,
     /// When it is requested.
     pub arrivals: Arrivals,
+    /// The trace whose times they are; with [`Arrivals::Times`] alone.
+    pub times: Option<std::path::PathBuf>,
     /// Requests after which an instance stops; `None`: goes on (a trace: to its end).
     pub requests: Option<u64>,
 }
@@ -409,7 +411,100 @@ pub enum WorkloadKind {
         wrap: bool,
         /// What a block number counts, if not what is usual in the format.
         block: Option<Bytes>,
+        /// The device whose requests are replayed; `None`: all.
+        device: Option<String>,
+        /// Bad lines and records are left out.
+        skip_bad: bool,
     },
+    /// Paper 004's OLTP workload.
+    Oltp {
+        /// Bytes of the database, from the beginning of the volume.
+        database: Bytes,
+        /// Bytes of a record.
+        record: Bytes,
+        /// Records that a transaction reads and writes back.
+        records: u32,
+        /// How records are chosen.
+        pattern: Pattern,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+        /// Transactions after which an instance stops; `None`: goes on.
+        transactions: Option<u64>,
+    },
+    /// `PostMark`.
+    Postmark {
+        /// Files at the start.
+        files: u32,
+        /// Transactions.
+        transactions: u64,
+        /// Subdirectories.
+        subdirectories: u32,
+        /// The smallest file.
+        smallest: Bytes,
+        /// The largest.
+        largest: Bytes,
+        /// Share of transactions that read, the others append.
+        read_share: f64,
+        /// Share of transactions that create, the others delete.
+        create_share: f64,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+    },
+    /// `IOzone`.
+    Iozone {
+        /// Bytes of the file.
+        file: Bytes,
+        /// Bytes of a record.
+        record: Bytes,
+        /// How often the file is written and read.
+        passes: u64,
+        /// Cache of a file server in front; `None`: there is no server.
+        server_cache: Option<Bytes>,
+    },
+    /// The jobs of a fio job file.
+    Fio {
+        /// The job file.
+        path: std::path::PathBuf,
+    },
+    /// The stages of a COSBench workload file.
+    Cosbench {
+        /// The workload file.
+        path: std::path::PathBuf,
+    },
+    /// FFSB as paper 001 runs it.
+    Ffsb {
+        /// Share of operations that read.
+        read_share: f64,
+        /// Bytes of all files, from the beginning of the volume.
+        file_set: Bytes,
+        /// Bytes of a file.
+        file: Bytes,
+        /// Bytes of a sub-request.
+        request: Bytes,
+        /// Sub-requests of an operation.
+        sub_requests: u32,
+        /// Whether sub-requests follow each other in the file.
+        sequential: bool,
+        /// Operations after which an instance stops; `None`: goes on.
+        operations: Option<u64>,
+    },
+}
+
+impl WorkloadKind {
+    /// As scenarios write it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ssio { .. } => "ssio",
+            Self::Trace { .. } => "trace",
+            Self::Recorded => "recorded",
+            Self::Oltp { .. } => "oltp",
+            Self::Postmark { .. } => "postmark",
+            Self::Iozone { .. } => "iozone",
+            Self::Ffsb { .. } => "ffsb",
+            Self::Fio { .. } => "fio",
+            Self::Cosbench { .. } => "cosbench",
+        }
+    }
 }
 
 /// Order of addresses.
@@ -438,7 +533,7 @@ pub enum Pattern {
     },
 }
 
-/// When requests are issued.
+/// When requests, or transactions, are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
     /// So many requests are always outstanding; a completed one is followed after a think time.
@@ -453,11 +548,48 @@ pub enum Arrivals {
         /// Requests per second of each instance.
         rate_rps: f64,
     },
+    /// At regular times, whatever has completed.
+    Deterministic {
+        /// Requests per second of each instance.
+        rate_rps: f64,
+    },
+    /// At random times of two rates that take turns, whatever has completed.
+    Bursty {
+        /// Requests per second between bursts; 0: none.
+        quiet_rps: f64,
+        /// How long that lasts in the mean.
+        quiet: SimSpan,
+        /// Requests per second in a burst.
+        burst_rps: f64,
+        /// How long that lasts in the mean.
+        burst: SimSpan,
+    },
+    /// At the times of a trace of which nothing else is used ([`Workload::times`]), divided by the
+    /// speed-up.
+    Times {
+        /// 2 issues twice as fast.
+        speed_up: f64,
+    },
     /// At the trace's own times, divided by the speed-up.
     Trace {
         /// 2 replays twice as fast.
         speed_up: f64,
     },
+}
+
+impl Arrivals {
+    /// The mean rate of an open loop, in requests per second of each instance; `None`: it has none
+    /// of its own.
+    pub fn mean_rate_rps(self) -> Option<f64> {
+        match self {
+            Self::Poisson { rate_rps } | Self::Deterministic { rate_rps } => Some(rate_rps),
+            Self::Bursty { quiet_rps, quiet, burst_rps, burst } => {
+                let (quiet, burst) = (quiet.as_secs_f64(), burst.as_secs_f64());
+                Some((quiet_rps * quiet + burst_rps * burst) / (quiet + burst))
+            }
+            Self::Closed { .. } | Self::Times { .. } | Self::Trace { .. } => None,
+        }
+    }
 }
 
 /// Time between a completion and the next issue.

@@ -32,11 +32,21 @@ impl Document {
 fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
     let Some(section) = tree.get_mut("workload").and_then(Node::table_mut) else { return };
     for workload in &scenario.workloads {
-        if let WorkloadKind::Trace { path, .. } = &workload.kind {
-            let table = section.get_mut(&workload.name).and_then(Node::table_mut);
-            if let Some(file) = table.and_then(|table| table.get_mut("file")) {
+        let table = section.get_mut(&workload.name).and_then(Node::table_mut);
+        let Some(table) = table else { continue };
+        let mut absolute = |key, path: &std::path::Path| {
+            if let Some(file) = table.get_mut(key) {
                 file.value = Value::Text(path.display().to_string());
             }
+        };
+        if let WorkloadKind::Trace { path, .. }
+        | WorkloadKind::Fio { path }
+        | WorkloadKind::Cosbench { path } = &workload.kind
+        {
+            absolute("file", path);
+        }
+        if let Some(path) = &workload.times {
+            absolute("times", path);
         }
     }
 }

@@ -338,12 +338,13 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "workload.mail.file=x",
         "`workload.mail.file` would have no effect: `kind` is `ssio`; \
-          `file` belongs to the kind `trace`",
+          `file` belongs to the kind `trace`, `iozone`, `ffsb`, `fio`, `cosbench`",
     ),
     (
         "workload.mail.rate=5",
         "`workload.mail.rate` would have no effect: `arrivals` is \
-          `closed`; leave it out, or set `arrivals = \"poisson\"`",
+          `closed`; leave it out, or set `arrivals = \"poisson\"` or \
+          `arrivals = \"deterministic\"`",
     ),
     (
         "node.brick.count=eight",

@@ -22,9 +22,11 @@ use crate::load::Instance;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::payload::Vault;
+use crate::program::Programs;
 use crate::protocol::{Leg, LegKind, Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
+use crate::transaction::{Transaction, TransactionTally};
 use crate::truth::{self, Truth};
 use foretell_algorithms::slab::Slab;
 
@@ -50,11 +52,17 @@ pub struct Cluster {
     pub(crate) hosts: Vec<Host>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) instances: Vec<Instance>,
+    pub(crate) programs: Programs,
     pub(crate) requests: Slab<Request>,
+    pub(crate) transactions: Slab<Transaction>,
+    /// Of a transaction that has ended, for the next one.
+    pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
     pub(crate) parts: Slab<Part>,
     pub(crate) legs: Slab<Leg>,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
+    /// By workload; none where requests do not make transactions.
+    pub(crate) transaction_tallies: Vec<Option<TransactionTally>>,
     pub(crate) last_breadcrumb: u64,
     pub(crate) last_completion: SimTime,
     /// Bytes that the Activity DB has taken.
@@ -137,7 +145,7 @@ impl Cluster {
                 Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
             })
             .collect();
-        let instances = Instance::of_scenario(&scenario)?;
+        let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
         let vault = (scenario.payload == Payload::Real).then(|| {
             let codec = |(volume, model): (&Volume, &model::Volume)| {
@@ -158,10 +166,18 @@ impl Cluster {
             volumes,
             active: instances.len(),
             instances,
+            programs,
             requests: Slab::new(),
+            transactions: Slab::new(),
+            spare_steps: Vec::new(),
             parts: Slab::new(),
             legs: Slab::new(),
             tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            transaction_tallies: scenario
+                .workloads
+                .iter()
+                .map(|workload| TransactionTally::of(workload, mark_at))
+                .collect(),
             last_breadcrumb: 0,
             last_completion: SimTime::ZERO,
             database_size: Bytes::ZERO,
@@ -176,6 +192,7 @@ impl Cluster {
         for instance in 0..cluster.instances.len() {
             cluster.begin(instance as u32);
         }
+        cluster.begin_programs();
         Ok(cluster)
     }
 
@@ -271,7 +288,7 @@ impl Cluster {
 
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
-        self.active == 0 && self.requests.is_empty()
+        self.active == 0 && self.requests.is_empty() && self.transactions.is_empty()
     }
 
     fn dispatch(&mut self, event: Event) {
@@ -341,6 +358,7 @@ impl Cluster {
                 Then::Serve { leg } => self.serve(leg),
                 Then::Replied { leg } => self.replied(leg),
                 Then::Decoded { request } => self.decoded(request),
+                Then::Cached { transaction } => self.step_done(transaction),
                 Then::StoreRecords { leg } => self.store_records(leg),
             }
         }
@@ -423,6 +441,11 @@ impl Cluster {
             return Err(SimError::RequestsLost { issued, completed, in_flight });
         }
         Ok(())
+    }
+
+    /// When the warm-up ends.
+    pub(crate) fn mark_at(&self) -> SimTime {
+        self.mark_at
     }
 
     /// The run's measured time so far.

@@ -37,6 +37,8 @@ pub(crate) enum Then {
     Replied { leg: u32 },
     /// The client has decoded what it fetched or read.
     Decoded { request: u32 },
+    /// A file server has served a step of a transaction from its own cache.
+    Cached { transaction: u32 },
     /// The Activity DB's node has taken a batch of records in.
     StoreRecords { leg: u32 },
 }

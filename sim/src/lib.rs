@@ -18,10 +18,12 @@ pub mod network;
 mod node;
 mod payload;
 pub mod process;
+mod program;
 mod protocol;
 pub mod ssd;
 mod tally;
 mod tracker;
+mod transaction;
 pub mod truth;
 
 pub use cluster::{Cluster, Progress};

@@ -1,16 +1,22 @@
 //! Workloads at work: when each client issues what.
 
 use foretell_scenarios::model::{self, Arrivals, Scenario, WorkloadKind};
-use foretell_units::{HostId, SimSpan, SimTime, Stream, VolumeId, WorkloadId};
-use foretell_workloads::arrivals::{Gaps, OpenLoop, RequestRate, SpeedUp, Think};
-use foretell_workloads::generate::{Pattern, Ssio};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream, VolumeId, WorkloadId};
+use foretell_workloads::arrivals::{
+    ArrivalError, Bursty, Gaps, OpenLoop, RequestRate, SpeedUp, Think,
+};
+use foretell_workloads::file_server::FileServer;
+use foretell_workloads::generate::{Ffsb, GenerateError, Iozone, Oltp, Pattern, Postmark, Ssio};
 use foretell_workloads::source::{Beyond, Generated, Replay, Source, SourceError};
-use foretell_workloads::trace::ReadOptions;
+use foretell_workloads::trace::{ReadOptions, TraceReader, UnknownFormat};
+use foretell_workloads::transaction::{Step, Transactions};
 use foretell_workloads::{Access, Request};
 
 use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::event::Event;
+use crate::program::{Process, Programs, is_program};
+use crate::transaction::NO_TRANSACTION;
 
 /// Requests outstanding in all, beyond which a run ends: some 2 GB of them.
 const MOST_OUTSTANDING: usize = 4 << 20;
@@ -23,37 +29,56 @@ pub(crate) struct Instance {
     pub(crate) issued: u64,
     /// The workload's, for errors.
     name: String,
-    source: Box<dyn Source>,
+    load: Load,
     pace: Pace,
     /// Requests that it may still issue; `None`: no end.
     left: Option<u64>,
     /// Whether it will issue no more.
     done: bool,
+    /// Requests, or transactions, under way, and those held back by a rate.
+    pub(crate) outstanding: u32,
+    /// What it is part of, if that is a program.
+    pub(crate) process: Option<Box<Process>>,
     thinking: Stream,
     choosing: Stream,
 }
 
+/// What an instance issues.
+pub(crate) enum Load {
+    /// Requests that do not wait for each other.
+    Requests(Box<dyn Source>),
+    /// Lists of steps.
+    Transactions(Box<dyn Transactions>),
+}
+
 /// When an instance issues.
-enum Pace {
+pub(crate) enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
     /// At times of its own.
     Open(Gaps),
+    /// At the times of a trace of which nothing else is used.
+    Times { trace: Box<TraceReader>, speed_up: SpeedUp },
     /// At the times of its trace; the next request waits here.
     Trace { speed_up: SpeedUp, next: Option<Access> },
 }
 
 impl Instance {
     /// All instances of a scenario, workload by workload, client by client.
-    pub(crate) fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
+    pub(crate) fn of_scenario(scenario: &Scenario) -> Result<(Vec<Self>, Programs), SimError> {
         let mut instances = Vec::new();
+        let mut programs = Programs::default();
         for (index, workload) in scenario.workloads.iter().enumerate() {
             let id = WorkloadId::from(index);
             for (position, &client) in workload.clients.iter().enumerate() {
-                instances.push(Self::new(scenario, id, workload, client, position)?);
+                if is_program(workload) {
+                    instances.extend(programs.processes(scenario, id, client)?);
+                } else {
+                    instances.push(Self::new(scenario, id, workload, client, position)?);
+                }
             }
         }
-        Ok(instances)
+        Ok((instances, programs))
     }
 
     fn new(
@@ -67,80 +92,61 @@ impl Instance {
             let client = &scenario.host(client).name;
             scenario.seed.stream(&format!("workload/{}/{client}/{what}", workload.name))
         };
-        let impossible = |reason: String| SimError::Impossible {
-            what: format!("workload `{}`", workload.name),
-            reason,
-        };
-        let volume = scenario.volume(workload.volume).size;
-        let rate = |rps| RequestRate::per_s(rps).map_err(|error| impossible(error.to_string()));
-        let pace = match workload.arrivals {
-            Arrivals::Closed { outstanding, think } => Pace::Closed {
-                outstanding,
-                think: match think {
-                    model::Think::Fixed(span) if span.is_zero() => Think::None,
-                    model::Think::Fixed(span) => Think::Fixed(span),
-                    model::Think::Exponential(mean) => Think::Exponential(mean),
-                },
-            },
-            Arrivals::Poisson { rate_rps } => {
-                Pace::Open(OpenLoop::Poisson(rate(rate_rps)?).gaps(stream("arrivals")))
-            }
-            Arrivals::Trace { speed_up } => Pace::Trace {
-                speed_up: SpeedUp::by(speed_up).map_err(|error| impossible(error.to_string()))?,
-                next: None,
-            },
-        };
-        let source: Box<dyn Source> = match &workload.kind {
-            WorkloadKind::Ssio { read_share, pattern, access, working_set } => {
-                let (read_share, pattern) = (*read_share, self::pattern(*pattern));
-                let mut ssio = Ssio::new(read_share, pattern);
-                ssio.access = *access;
-                ssio.working_set = Some(*working_set);
-                let generator = ssio
-                    .over(volume, stream("requests"))
-                    .map_err(|error| impossible(error.to_string()))?;
-                // sequential streams of several clients begin in different places
-                let blocks = working_set.get() / access.get();
-                let skip = position as u64 * blocks / workload.clients.len() as u64;
-                Box::new(Generated::endless(generator.starting_at(skip)))
-            }
-            WorkloadKind::Recorded => {
-                let reason = "only its records are known: `foretell ask` can predict it";
-                return Err(impossible(reason.to_owned()));
-            }
-            WorkloadKind::Trace { path, format, wrap, block } => {
-                let format = match format {
-                    None => None,
-                    Some(name) => Some(name.parse().map_err(
-                        |error: foretell_workloads::trace::UnknownFormat| {
-                            impossible(error.to_string())
-                        },
-                    )?),
-                };
-                let options = ReadOptions { format, block: *block, ..ReadOptions::default() };
-                let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
-                let replay = Replay::open(path, &options, volume, beyond)
-                    .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
-                if matches!(pace, Pace::Trace { .. }) && !replay.trace().format().has_times() {
-                    let error = SourceError::NoTimes { trace: path.display().to_string() };
-                    return Err(SimError::Source { workload: workload.name.clone(), error });
-                }
-                Box::new(replay)
-            }
-        };
+        let pace = pace(workload, &stream)?;
+        let load = load(scenario, workload, position, &stream)?;
+        if let (Load::Requests(_), WorkloadKind::Trace { path, .. }, Pace::Trace { .. }) =
+            (&load, &workload.kind, &pace)
+            && !has_times(workload, path)?
+        {
+            let error = SourceError::NoTimes { trace: path.display().to_string() };
+            return Err(SimError::Source { workload: workload.name.clone(), error });
+        }
         Ok(Self {
             workload: id,
             client,
             volume: workload.volume,
             issued: 0,
             name: workload.name.clone(),
-            source,
+            load,
             pace,
-            left: workload.requests,
+            left: match workload.kind {
+                WorkloadKind::Oltp { transactions, .. } => transactions,
+                WorkloadKind::Ffsb { operations, .. } => operations,
+                _ => workload.requests,
+            },
             done: false,
+            outstanding: 0,
+            process: None,
             thinking: stream("think"),
             choosing: stream("fragments"),
         })
+    }
+
+    /// One process of a program.
+    pub(crate) fn process(
+        id: WorkloadId,
+        workload: &model::Workload,
+        client: HostId,
+        load: Load,
+        pace: Pace,
+        process: Process,
+        stream: &impl Fn(&str) -> Stream,
+    ) -> Self {
+        Self {
+            workload: id,
+            client,
+            volume: workload.volume,
+            issued: 0,
+            name: workload.name.clone(),
+            load,
+            pace,
+            left: None,
+            done: false,
+            outstanding: 0,
+            process: Some(Box::new(process)),
+            thinking: stream("think"),
+            choosing: stream("fragments"),
+        }
     }
 
     /// Moves m fragments chosen at random to the front.
@@ -151,17 +157,215 @@ impl Instance {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Request>, SimError> {
-        if let Some(left) = &mut self.left {
-            if *left == 0 {
-                return Ok(None);
+    /// Whether it issues transactions, rather than requests on their own.
+    pub(crate) fn has_transactions(&self) -> bool {
+        matches!(self.load, Load::Transactions(_))
+    }
+
+    /// Whether it will issue no more.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Counts one of those that it may still issue; whether there was one.
+    fn take_one(&mut self) -> bool {
+        match &mut self.left {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
             }
-            *left -= 1;
+            None => true,
         }
-        self.source
+    }
+
+    fn next(&mut self) -> Result<Option<Request>, SimError> {
+        if !self.take_one() {
+            return Ok(None);
+        }
+        let Load::Requests(source) = &mut self.load else {
+            unreachable!("transactions are begun, not issued")
+        };
+        source
             .next_request()
             .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
+
+    /// The kind of the last transaction that was drawn.
+    pub(crate) fn transaction_kind(&self) -> usize {
+        match &self.load {
+            Load::Transactions(source) => source.kind(),
+            Load::Requests(_) => 0,
+        }
+    }
+
+    /// Fills in the steps of the next transaction; whether there is one.
+    pub(crate) fn next_transaction(&mut self, steps: &mut Vec<Step>) -> bool {
+        if self.done || !self.take_one() {
+            return false;
+        }
+        let Load::Transactions(source) = &mut self.load else {
+            unreachable!("requests are issued, not begun")
+        };
+        source.next(steps)
+    }
+}
+
+pub(crate) fn impossible(workload: &model::Workload, reason: &dyn std::fmt::Display) -> SimError {
+    SimError::Impossible {
+        what: format!("workload `{}`", workload.name),
+        reason: reason.to_string(),
+    }
+}
+
+/// How a trace of a workload is read.
+fn read_options(workload: &model::Workload) -> Result<ReadOptions, SimError> {
+    let WorkloadKind::Trace { format, block, device, skip_bad, .. } = &workload.kind else {
+        return Ok(ReadOptions::default());
+    };
+    let format = format.as_deref().map(str::parse).transpose();
+    let format = format.map_err(|error: UnknownFormat| impossible(workload, &error))?;
+    let (block, device, skip_bad) = (*block, device.clone(), *skip_bad);
+    Ok(ReadOptions { format, block, device, skip_bad, ..ReadOptions::default() })
+}
+
+fn has_times(workload: &model::Workload, path: &std::path::Path) -> Result<bool, SimError> {
+    let failed = |error| SimError::Source { workload: workload.name.clone(), error };
+    let trace = TraceReader::open(path, &read_options(workload)?);
+    trace.map(|trace| trace.has_times()).map_err(|error| failed(error.into()))
+}
+
+/// When an instance of a workload issues.
+fn pace(workload: &model::Workload, stream: &impl Fn(&str) -> Stream) -> Result<Pace, SimError> {
+    let wrong = |error: ArrivalError| impossible(workload, &error);
+    let rate = |rps| RequestRate::per_s(rps).map_err(wrong);
+    let open = |arrivals: OpenLoop| Pace::Open(arrivals.gaps(stream("arrivals")));
+    Ok(match &workload.arrivals {
+        Arrivals::Closed { outstanding, think } => Pace::Closed {
+            outstanding: *outstanding,
+            think: match *think {
+                model::Think::Fixed(span) if span.is_zero() => Think::None,
+                model::Think::Fixed(span) => Think::Fixed(span),
+                model::Think::Exponential(mean) => Think::Exponential(mean),
+            },
+        },
+        Arrivals::Poisson { rate_rps } => open(OpenLoop::Poisson(rate(*rate_rps)?)),
+        Arrivals::Deterministic { rate_rps } => open(OpenLoop::Deterministic(rate(*rate_rps)?)),
+        Arrivals::Bursty { quiet_rps, quiet, burst_rps, burst } => {
+            let bursty = Bursty::new(*quiet_rps, *quiet, *burst_rps, *burst).map_err(wrong)?;
+            open(OpenLoop::Bursty(bursty))
+        }
+        Arrivals::Times { speed_up } => {
+            let path = workload.times.as_ref().expect("the scenario was checked");
+            let failed = |error| SimError::Source { workload: workload.name.clone(), error };
+            let trace = TraceReader::open(path, &ReadOptions::default())
+                .map_err(|error| failed(error.into()))?;
+            if !trace.has_times() {
+                return Err(failed(SourceError::NoTimes { trace: path.display().to_string() }));
+            }
+            Pace::Times { trace: Box::new(trace), speed_up: SpeedUp::by(*speed_up).map_err(wrong)? }
+        }
+        Arrivals::Trace { speed_up } => {
+            Pace::Trace { speed_up: SpeedUp::by(*speed_up).map_err(wrong)?, next: None }
+        }
+    })
+}
+
+/// What an instance of a workload issues; `position`: of its client among the workload's.
+fn load(
+    scenario: &Scenario,
+    workload: &model::Workload,
+    position: usize,
+    stream: &impl Fn(&str) -> Stream,
+) -> Result<Load, SimError> {
+    let volume = scenario.volume(workload.volume).size;
+    let wrong = |error: GenerateError| impossible(workload, &error);
+    // what instances do not share lies side by side
+    let own = |footprint: Bytes| Bytes(footprint.get().saturating_mul(position as u64));
+    let served = |inner: Box<dyn Transactions>, cache: Option<Bytes>| {
+        Load::Transactions(match cache {
+            Some(cache) => Box::new(FileServer::new(inner, cache)),
+            None => inner,
+        })
+    };
+    Ok(match &workload.kind {
+        WorkloadKind::Ssio { read_share, pattern, access, working_set } => {
+            let mut ssio = Ssio::new(*read_share, self::pattern(*pattern));
+            ssio.access = *access;
+            ssio.working_set = Some(*working_set);
+            let generator = ssio.over(volume, stream("requests")).map_err(wrong)?;
+            // sequential streams of several clients begin in different places
+            let blocks = working_set.get() / access.get();
+            let skip = position as u64 * blocks / workload.clients.len() as u64;
+            Load::Requests(Box::new(Generated::endless(generator.starting_at(skip))))
+        }
+        WorkloadKind::Recorded => {
+            let reason = "only its records are known: `foretell ask` can predict it";
+            return Err(impossible(workload, &reason));
+        }
+        WorkloadKind::Fio { .. } | WorkloadKind::Cosbench { .. } => unreachable!("it is a program"),
+        WorkloadKind::Trace { path, wrap, .. } => {
+            let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
+            let replay = Replay::open(path, &read_options(workload)?, volume, beyond)
+                .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
+            Load::Requests(Box::new(replay))
+        }
+        WorkloadKind::Oltp { database, record, records, pattern, server_cache, .. } => {
+            let (pattern, records) = (self::pattern(*pattern), *records);
+            let oltp = Oltp { database: *database, record: *record, records, pattern };
+            let oltp = oltp.over(volume, stream("requests")).map_err(wrong)?;
+            served(Box::new(oltp), *server_cache)
+        }
+        WorkloadKind::Postmark {
+            files,
+            transactions,
+            subdirectories,
+            smallest,
+            largest,
+            read_share,
+            create_share,
+            server_cache,
+        } => {
+            let postmark = Postmark {
+                files: *files,
+                transactions: *transactions,
+                subdirectories: *subdirectories,
+                smallest: *smallest,
+                largest: *largest,
+                read_share: *read_share,
+                create_share: *create_share,
+                ..Postmark::default()
+            };
+            let base = own(postmark.footprint());
+            let postmark = postmark.over(volume, base, stream("requests")).map_err(wrong)?;
+            served(Box::new(postmark), *server_cache)
+        }
+        WorkloadKind::Iozone { file, record, passes, server_cache } => {
+            let iozone = Iozone { file: *file, record: *record, passes: *passes };
+            let iozone = iozone.over(volume, own(*file)).map_err(wrong)?;
+            served(Box::new(iozone), *server_cache)
+        }
+        WorkloadKind::Ffsb {
+            read_share,
+            file_set,
+            file,
+            request,
+            sub_requests,
+            sequential,
+            ..
+        } => {
+            let ffsb = Ffsb {
+                file_set: *file_set,
+                file: *file,
+                request: *request,
+                sub_requests: *sub_requests,
+                sequential: *sequential,
+                read_share: *read_share,
+            };
+            let ffsb = ffsb.over(volume, stream("requests")).map_err(wrong)?;
+            Load::Transactions(Box::new(ffsb))
+        }
+    })
 }
 
 /// The first requests, `most` at the most, that each client of a workload would issue. Those of a
@@ -177,13 +381,31 @@ pub fn drawn_requests(
     let workload = &scenario.workloads[workload];
     let mut clients = Vec::new();
     for (position, &client) in workload.clients.iter().enumerate() {
-        let mut instance = Instance::new(scenario, id, workload, client, position)?;
+        let mut processes = if is_program(workload) {
+            Programs::default().processes(scenario, id, client)?
+        } else {
+            vec![Instance::new(scenario, id, workload, client, position)?]
+        };
+        // of a program, what its first process requests
+        let instance = &mut processes[0];
         let mut drawn = Vec::new();
+        if instance.has_transactions() {
+            let mut steps = Vec::new();
+            while drawn.len() < most && instance.next_transaction(&mut steps) {
+                let accesses = steps.drain(..).filter_map(|step| match step {
+                    Step::Io(access) => Some(Request { at: None, access }),
+                    Step::Cached(_) => None,
+                });
+                drawn.extend(accesses.take(most - drawn.len()));
+            }
+            clients.push(drawn);
+            continue;
+        }
         while drawn.len() < most {
             let Some(mut request) = instance.next()? else { break };
             request.at = match &instance.pace {
                 Pace::Trace { speed_up, .. } => request.at.map(|at| speed_up.replayed(at)),
-                Pace::Closed { .. } | Pace::Open(_) => None,
+                Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => None,
             };
             drawn.push(request);
         }
@@ -205,44 +427,84 @@ fn pattern(pattern: model::Pattern) -> Pattern {
 impl Cluster {
     /// An instance puts its first requests on the agenda.
     pub(crate) fn begin(&mut self, id: u32) {
+        if self.instances[id as usize].process.is_none() {
+            self.begin_at(id, SimTime::ZERO);
+        }
+    }
+
+    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`.
+    pub(crate) fn begin_at(&mut self, id: u32, begun: SimTime) {
         let issue = Event::Issue { instance: id };
         match &mut self.instances[id as usize].pace {
             Pace::Closed { outstanding, .. } => {
                 for _ in 0..*outstanding {
-                    self.agenda.schedule(SimTime::ZERO, issue);
+                    self.agenda.schedule(begun, issue);
                 }
             }
-            Pace::Open(gaps) => {
-                let at = SimTime::ZERO + gaps.next_interarrival();
-                self.agenda.schedule(at, issue);
-            }
+            Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
             Pace::Trace { .. } => self.schedule_from_trace(id),
         }
     }
 
-    /// An instance issues its next request, if it has one.
+    /// An instance issues its next request, or begins its next transaction, if it has one.
     pub(crate) fn issue(&mut self, id: u32) {
-        let waiting = match &mut self.instances[id as usize].pace {
-            Pace::Trace { next, .. } => next.take(),
-            Pace::Closed { .. } | Pace::Open(_) => self.pull(id).map(|request| request.access),
-        };
-        let Some(Access { op, offset, size }) = waiting else { return };
-        if self.requests.len() >= MOST_OUTSTANDING {
+        if self.requests.len() + self.transactions.len() >= MOST_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
             let (outstanding, at) = (self.requests.len(), self.agenda.now() - SimTime::ZERO);
             let workload = instance.name.clone();
             self.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
             return;
         }
-        self.start_request(id, op, offset, size);
+        let issued = if self.instances[id as usize].has_transactions() {
+            self.begin_transaction(id)
+        } else {
+            self.issue_request(id)
+        };
+        if !issued {
+            return;
+        }
+        self.instances[id as usize].outstanding += 1;
         match &mut self.instances[id as usize].pace {
             Pace::Closed { .. } => {}
-            Pace::Open(gaps) => {
-                let at = self.agenda.now() + gaps.next_interarrival();
-                self.agenda.schedule(at, Event::Issue { instance: id });
-            }
+            Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
             Pace::Trace { .. } => self.schedule_from_trace(id),
         }
+    }
+
+    /// Whether there was a request.
+    fn issue_request(&mut self, id: u32) -> bool {
+        let instance = &mut self.instances[id as usize];
+        let waiting = match &mut instance.pace {
+            _ if instance.process.is_some() => self.pull_process(id),
+            Pace::Trace { next, .. } => next.take(),
+            Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => {
+                self.pull(id).map(|request| request.access)
+            }
+        };
+        let Some(Access { op, offset, size }) = waiting else { return false };
+        self.start_request(id, op, offset, size, NO_TRANSACTION);
+        true
+    }
+
+    /// Schedules the next arrival of an open loop.
+    fn schedule_arrival(&mut self, id: u32) {
+        let now = self.agenda.now();
+        let instance = &mut self.instances[id as usize];
+        let at = match &mut instance.pace {
+            Pace::Open(gaps) => now + gaps.next_interarrival(),
+            Pace::Times { trace, speed_up } => match trace.next() {
+                Some(Ok(request)) => request.at.map_or(now, |at| speed_up.replayed(at)).max(now),
+                None => return self.ends(id),
+                Some(Err(error)) => {
+                    let workload = instance.name.clone();
+                    let error = SimError::Source { workload, error: error.into() };
+                    self.failure.get_or_insert(error);
+                    return self.ends(id);
+                }
+            },
+            Pace::Closed { .. } | Pace::Trace { .. } => unreachable!("not an open loop"),
+        };
+        self.agenda.schedule(at, Event::Issue { instance: id });
     }
 
     fn schedule_from_trace(&mut self, id: u32) {
@@ -257,7 +519,7 @@ impl Cluster {
     }
 
     /// The next request of an instance; afterwards it is done if there was none.
-    fn pull(&mut self, id: u32) -> Option<Request> {
+    pub(crate) fn pull(&mut self, id: u32) -> Option<Request> {
         let instance = &mut self.instances[id as usize];
         if instance.done {
             return None;
@@ -267,19 +529,39 @@ impl Cluster {
             None
         });
         if next.is_none() {
-            instance.done = true;
-            self.active -= 1;
+            self.ends(id);
         }
         next
     }
 
-    /// A request of an instance has completed.
+    /// An instance will issue no more.
+    pub(crate) fn ends(&mut self, id: u32) {
+        let instance = &mut self.instances[id as usize];
+        if !instance.done {
+            instance.done = true;
+            self.active -= 1;
+            if self.instances[id as usize].outstanding == 0 {
+                self.retired(id);
+            }
+        }
+    }
+
+    /// A request or a transaction of an instance has completed.
     pub(crate) fn follow_up(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
-        let Pace::Closed { think, .. } = instance.pace else { return };
+        instance.outstanding -= 1;
         if instance.done {
+            if instance.outstanding == 0 {
+                self.retired(id);
+            }
             return;
         }
+        let Pace::Closed { think, .. } = instance.pace else { return };
+        let pauses = instance.process.as_mut().is_none_or(|process| {
+            process.completed += 1;
+            process.completed.is_multiple_of(process.think_blocks)
+        });
+        let think = if pauses { think } else { Think::None };
         match think.draw(&mut instance.thinking) {
             SimSpan::ZERO => self.issue(id),
             span => {

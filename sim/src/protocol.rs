@@ -18,6 +18,7 @@ use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
 use crate::payload::Fragments;
 use crate::process::{self, SERVER, TRACKER};
+use crate::transaction::NO_TRANSACTION;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) issued: SimTime,
     pub(crate) breadcrumb: Breadcrumb,
     pub(crate) stage: Stage,
+    /// The transaction that waits for it, or [`NO_TRANSACTION`].
+    pub(crate) transaction: u32,
     /// Parts that lack answers.
     pub(crate) parts_left: u32,
     /// Data fragments that were not among those asked for, at the most in one part.
@@ -126,6 +129,12 @@ fn request_thread(request: u32, workload: u32) -> Thread {
     Thread { pid: process::application(workload), tid: request * 2 + 2 }
 }
 
+/// The thread of a transaction that its client works for itself. Requests have even numbers from the
+/// bottom, these from the top.
+pub(crate) fn transaction_thread(transaction: u32, workload: u32) -> Thread {
+    Thread { pid: process::application(workload), tid: u32::MAX - 1 - transaction * 2 }
+}
+
 fn leg_thread(leg: u32, pid: u32) -> Thread {
     Thread { pid, tid: leg * 2 + 1 }
 }
@@ -156,8 +165,15 @@ fn coding_time(cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
 }
 
 impl Cluster {
-    /// A client issues a request; its response time counts from now.
-    pub(crate) fn start_request(&mut self, instance: u32, op: Op, offset: Bytes, size: Bytes) {
+    /// A client issues a request, for a transaction perhaps; its response time counts from now.
+    pub(crate) fn start_request(
+        &mut self,
+        instance: u32,
+        op: Op,
+        offset: Bytes,
+        size: Bytes,
+        transaction: u32,
+    ) {
         let now = self.agenda.now();
         self.last_breadcrumb += 1;
         let owner = &mut self.instances[instance as usize];
@@ -176,6 +192,7 @@ impl Cluster {
             size,
             issued: now,
             breadcrumb: Breadcrumb(self.last_breadcrumb),
+            transaction,
             stage: if fetch { Stage::Fetch } else { Stage::Transfer },
             parts_left: 0,
             passes: 0,
@@ -520,13 +537,19 @@ impl Cluster {
         request.live = false;
         let (instance, workload) = (request.instance, request.workload as usize);
         let (op, size, issued) = (request.op, request.size, request.issued);
+        let transaction = request.transaction;
         if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
             let (offset, end) = (request.offset.get(), (request.offset + size).get());
             vault.complete(request.volume, request.breadcrumb.0, offset, end);
         }
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);
-        self.follow_up(instance);
+        if transaction == NO_TRANSACTION {
+            self.count_for_job(instance, op as usize, issued, size);
+            self.follow_up(instance);
+        } else {
+            self.step_done(transaction);
+        }
     }
 
     fn post_request(&mut self, id: u32, phase: RecordPhase) {

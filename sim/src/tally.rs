@@ -27,7 +27,7 @@ pub(crate) struct OpTally {
 }
 
 impl OpTally {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             requests: 0,
             bytes: 0,
@@ -37,7 +37,7 @@ impl OpTally {
         }
     }
 
-    fn add(&mut self, response: SimSpan, size: Bytes) {
+    pub(crate) fn add(&mut self, response: SimSpan, size: Bytes) {
         self.requests += 1;
         self.bytes += size.get();
         self.response_ns += u128::from(response.as_ns());

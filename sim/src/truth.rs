@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell_units::{HostId, SimTime};
+use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::ledger::Usage;
 use crate::network::{Counts, Troubles};
 use crate::tally::OpTally;
+use crate::transaction::TransactionTally;
 
 /// What clients saw and resources did, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, Serialize)]
@@ -62,6 +64,60 @@ pub struct WorkloadTruth {
     pub read: OpTruth,
     /// Writes alone.
     pub write: OpTruth,
+    /// What the benchmark itself would report; only of a workload that counts transactions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<BenchmarkTruth>,
+    /// Job by job, only of a workload that is a program of jobs (`fio`, `cosbench`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobTruth>,
+}
+
+/// What one job did of one kind of operation, from the end of its ramp-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobTruth {
+    /// The stage's name; empty: stages have none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stage: String,
+    /// The job's name.
+    pub job: String,
+    /// `read`, `write`, ...
+    pub operation: &'static str,
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes read or written.
+    pub bytes: u64,
+    /// Time counted: to the job's end, or the run's.
+    pub seconds: f64,
+    /// Operations in a second.
+    pub operations_per_s: f64,
+    /// Bytes in a second.
+    pub bytes_per_s: f64,
+    /// From the beginning of an operation to its end.
+    pub response_time_ms: ResponseTime,
+    /// The same, at 60, 80 and 90 %: for COSBench's own table.
+    #[serde(skip)]
+    pub quantiles_ms: [f64; 3],
+}
+
+/// What a benchmark reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct BenchmarkTruth {
+    /// `tpm`, `tps`, `op/s` or `MB/s`.
+    pub unit: &'static str,
+    /// The result, in that unit.
+    pub value: f64,
+    /// Transactions completed.
+    pub transactions: u64,
+    /// From the beginning of a transaction to its end.
+    pub transaction_time_ms: ResponseTime,
+    /// Of a workload whose unit is MB/s: what was read, by the time in which there were reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_mb_per_s: Option<f64>,
+    /// The same of writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_mb_per_s: Option<f64>,
+    /// Share of the reads that a file server's cache served, which are no requests; `null`: no reads.
+    pub server_hit_rate: Option<f64>,
 }
 
 /// Requests of one direction.
@@ -256,6 +312,7 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
         let (pages, hits) = nodes
             .map(|node| node.hits().of(index))
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
+        let jobs = jobs(cluster, index, now);
         let tally = &mut cluster.tallies[index];
         let (throughput, response) = tally.batches.estimates(now);
         let mut all = tally.reads.histogram.clone();
@@ -278,10 +335,70 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 read_hit_rate: ratio(hits as f64, pages),
                 read: op_truth(&tally.reads, seconds),
                 write: op_truth(&tally.writes, seconds),
+                benchmark: cluster.transaction_tallies[index].as_ref().map(|tally| {
+                    let mut of_it = cluster.instances.iter();
+                    let ended = of_it.all(|i| i.workload.index() != index || i.is_done());
+                    benchmark(tally, now, ended)
+                }),
+                jobs,
             },
         );
     }
     found
+}
+
+fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
+    let of_it = cluster.programs.jobs.iter().filter(|job| job.workload.index() == workload);
+    of_it
+        .filter(|job| job.tally.requests > 0)
+        .map(|job| {
+            let (tally, seconds) = (&job.tally, job.seconds(now));
+            let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
+            JobTruth {
+                stage: job.stage.clone(),
+                job: job.name.clone(),
+                operation: job.operation,
+                operations: tally.requests,
+                bytes: tally.bytes,
+                seconds,
+                operations_per_s: per_second(tally.requests, seconds),
+                bytes_per_s: per_second(tally.bytes, seconds),
+                response_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
+                quantiles_ms: [0.6, 0.8, 0.9].map(|q| {
+                    (tally.histogram.value_at_quantile(q) as f64 / 1e6).min(tally.max.as_ms_f64())
+                }),
+            }
+        })
+        .collect()
+}
+
+fn benchmark(tally: &TransactionTally, now: SimTime, ended: bool) -> BenchmarkTruth {
+    let mean = ratio(tally.response_ns as f64 / 1e6, tally.completed).unwrap_or(0.0);
+    let per_s = per_second(tally.completed, tally.measured_s(now, ended));
+    // a direction by the time in which there was any: one follows the other
+    let moved = [0, 1].map(|direction| {
+        let active = tally.active_s(direction, now);
+        (active > 0.0).then(|| tally.moved[direction].bytes as f64 / 1e6 / active)
+    });
+    let in_mb = tally.unit == Unit::MegabytesPerSecond;
+    BenchmarkTruth {
+        unit: tally.unit.name(),
+        value: match tally.unit {
+            Unit::PerMinute => per_s * 60.0,
+            Unit::PerSecond | Unit::OperationsPerSecond => per_s,
+            Unit::MegabytesPerSecond => {
+                let bytes = tally.moved[0].bytes + tally.moved[1].bytes;
+                let active: f64 =
+                    [0, 1].map(|direction| tally.active_s(direction, now)).iter().sum();
+                if active > 0.0 { bytes as f64 / 1e6 / active } else { 0.0 }
+            }
+        },
+        transactions: tally.completed,
+        transaction_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
+        read_mb_per_s: moved[0].filter(|_| in_mb),
+        write_mb_per_s: moved[1].filter(|_| in_mb),
+        server_hit_rate: ratio(tally.reads[1] as f64, tally.reads[0]),
+    }
 }
 
 fn op_truth(tally: &OpTally, seconds: f64) -> OpTruth {

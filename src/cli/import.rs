@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use foretell_units::Bytes;
+use foretell_workloads::trace::{Format, ReadOptions};
 
 /// Arguments of `import`.
 #[derive(Debug, Args)]
@@ -17,6 +19,44 @@ pub struct ImportArguments {
 pub enum ImportFormat {
     /// DiskSim's description of a drive (.parv, .diskspecs, .model, .seek), as a device file.
     Diskspecs(DiskspecsArguments),
+    /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
+    FioJson(FioJsonArguments),
+    /// A block trace of any known format, told by its content or given with --format.
+    #[command(visible_alias = "auto")]
+    Trace(AnyTraceArguments),
+    /// libCacheSim CSV: version,time(s),op,size(B),lbn.
+    #[command(alias = "libcachesim", alias = "libcachesim-csv")]
+    Csv(TraceArguments),
+    /// libCacheSim oracleGeneral: 24-byte records.
+    #[command(alias = "oracleGeneral", alias = "oraclegeneral")]
+    OracleGeneral(TraceArguments),
+    /// vscsiStats of `VMware`, versions 1 and 2.
+    Vscsi(TraceArguments),
+    /// One block number a line.
+    BlockList(TraceArguments),
+    /// Microsoft Research Cambridge CSV.
+    #[command(alias = "msr-cambridge")]
+    Msr(TraceArguments),
+    /// Alibaba block traces.
+    #[command(alias = "alibaba-block")]
+    Alibaba(TraceArguments),
+    /// Tencent cloud block storage.
+    #[command(alias = "tencent-cbs", alias = "cbs")]
+    Tencent(TraceArguments),
+    /// Storage Performance Council, as the traces of `UMass`.
+    #[command(alias = "umass")]
+    Spc(TraceArguments),
+    /// fio's iolog, versions 2 and 3.
+    #[command(alias = "iolog")]
+    FioIolog(TraceArguments),
+    /// The text of blkparse.
+    #[command(alias = "blktrace")]
+    Blkparse(TraceArguments),
+    /// DiskSim's ASCII format.
+    #[command(alias = "disksim-ascii")]
+    Disksim(TraceArguments),
+    /// Traces of this project's own form, to choose from or to compress.
+    Foretell(TraceArguments),
 }
 
 /// Arguments of `import diskspecs`.
@@ -32,4 +72,87 @@ pub struct DiskspecsArguments {
     /// Write the device file here. Without it the file is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import fio-json`.
+#[derive(Debug, Args)]
+pub struct FioJsonArguments {
+    /// The results.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the table here. Without it the table is printed.
+    #[arg(short = 'o', long = "output", value_name = "FILE.csv")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import trace`.
+#[derive(Debug, Args)]
+pub struct AnyTraceArguments {
+    /// Format of the trace; `auto`: told by its content and name.
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
+    pub format: FormatChoice,
+    /// What is imported, and how.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+}
+
+/// Arguments of `import FORMAT`.
+#[derive(Debug, Args)]
+pub struct TraceArguments {
+    /// The trace, plain or compressed (gzip, zstd); `-` for standard input.
+    pub file: PathBuf,
+    /// Write the trace here, compressed if the name ends in `.gz` or `.zst`. Without it the trace
+    /// is printed.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How its lines are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+    /// Print what was imported as one JSON document.
+    #[arg(long, requires = "output")]
+    pub json: bool,
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Args)]
+pub struct ReadingArguments {
+    /// What a block number counts, in formats that do not say.
+    #[arg(long, value_name = "SIZE")]
+    pub block: Option<Bytes>,
+    /// Only requests to this device, in formats that tell devices apart.
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// The action that makes a request, in blkparse: Q (queued), D (sent to the device), ...
+    #[arg(long, value_name = "LETTER", default_value_t = 'Q')]
+    pub blkparse_action: char,
+    /// Leave out lines and records that are wrong, and say how many.
+    #[arg(long)]
+    pub skip_bad: bool,
+}
+
+impl ReadingArguments {
+    /// What the reader wants to know.
+    pub fn options(&self, format: Option<Format>) -> ReadOptions {
+        ReadOptions {
+            format,
+            block: self.block,
+            device: self.device.clone(),
+            blkparse_action: self.blkparse_action,
+            skip_bad: self.skip_bad,
+        }
+    }
+}
+
+/// A format, or none: to be found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FormatChoice(pub Option<Format>);
+
+/// A format by its name, or `auto`.
+pub(super) fn format_or_auto(name: &str) -> Result<FormatChoice, String> {
+    if name == "auto" {
+        return Ok(FormatChoice(None));
+    }
+    name.parse()
+        .map(|format| FormatChoice(Some(format)))
+        .map_err(|error: foretell_workloads::trace::UnknownFormat| format!("{error}, and `auto`"))
 }

@@ -117,7 +117,11 @@ fn think_s(arrivals: Arrivals) -> f64 {
         Arrivals::Closed { think: Think::Fixed(span) | Think::Exponential(span), .. } => {
             span.as_secs_f64()
         }
-        Arrivals::Poisson { .. } | Arrivals::Trace { .. } => 0.0,
+        Arrivals::Poisson { .. }
+        | Arrivals::Deterministic { .. }
+        | Arrivals::Bursty { .. }
+        | Arrivals::Times { .. }
+        | Arrivals::Trace { .. } => 0.0,
     }
 }
 

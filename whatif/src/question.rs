@@ -157,9 +157,13 @@ fn askable(change: &Change) -> Result<(), WhatIfError> {
 
 /// How much later recorded times come with other arrivals; 0: they are of no use.
 fn stretched(old: Arrivals, new: Arrivals) -> f64 {
+    if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
+        && std::mem::discriminant(&old) == std::mem::discriminant(&new)
+    {
+        return before / after;
+    }
     match (old, new) {
-        (Arrivals::Poisson { rate_rps: old }, Arrivals::Poisson { rate_rps: new })
-        | (Arrivals::Trace { speed_up: old }, Arrivals::Trace { speed_up: new }) => old / new,
+        (Arrivals::Trace { speed_up: old }, Arrivals::Trace { speed_up: new }) => old / new,
         (_, Arrivals::Trace { .. }) => 1.0,
         _ => 0.0,
     }

@@ -154,3 +154,42 @@ fn oracle_fast_csv_agrees_with_the_naive_reader() {
         (access.op, access.offset.get(), access.size.get())
     })));
 }
+
+#[test]
+fn every_fio_result_is_read_whole() {
+    use foretell_workloads::results::fio::parse;
+    let Some(dir) = data("fio/randrw-interleaved") else { return };
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 120);
+    for file in &files {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(file).unwrap();
+        let jobs = parse(name, &text).unwrap();
+        let job = jobs[0].job().unwrap_or_else(|error| panic!("{name}: {error}"));
+        // cN-BS-R: cycle, block size, percentage of reads
+        let mut parts = name.split('-');
+        let (block, reads) = (parts.nth(1).unwrap(), parts.next().unwrap().parse::<f64>().unwrap());
+        assert_eq!(
+            Some(job.sizes[0].largest()),
+            foretell_workloads::fio::quantity::size(block),
+            "{name}"
+        );
+        assert!((job.read_share * 100.0 - reads).abs() < 1e-9, "{name}: {}", job.read_share);
+        assert_eq!(job.iodepth, 16, "{name}");
+        let ways = if reads > 0.0 && reads < 100.0 { 2 } else { 1 };
+        assert_eq!(jobs[0].measured.len(), ways, "{name}");
+        for measured in &jobs[0].measured {
+            // the rate is the count by the time that fio gives, in ms
+            let rate = measured.requests as f64 / (measured.runtime_ms as f64 / 1e3);
+            assert!(
+                (measured.iops / rate - 1.0).abs() < 1e-3,
+                "{name}: {} and {rate}",
+                measured.iops
+            );
+            assert!(measured.mean_ms > 0.0 && measured.max_ms >= measured.mean_ms, "{name}");
+            assert!(measured.percentiles_ms.len() > 10, "{name}");
+        }
+    }
+}

@@ -31,7 +31,7 @@ use crate::structure::{Broken, check_scenario, complete};
 use crate::tree::{Entry, Node, Table, Value};
 
 /// Trace formats by the names they have in `workloads`, which is built upon this crate.
-pub const TRACE_FORMATS: [&str; 11] = [
+pub const TRACE_FORMATS: [&str; 12] = [
     "csv",
     "oracle-general",
     "vscsi",
@@ -43,6 +43,7 @@ pub const TRACE_FORMATS: [&str; 11] = [
     "fio-iolog",
     "blkparse",
     "disksim",
+    "foretell",
 ];
 
 /// Most hosts of a scenario.

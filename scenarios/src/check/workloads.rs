@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use foretell_units::{Bytes, SECTOR_BYTES, VolumeId};
+use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
 use super::quantities::Part;
 use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
@@ -10,8 +10,9 @@ use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
 use crate::raw::{
-    At, HostPatterns, RawPattern, RawRecorded, RawRecordedArrivals, RawSsio, RawSsioArrivals,
-    RawTrace, RawTraceArrivals, Size,
+    At, HostPatterns, Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone,
+    RawOltp, RawPace, RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace,
+    RawTraceArrivals, RawWithin, Size,
 };
 use crate::source::Place;
 use crate::tree::{Node, Table};
@@ -30,6 +31,29 @@ pub(crate) struct Found {
     pub(crate) model: Option<Workload>,
 }
 
+/// What workloads are placed on.
+type Around<'a> = (&'a Hosts, &'a [volumes::Found]);
+
+/// Where a workload reads and writes, and where it runs, as far as that is all right.
+struct Placed<'v> {
+    volume: Option<(VolumeId, Option<&'v Volume>)>,
+    clients: Option<Vec<foretell_units::HostId>>,
+}
+
+impl Placed<'_> {
+    fn workload(
+        self,
+        name: &str,
+        kind: WorkloadKind,
+        (arrivals, times): (Arrivals, Option<PathBuf>),
+        requests: Option<u64>,
+    ) -> Option<Workload> {
+        let (volume, clients) = (self.volume?.0, self.clients?);
+        let name = name.to_owned();
+        Some(Workload { name, volume, clients, kind, arrivals, times, requests })
+    }
+}
+
 impl Context<'_> {
     pub(super) fn workloads(
         &mut self,
@@ -42,28 +66,22 @@ impl Context<'_> {
             let name = entry.key.clone();
             let table = entry.node.table();
             let kind = table.and_then(|table| table.get("kind")).and_then(Node::text);
-            let is_trace = kind == Some("trace");
+            let at_times = table.and_then(|table| table.get("arrivals")).and_then(Node::text);
+            let is_trace =
+                kind == Some("trace") || kind == Some("recorded") && at_times == Some("trace");
             // where something is wrong, assume what gives no error
             let broken = self.broken.entry("workload", &name);
-            let recorded = kind == Some("recorded");
-            let is_trace = is_trace
-                || recorded
-                    && table.and_then(|t| t.get("arrivals")).and_then(Node::text) == Some("trace");
+            let has = |key| table.is_some_and(|table| table.get(key).is_some());
             let ends = broken
                 || is_trace
-                || recorded
-                || table.is_some_and(|t| t.get("requests").is_some());
+                || at_times == Some("times")
+                || ["requests", "transactions", "operations"].into_iter().any(has)
+                || matches!(kind, Some("iozone" | "fio" | "cosbench" | "recorded"));
+            let around = (hosts, volumes);
             let model = if broken {
                 None
-            } else if kind == Some("trace") {
-                self.read::<RawTrace>(&entry.node)
-                    .and_then(|raw| self.trace(&name, &raw, hosts, volumes))
-            } else if recorded {
-                self.read::<RawRecorded>(&entry.node)
-                    .and_then(|raw| self.recorded(&name, &raw, hosts, volumes))
             } else {
-                self.read::<RawSsio>(&entry.node)
-                    .and_then(|raw| self.ssio(&name, &raw, hosts, volumes))
+                self.kind(&name, kind.unwrap_or_default(), &entry.node, around)
             };
             found.push(Found { name, is_trace, ends, model });
         }
@@ -76,6 +94,21 @@ impl Context<'_> {
             );
         }
         found
+    }
+
+    /// A workload of a kind that there is.
+    fn kind(&mut self, name: &str, kind: &str, node: &Node, around: Around) -> Option<Workload> {
+        match kind {
+            "trace" => self.read(node).and_then(|raw| self.trace(name, &raw, around)),
+            "oltp" => self.read(node).and_then(|raw| self.oltp(name, &raw, around)),
+            "postmark" => self.read(node).and_then(|raw| self.postmark(name, &raw, around)),
+            "iozone" => self.read(node).and_then(|raw| self.iozone(name, &raw, around)),
+            "recorded" => self.read(node).and_then(|raw| self.recorded(name, &raw, around)),
+            "cosbench" => self.read(node).and_then(|raw| self.cosbench(name, &raw, around)),
+            "fio" => self.read(node).and_then(|raw| self.fio(name, &raw, around)),
+            "ffsb" => self.read(node).and_then(|raw| self.ffsb(name, &raw, around)),
+            _ => self.read(node).and_then(|raw| self.ssio(name, &raw, around)),
+        }
     }
 
     /// Checks that the closed loops do not keep more outstanding than a run has memory for.
@@ -98,121 +131,280 @@ impl Context<'_> {
         }
     }
 
-    fn ssio(
-        &mut self,
-        name: &str,
-        raw: &RawSsio,
-        hosts: &Hosts,
-        volumes: &[volumes::Found],
-    ) -> Option<Workload> {
-        let volume = self.volume_of(&raw.volume, volumes);
-        let clients = self.clients(name, &raw.client, hosts);
+    fn ssio(&mut self, name: &str, raw: &RawSsio, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
         let read_share = self.share(&raw.reads);
-        let access = self.sectors(&raw.access, "an access").and_then(|access| {
-            if access > MOST_ACCESS {
-                let message = format!("an access cannot be {access}; the largest is {MOST_ACCESS}");
-                self.add(Problem::new(raw.access.place(), message));
-                return None;
-            }
-            Some(access)
-        });
-        let model = volume.and_then(|(_, model)| model);
+        let access = self.access(&raw.access, "an access");
+        let model = placed.volume.and_then(|(_, model)| model);
         let working_set =
             access.zip(model).and_then(|(access, model)| self.working_set(raw, access, model));
         let pattern = self.pattern(raw, access, working_set);
-        let arrivals = match raw.arrivals.get() {
-            RawSsioArrivals::Poisson => raw
-                .rate
-                .as_ref()
-                .and_then(|rate| self.frequency(rate))
-                .map(|rate_rps| Arrivals::Poisson { rate_rps }),
-            RawSsioArrivals::Closed => {
-                self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), clients.as_deref())
-            }
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        let kind = WorkloadKind::Ssio {
+            read_share: read_share?,
+            pattern: pattern?,
+            access: access?,
+            working_set: working_set?,
         };
-        Some(Workload {
-            name: name.to_owned(),
-            volume: volume?.0,
-            clients: clients?,
-            kind: WorkloadKind::Ssio {
-                read_share: read_share?,
-                pattern: pattern?,
-                access: access?,
-                working_set: working_set?,
-            },
-            arrivals: arrivals?,
-            requests: requests(raw.requests.as_ref()),
-        })
+        placed.workload(name, kind, arrivals?, requests(raw.requests.as_ref()))
     }
 
-    fn trace(
+    fn oltp(&mut self, name: &str, raw: &RawOltp, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let record = self.access(&raw.record, "a record");
+        let database = self.size_above_zero(&raw.database, "a database");
+        self.fits(database, raw.database.place(), "a database", &placed, 1);
+        if let Some((record, database)) = record.zip(database)
+            && record > database
+        {
+            let message = format!("a database of {database} does not hold one record of {record}");
+            self.add(Problem::new(raw.database.place(), message).also(raw.record.place()));
+            return None;
+        }
+        let pattern = match raw.pattern.get() {
+            RawChoice::Random => Some(Pattern::Random),
+            RawChoice::Zipf => raw.alpha.as_ref().map(|a| Pattern::Zipf { alpha: *a.get() }),
+        };
+        let server_cache = self.server_cache(*raw.through.get(), raw.server_cache.as_ref());
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        let kind = WorkloadKind::Oltp {
+            database: database?,
+            record: record?,
+            records: count(&raw.records)?,
+            pattern: pattern?,
+            server_cache: server_cache?,
+            transactions: requests(raw.transactions.as_ref()),
+        };
+        placed.workload(name, kind, arrivals?, None)
+    }
+
+    fn postmark(&mut self, name: &str, raw: &RawPostmark, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let smallest = self.size_above_zero(&raw.smallest, "a file");
+        let largest = self.size_above_zero(&raw.largest, "a file");
+        if let Some((smallest, largest)) = smallest.zip(largest)
+            && smallest > largest
+        {
+            let message =
+                format!("the smallest file, {smallest}, is larger than the largest, {largest}");
+            self.add(Problem::new(raw.smallest.place(), message).also(raw.largest.place()));
+            return None;
+        }
+        if largest.is_some_and(|largest| largest > MOST_ACCESS) {
+            let message = format!("a file that is read whole is at most {MOST_ACCESS}");
+            self.add(Problem::new(raw.largest.place(), message));
+            return None;
+        }
+        let (read_share, create_share) = (self.share(&raw.reads), self.share(&raw.creations));
+        let server_cache = self.server_cache(*raw.through.get(), raw.server_cache.as_ref());
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        let kind = WorkloadKind::Postmark {
+            files: count(&raw.files)?,
+            transactions: u64::try_from(*raw.transactions.get()).ok()?,
+            subdirectories: count(&raw.subdirectories)?,
+            smallest: smallest?,
+            largest: largest?,
+            read_share: read_share?,
+            create_share: create_share?,
+            server_cache: server_cache?,
+        };
+        placed.workload(name, kind, arrivals?, None)
+    }
+
+    fn iozone(&mut self, name: &str, raw: &RawIozone, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let record = self.access(&raw.record, "a record");
+        let file = self.size_above_zero(&raw.file, "a file");
+        let instances = placed.clients.as_ref().map_or(1, Vec::len) as u64;
+        self.fits(file, raw.file.place(), "a file", &placed, instances);
+        let server_cache = self.server_cache(*raw.through.get(), raw.server_cache.as_ref());
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        let kind = WorkloadKind::Iozone {
+            file: file?,
+            record: record?,
+            passes: u64::try_from(*raw.passes.get()).ok()?,
+            server_cache: server_cache?,
+        };
+        placed.workload(name, kind, arrivals?, None)
+    }
+
+    fn ffsb(&mut self, name: &str, raw: &RawFfsb, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let request = self.access(&raw.request, "a sub-request");
+        let file = self.size_above_zero(&raw.file, "a file");
+        let file_set = self.size_above_zero(&raw.file_set, "a set of files");
+        self.fits(file_set, raw.file_set.place(), "a set of files", &placed, 1);
+        for (part, part_place, whole, whole_place, what) in [
+            (request, raw.request.place(), file, raw.file.place(), "a sub-request"),
+            (file, raw.file.place(), file_set, raw.file_set.place(), "a file"),
+        ] {
+            if let Some((part, whole)) = part.zip(whole)
+                && part > whole
+            {
+                let message = format!("{what} of {part} is larger than what it is in, {whole}");
+                self.add(Problem::new(part_place, message).also(whole_place));
+                return None;
+            }
+        }
+        let read_share = self.share(&raw.reads);
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        let kind = WorkloadKind::Ffsb {
+            read_share: read_share?,
+            file_set: file_set?,
+            file: file?,
+            request: request?,
+            sub_requests: count(&raw.sub_requests)?,
+            sequential: *raw.pattern.get() == RawWithin::Sequential,
+            operations: requests(raw.operations.as_ref()),
+        };
+        placed.workload(name, kind, arrivals?, None)
+    }
+
+    /// The size of each of a workload's requests.
+    fn access(&mut self, raw: &Size, what: &str) -> Option<Bytes> {
+        let access = self.sectors(raw, what)?;
+        if access > MOST_ACCESS {
+            let message = format!("{what} cannot be {access}; the largest is {MOST_ACCESS}");
+            self.add(Problem::new(raw.place(), message));
+            return None;
+        }
+        Some(access)
+    }
+
+    /// Reports that what a workload uses, so many times, is more than its volume.
+    fn fits(&mut self, size: Option<Bytes>, place: Place, what: &str, placed: &Placed, times: u64) {
+        let volume = placed.volume.and_then(|(_, model)| model);
+        let Some((size, volume)) = size.zip(volume) else { return };
+        if size.get().saturating_mul(times) <= volume.size.get() {
+            return;
+        }
+        let of_each =
+            if times > 1 { format!(" for each of {times} clients") } else { String::new() };
+        let message = format!(
+            "{what} of {size}{of_each} does not fit the volume `{}`, {}",
+            volume.name, volume.size
+        );
+        self.add(Problem::new(place, message));
+    }
+
+    /// The cache of a file server in front of a benchmark, if there is one.
+    #[expect(clippy::option_option, reason = "wrong, or none, or some")]
+    fn server_cache(&mut self, through: RawThrough, raw: Option<&Size>) -> Option<Option<Bytes>> {
+        match through {
+            RawThrough::Direct => Some(None),
+            RawThrough::FileServer => self.size(raw?).map(Some),
+        }
+    }
+
+    fn placed<'v>(
         &mut self,
         name: &str,
-        raw: &RawTrace,
-        hosts: &Hosts,
-        volumes: &[volumes::Found],
-    ) -> Option<Workload> {
-        let volume = self.volume_of(&raw.volume, volumes);
-        let clients = self.clients(name, &raw.client, hosts);
+        volume: &At<String>,
+        client: &At<HostPatterns>,
+        (hosts, volumes): (&Hosts, &'v [volumes::Found]),
+    ) -> Placed<'v> {
+        Placed {
+            volume: self.volume_of(volume, volumes),
+            clients: self.clients(name, client, hosts),
+        }
+    }
+
+    fn arrivals(
+        &mut self,
+        name: &str,
+        raw: &RawPace,
+        clients: Option<&[foretell_units::HostId]>,
+    ) -> Option<(Arrivals, Option<PathBuf>)> {
+        if raw.arrivals == Pacing::Own(RawArrivals::Times) {
+            let path = self.trace_file(name, "times", raw.times?);
+            return Some((Arrivals::Times { speed_up: *raw.speed_up?.get() }, Some(path?)));
+        }
+        self.own_arrivals(raw, clients).map(|arrivals| (arrivals, None))
+    }
+
+    fn own_arrivals(
+        &mut self,
+        raw: &RawPace,
+        clients: Option<&[foretell_units::HostId]>,
+    ) -> Option<Arrivals> {
+        let arrivals = match raw.arrivals {
+            Pacing::Own(arrivals) => arrivals,
+            Pacing::Trace => return Some(Arrivals::Trace { speed_up: *raw.speed_up?.get() }),
+        };
+        match arrivals {
+            RawArrivals::Closed => self.closed(raw.outstanding, raw.think, clients),
+            RawArrivals::Poisson => {
+                self.frequency(raw.rate?).map(|rate_rps| Arrivals::Poisson { rate_rps })
+            }
+            RawArrivals::Deterministic => {
+                self.frequency(raw.rate?).map(|rate_rps| Arrivals::Deterministic { rate_rps })
+            }
+            RawArrivals::Bursty => {
+                let burst_rps = self.frequency(raw.burst_rate?);
+                let burst = self.time_above_zero(raw.burst?, "a burst");
+                let quiet = self.time_above_zero(raw.quiet?, "the time between bursts");
+                let quiet_rps = match raw.quiet_rate {
+                    Some(rate) => self.frequency(rate),
+                    None => Some(0.0),
+                };
+                Some(Arrivals::Bursty {
+                    quiet_rps: quiet_rps?,
+                    quiet: quiet?,
+                    burst_rps: burst_rps?,
+                    burst: burst?,
+                })
+            }
+            RawArrivals::Times => None,
+        }
+    }
+
+    fn trace(&mut self, name: &str, raw: &RawTrace, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
         let block = raw.block.as_ref().map(|block| self.sectors(block, "a block of a trace"));
-        let path = self.trace_file(name, &raw.file);
+        let path = self.trace_file(name, "file", &raw.file);
         let arrivals = match raw.arrivals.get() {
             RawTraceArrivals::Trace => {
                 raw.speed_up.as_ref().map(|speed| Arrivals::Trace { speed_up: *speed.get() })
             }
             RawTraceArrivals::Closed => {
-                self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), clients.as_deref())
+                self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), placed.clients.as_deref())
             }
         };
         let format = raw.format.get().as_str();
-        Some(Workload {
-            name: name.to_owned(),
-            volume: volume?.0,
-            clients: clients?,
-            kind: WorkloadKind::Trace {
-                path: path?,
-                format: (format != "auto").then(|| format.to_owned()),
-                wrap: *raw.wrap.get(),
-                block: match block {
-                    Some(block) => Some(block?),
-                    None => None,
-                },
+        let kind = WorkloadKind::Trace {
+            path: path?,
+            format: (format != "auto").then(|| format.to_owned()),
+            wrap: *raw.wrap.get(),
+            block: match block {
+                Some(block) => Some(block?),
+                None => None,
             },
-            arrivals: arrivals?,
-            requests: requests(raw.requests.as_ref()),
-        })
+            device: raw.device.as_ref().map(|device| device.get().clone()),
+            skip_bad: *raw.skip_bad.get(),
+        };
+        placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
     }
 
-    fn recorded(
-        &mut self,
-        name: &str,
-        raw: &RawRecorded,
-        hosts: &Hosts,
-        volumes: &[volumes::Found],
-    ) -> Option<Workload> {
-        let volume = self.volume_of(&raw.volume, volumes);
-        let clients = self.clients(name, &raw.client, hosts);
-        let arrivals = match raw.arrivals.get() {
-            RawRecordedArrivals::Trace => {
-                raw.speed_up.as_ref().map(|speed| Arrivals::Trace { speed_up: *speed.get() })
-            }
-            RawRecordedArrivals::Poisson => raw
-                .rate
-                .as_ref()
-                .and_then(|rate| self.frequency(rate))
-                .map(|rate_rps| Arrivals::Poisson { rate_rps }),
-            RawRecordedArrivals::Closed => {
-                self.closed(raw.outstanding.as_ref(), raw.think.as_ref(), clients.as_deref())
-            }
-        };
-        Some(Workload {
-            name: name.to_owned(),
-            volume: volume?.0,
-            clients: clients?,
-            kind: WorkloadKind::Recorded,
-            arrivals: arrivals?,
-            requests: requests(raw.requests.as_ref()),
-        })
+    fn fio(&mut self, name: &str, raw: &RawFio, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let path = self.input_file("job file", name, "file", &raw.file)?;
+        // jobs say how many of their requests are outstanding
+        let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
+        placed.workload(name, WorkloadKind::Fio { path }, (arrivals, None), None)
+    }
+
+    fn cosbench(&mut self, name: &str, raw: &RawCosbench, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let path = self.input_file("workload file", name, "file", &raw.file)?;
+        // works say how many workers there are
+        let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
+        placed.workload(name, WorkloadKind::Cosbench { path }, (arrivals, None), None)
+    }
+
+    fn recorded(&mut self, name: &str, raw: &RawRecorded, around: Around) -> Option<Workload> {
+        let placed = self.placed(name, &raw.volume, &raw.client, around);
+        let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
+        placed.workload(name, WorkloadKind::Recorded, arrivals?, requests(raw.requests.as_ref()))
     }
 
     /// The number of a volume, and the volume if it is all right.
@@ -364,23 +556,34 @@ impl Context<'_> {
     }
 
     /// The trace, where it is: relative to the scenario, or in a change to the current directory.
-    fn trace_file(&mut self, name: &str, raw: &At<String>) -> Option<PathBuf> {
+    fn trace_file(&mut self, name: &str, key: &str, raw: &At<String>) -> Option<PathBuf> {
+        self.input_file("trace", name, key, raw)
+    }
+
+    /// A file that a workload reads, `what`.
+    fn input_file(
+        &mut self,
+        what: &str,
+        name: &str,
+        key: &str,
+        raw: &At<String>,
+    ) -> Option<PathBuf> {
         let path = self.resolve(raw.get(), raw.place());
         let message = if raw.get().trim().is_empty() {
-            "the name of the trace is empty".to_owned()
+            format!("the name of the {what} is empty")
         } else {
             match std::fs::metadata(&path) {
                 Ok(file) if file.is_dir() => {
-                    format!("the trace `{}` is a directory", path.display())
+                    format!("the {what} `{}` is a directory", path.display())
                 }
                 Ok(_) => return Some(path),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    format!("there is no trace `{}`", path.display())
+                    format!("there is no {what} `{}`", path.display())
                 }
-                Err(error) => format!("cannot read the trace `{}`: {error}", path.display()),
+                Err(error) => format!("cannot read the {what} `{}`: {error}", path.display()),
             }
         };
-        let help = format!("give another one with `--set workload.{name}.file=PATH`");
+        let help = format!("give another one with `--set workload.{name}.{key}=PATH`");
         self.add(Problem::new(raw.place(), message).help(help));
         None
     }
@@ -395,6 +598,11 @@ impl Context<'_> {
 pub(crate) fn resolve(path: &str, is_change: bool, base: &std::path::Path) -> PathBuf {
     let path = if is_change { PathBuf::from(path) } else { base.join(path) };
     std::path::absolute(&path).unwrap_or(path)
+}
+
+/// A count that is checked to be within its range.
+fn count(raw: &At<i64>) -> Option<u32> {
+    u32::try_from(*raw.get()).ok()
 }
 
 fn requests(raw: Option<&At<i64>>) -> Option<u64> {

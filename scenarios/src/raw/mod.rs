@@ -28,8 +28,9 @@ pub(crate) use node::{
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
-    RawPattern, RawRecorded, RawRecordedArrivals, RawSsio, RawSsioArrivals, RawTrace,
-    RawTraceArrivals, RawWorkload,
+    Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone, RawOltp, RawPace,
+    RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals,
+    RawWithin, RawWorkload,
 };
 
 // Its parts are read one by one, so that one that is wrong does not hide the others.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::leaf::{At, Frequency, HostPatterns, PartSize, Share, Size};
+use super::leaf::{At, Frequency, HostPatterns, PartSize, Share, Size, Time};
 
 /// Requests to a volume. `kind` says which, and each is read as the struct of its kind.
 pub(crate) enum RawWorkload {}
@@ -21,7 +21,13 @@ impl JsonSchema for RawWorkload {
             "oneOf": [
                 RawSsio::json_schema(generator),
                 RawTrace::json_schema(generator),
-                RawRecorded::json_schema(generator)
+                RawOltp::json_schema(generator),
+                RawPostmark::json_schema(generator),
+                RawIozone::json_schema(generator),
+                RawFfsb::json_schema(generator),
+                RawFio::json_schema(generator),
+                RawCosbench::json_schema(generator),
+                RawRecorded::json_schema(generator),
             ]
         })
     }
@@ -31,67 +37,347 @@ impl JsonSchema for RawWorkload {
     }
 }
 
-/// Paper 004's SSIO benchmark: requests of one size with a given share of reads and order of
-/// addresses.
+/// Declares a kind of workload that makes its own requests: keys that all have, those of its own,
+/// and when it issues. `$outstanding` is what it calls the things that a closed loop keeps going.
+macro_rules! generated {
+    (
+        $(#[$about:meta])*
+        $name:ident, $kind:literal, $arrivals:ident at $at_times:tt,
+        $outstanding:ident = $default:literal: $what:literal {
+            $($(#[$attribute:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(inline)]
+        pub(crate) struct $name {
+            /// The volume that is read and written.
+            pub(crate) volume: At<String>,
+            /// Where it runs, as hosts of a volume are given; each client runs an instance of its
+            /// own.
+            pub(crate) client: At<HostPatterns>,
+            /// What is requested.
+            #[schemars(extend("enum" = [$kind]))]
+            #[allow(dead_code, reason = "decides which struct is read")]
+            pub(crate) kind: At<String>,
+            $($(#[$attribute])* pub(crate) $field: $type,)*
+            /// When requests are issued.
+            #[schemars(extend("default" = "closed"))]
+            pub(crate) arrivals: At<$arrivals>,
+            #[doc = $what]
+            #[schemars(extend(
+                "default" = $default, "minimum" = 1, "maximum" = 1_048_576,
+                "x-when" = { "arrivals": ["closed"] }
+            ))]
+            pub(crate) $outstanding: Option<At<i64>>,
+            /// Time between a completion and the next issue: always the same, `10 ms`, or random,
+            /// `exponential 10 ms`.
+            #[schemars(extend(
+                "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
+                "examples" = ["10 ms", "exponential 10 ms"]
+            ))]
+            pub(crate) think: Option<At<String>>,
+            /// Requests (or transactions) per second of each instance.
+            #[schemars(extend(
+                "x-when" = { "arrivals": ["poisson", "deterministic"] }, "x-required" = true
+            ))]
+            pub(crate) rate: Option<At<Frequency>>,
+            /// Requests (or transactions) per second in a burst.
+            #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
+            pub(crate) burst_rate: Option<At<Frequency>>,
+            /// How long a burst lasts in the mean.
+            #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
+            pub(crate) burst: Option<Time>,
+            /// Requests (or transactions) per second between bursts; without it, none.
+            #[schemars(extend("x-when" = { "arrivals": ["bursty"] }))]
+            pub(crate) quiet_rate: Option<At<Frequency>>,
+            /// How long the time between bursts lasts in the mean.
+            #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
+            pub(crate) quiet: Option<Time>,
+            /// A block trace, of which only the times of its requests are used; after its last one
+            /// nothing more is issued. A relative path is taken as that of a replayed trace is.
+            #[schemars(extend("x-when" = { "arrivals": ["times"] }, "x-required" = true))]
+            pub(crate) times: Option<At<String>>,
+            /// How much faster than recorded: 2 issues in half the time.
+            #[schemars(extend(
+                "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6,
+                "x-when" = { "arrivals": $at_times }
+            ))]
+            pub(crate) speed_up: Option<At<f64>>,
+        }
+
+        impl $name {
+            /// When it issues.
+            pub(crate) fn pace(&self) -> RawPace<'_> {
+                RawPace {
+                    arrivals: (*self.arrivals.get()).into(),
+                    outstanding: self.$outstanding.as_ref(),
+                    think: self.think.as_ref(),
+                    rate: self.rate.as_ref(),
+                    burst_rate: self.burst_rate.as_ref(),
+                    burst: self.burst.as_ref(),
+                    quiet_rate: self.quiet_rate.as_ref(),
+                    quiet: self.quiet.as_ref(),
+                    times: self.times.as_ref(),
+                    speed_up: self.speed_up.as_ref(),
+                }
+            }
+        }
+    };
+}
+
+/// When a workload issues, whatever its kind.
+pub(crate) struct RawPace<'a> {
+    pub(crate) arrivals: Pacing,
+    pub(crate) outstanding: Option<&'a At<i64>>,
+    pub(crate) think: Option<&'a At<String>>,
+    pub(crate) rate: Option<&'a At<Frequency>>,
+    pub(crate) burst_rate: Option<&'a At<Frequency>>,
+    pub(crate) burst: Option<&'a Time>,
+    pub(crate) quiet_rate: Option<&'a At<Frequency>>,
+    pub(crate) quiet: Option<&'a Time>,
+    pub(crate) times: Option<&'a At<String>>,
+    pub(crate) speed_up: Option<&'a At<f64>>,
+}
+
+generated! {
+    /// Paper 004's SSIO benchmark: requests of one size with a given share of reads and order of
+    /// addresses.
+    RawSsio, "ssio", RawArrivals at ["times"],
+    outstanding = 1: "Requests that each instance keeps outstanding." {
+        /// Share of reads among the requests.
+        reads: At<Share>,
+        /// Order of addresses.
+        #[schemars(extend("default" = "random"))]
+        pattern: At<RawPattern>,
+        /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
+        #[schemars(extend(
+            "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
+        ))]
+        alpha: Option<At<f64>>,
+        /// From the beginning of one access to that of the next.
+        #[schemars(extend("x-when" = { "pattern": ["strided"] }, "x-required" = true))]
+        step: Option<Size>,
+        /// Fraction of the blocks that is hot.
+        #[schemars(extend("default" = "20%", "x-when" = { "pattern": ["hot-cold"] }))]
+        hot_fraction: Option<At<Share>>,
+        /// Share of the accesses that go to the hot blocks.
+        #[schemars(extend("default" = "80%", "x-when" = { "pattern": ["hot-cold"] }))]
+        hot_share: Option<At<Share>>,
+        /// Bytes of each request (32 KiB in paper 004).
+        #[schemars(extend("default" = "32 KiB"))]
+        access: Size,
+        /// Part of the volume that is used, from its beginning: a size, or a percentage.
+        #[schemars(extend("default" = "100%"))]
+        working_set: At<PartSize>,
+        /// Requests after which an instance stops; without it, it goes on.
+        #[schemars(extend("minimum" = 1))]
+        requests: Option<At<i64>>,
+    }
+}
+
+generated! {
+    /// Paper 004's OLTP workload: transactions that read records of a database and write them back,
+    /// counted per minute. All instances share the database.
+    RawOltp, "oltp", RawArrivals at ["times"],
+    outstanding = 1: "Transactions that each instance keeps going." {
+        /// Bytes of the database, from the beginning of the volume (5 GB in paper 004).
+        #[schemars(extend("default" = "5 GiB"))]
+        database: Size,
+        /// Bytes of a record (8 KB in paper 004).
+        #[schemars(extend("default" = "8 KiB"))]
+        record: Size,
+        /// Records that a transaction reads and writes back, one after the other. Assumed: the paper
+        /// says a small number.
+        #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 10_000))]
+        records: At<i64>,
+        /// How records are chosen.
+        #[schemars(extend("default" = "random"))]
+        pattern: At<RawChoice>,
+        /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
+        #[schemars(extend(
+            "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
+        ))]
+        alpha: Option<At<f64>>,
+        /// What stands between the benchmark and the volume.
+        #[schemars(extend("default" = "file-server"))]
+        through: At<RawThrough>,
+        /// The file server's own cache. Assumed: paper 004 does not give it.
+        #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
+        server_cache: Option<Size>,
+        /// Transactions after which an instance stops; without it, it goes on.
+        #[schemars(extend("minimum" = 1))]
+        transactions: Option<At<i64>>,
+    }
+}
+
+generated! {
+    /// `PostMark`: small files are created, deleted, read and appended to; transactions are counted
+    /// per second. Each instance has files of its own and ends with its last transaction.
+    RawPostmark, "postmark", RawArrivals at ["times"],
+    outstanding = 1: "Transactions that each instance keeps going." {
+        /// Files at the start.
+        #[schemars(extend("default" = 20_000, "minimum" = 1, "maximum" = 100_000_000))]
+        files: At<i64>,
+        /// Transactions.
+        #[schemars(extend("default" = 20_000, "minimum" = 1))]
+        transactions: At<i64>,
+        /// Subdirectories that the files are in.
+        #[schemars(extend("default" = 140, "minimum" = 1, "maximum" = 100_000_000))]
+        subdirectories: At<i64>,
+        /// The smallest file.
+        #[schemars(extend("default" = "500 B"))]
+        smallest: Size,
+        /// The largest file (9.77 KB).
+        #[schemars(extend("default" = "10000 B"))]
+        largest: Size,
+        /// Share of the transactions that read a file; the others append to one.
+        #[schemars(extend("default" = "50%"))]
+        reads: At<Share>,
+        /// Share of the transactions that create a file; the others delete one.
+        #[schemars(extend("default" = "50%"))]
+        creations: At<Share>,
+        /// What stands between the benchmark and the volume.
+        #[schemars(extend("default" = "file-server"))]
+        through: At<RawThrough>,
+        /// The file server's own cache. Assumed: paper 004 does not give it.
+        #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
+        server_cache: Option<Size>,
+    }
+}
+
+generated! {
+    /// `IOzone`: one file is written sequentially and then read, counted in MB/s. Each instance has a
+    /// file of its own and ends with it.
+    RawIozone, "iozone", RawArrivals at ["times"],
+    outstanding = 1: "Records that each instance keeps going." {
+        /// Bytes of the file (2 GB in paper 004).
+        #[schemars(extend("default" = "2 GiB"))]
+        file: Size,
+        /// Bytes of a record (64 KB in paper 004).
+        #[schemars(extend("default" = "64 KiB"))]
+        record: Size,
+        /// How often the file is written and read.
+        #[schemars(extend("default" = 1, "minimum" = 1))]
+        passes: At<i64>,
+        /// What stands between the benchmark and the volume.
+        #[schemars(extend("default" = "file-server"))]
+        through: At<RawThrough>,
+        /// The file server's own cache. Assumed: paper 004 does not give it.
+        #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
+        server_cache: Option<Size>,
+    }
+}
+
+generated! {
+    /// FFSB as paper 001 runs it: threads that read or write files, each operation by sub-requests
+    /// of one size to one file. All instances share the files.
+    RawFfsb, "ffsb", RawArrivals at ["times"],
+    threads = 100: "Threads of each instance (100 in paper 001)." {
+        /// Share of operations that read.
+        reads: At<Share>,
+        /// Bytes of all files, from the beginning of the volume; whole files of it are used.
+        #[schemars(extend("default" = "25 GiB"))]
+        file_set: Size,
+        /// Bytes of a file (16 MB in paper 001).
+        #[schemars(extend("default" = "16 MiB"))]
+        file: Size,
+        /// Bytes of a sub-request.
+        #[schemars(extend("default" = "4 KiB"))]
+        request: Size,
+        /// Sub-requests of an operation (256 in paper 001).
+        #[schemars(extend("default" = 256, "minimum" = 1, "maximum" = 1_000_000))]
+        sub_requests: At<i64>,
+        /// Where in its file each sub-request of an operation goes.
+        #[schemars(extend("default" = "random"))]
+        pattern: At<RawWithin>,
+        /// Operations after which an instance stops; without it, it goes on.
+        #[schemars(extend("minimum" = 1))]
+        operations: Option<At<i64>>,
+    }
+}
+
+generated! {
+    /// Requests that are known from the records of a run alone: what `run.db` says of a workload. It
+    /// can be asked about, but not run.
+    RawRecorded, "recorded", RawRecordedArrivals at ["times", "trace"],
+    outstanding = 1: "Requests that each instance keeps outstanding." {
+        /// Requests after which an instance stops; without it, it goes on.
+        #[schemars(extend("minimum" = 1))]
+        requests: Option<At<i64>>,
+    }
+}
+
+/// The jobs of a fio job file: what is requested when is all in there. It ends with its last job.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub(crate) struct RawSsio {
+pub(crate) struct RawFio {
     /// The volume that is read and written.
     pub(crate) volume: At<String>,
-    /// Where it runs, as hosts of a volume are given; each client runs an instance of its own.
+    /// Where it runs, as hosts of a volume are given; each client runs all jobs.
     pub(crate) client: At<HostPatterns>,
     /// What is requested.
-    #[schemars(extend("enum" = ["ssio"]))]
+    #[schemars(extend("enum" = ["fio"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
-    /// Share of reads among the requests.
-    pub(crate) reads: At<Share>,
-    /// Order of addresses.
-    #[schemars(extend("default" = "random"))]
-    pub(crate) pattern: At<RawPattern>,
-    /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
-    #[schemars(extend(
-        "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
-    ))]
-    pub(crate) alpha: Option<At<f64>>,
-    /// From the beginning of one access to that of the next.
-    #[schemars(extend("x-when" = { "pattern": ["strided"] }, "x-required" = true))]
-    pub(crate) step: Option<Size>,
-    /// Fraction of the blocks that is hot.
-    #[schemars(extend("default" = "20%", "x-when" = { "pattern": ["hot-cold"] }))]
-    pub(crate) hot_fraction: Option<At<Share>>,
-    /// Share of the accesses that go to the hot blocks.
-    #[schemars(extend("default" = "80%", "x-when" = { "pattern": ["hot-cold"] }))]
-    pub(crate) hot_share: Option<At<Share>>,
-    /// Bytes of each request (32 KiB in paper 004).
-    #[schemars(extend("default" = "32 KiB"))]
-    pub(crate) access: Size,
-    /// Part of the volume that is used, from its beginning: a size, or a percentage.
-    #[schemars(extend("default" = "100%"))]
-    pub(crate) working_set: At<PartSize>,
-    /// When requests are issued.
-    #[schemars(extend("default" = "closed"))]
-    pub(crate) arrivals: At<RawSsioArrivals>,
-    /// Requests that each instance keeps outstanding.
-    #[schemars(extend(
-        "default" = 1, "minimum" = 1, "maximum" = 1_048_576,
-        "x-when" = { "arrivals": ["closed"] }
-    ))]
-    pub(crate) outstanding: Option<At<i64>>,
-    /// Time between a completion and the next issue: always the same, `10 ms`, or random,
-    /// `exponential 10 ms`.
-    #[schemars(extend(
-        "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
-        "examples" = ["10 ms", "exponential 10 ms"]
-    ))]
-    pub(crate) think: Option<At<String>>,
-    /// Requests per second of each instance, at random times.
-    #[schemars(extend("x-when" = { "arrivals": ["poisson"] }, "x-required" = true))]
-    pub(crate) rate: Option<At<Frequency>>,
-    /// Requests after which an instance stops; without it, it goes on.
-    #[schemars(extend("minimum" = 1))]
-    pub(crate) requests: Option<At<i64>>,
+    /// The job file. A relative path is taken from the scenario's directory, or in a change from the
+    /// current one.
+    pub(crate) file: At<String>,
+}
+
+/// The stages of a COSBench workload file: objects in containers are written, read and deleted, by
+/// workers. It ends with its last stage.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawCosbench {
+    /// The volume that is read and written.
+    pub(crate) volume: At<String>,
+    /// Where it runs, as hosts of a volume are given; each client (driver) runs all workers.
+    pub(crate) client: At<HostPatterns>,
+    /// What is requested.
+    #[schemars(extend("enum" = ["cosbench"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) kind: At<String>,
+    /// The workload file (XML). A relative path is taken from the scenario's directory, or in a
+    /// change from the current one.
+    pub(crate) file: At<String>,
+}
+
+/// How records are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawChoice {
+    /// Uniformly at random.
+    Random,
+    /// At random by a Zipf law: the first record is the most popular.
+    Zipf,
+}
+
+/// What stands between a benchmark and the volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawThrough {
+    /// A file server on the client, such as paper 004's NFS server: a cache that reads are served
+    /// from and writes go through.
+    FileServer,
+    /// Nothing.
+    Direct,
+}
+
+/// Where in a file the sub-requests of an operation go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawWithin {
+    /// Each at a random place.
+    Random,
+    /// One after the other, from a random place.
+    Sequential,
 }
 
 /// Order of addresses.
@@ -111,15 +397,22 @@ pub(crate) enum RawPattern {
     HotCold,
 }
 
-/// When requests are issued.
+/// When requests, or transactions, are issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub(crate) enum RawSsioArrivals {
+pub(crate) enum RawArrivals {
     /// So many are always outstanding: a completed one is followed by the next.
     Closed,
     /// At random times with exponential gaps, whatever has completed.
     Poisson,
+    /// At regular times, whatever has completed.
+    Deterministic,
+    /// At random times of two rates that take turns (a Markov-modulated Poisson process), whatever
+    /// has completed.
+    Bursty,
+    /// At the times of a trace, whatever has completed.
+    Times,
 }
 
 /// Names of the trace formats that there are, and `auto`.
@@ -152,6 +445,12 @@ pub(crate) struct RawTrace {
     /// What a block number counts, where it is not fixed by the format: 4 KiB in lists of bare
     /// block numbers, 512 B in `spc`, `disksim` and `oracle-general`, unless given.
     pub(crate) block: Option<Size>,
+    /// The device whose requests are replayed, in formats that tell devices apart; without it, all,
+    /// as if they were one.
+    pub(crate) device: Option<At<String>>,
+    /// Whether lines and records that are wrong are left out; otherwise the first one is an error.
+    #[schemars(extend("default" = false))]
+    pub(crate) skip_bad: At<bool>,
     /// When requests are issued.
     #[schemars(extend("default" = "trace"))]
     pub(crate) arrivals: At<RawTraceArrivals>,
@@ -189,49 +488,6 @@ pub(crate) enum RawTraceArrivals {
     Closed,
 }
 
-/// Requests that are known from the records of a run alone: what `run.db` says of a workload. It can
-/// be asked about, but not run.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub(crate) struct RawRecorded {
-    /// The volume that is read and written.
-    pub(crate) volume: At<String>,
-    /// Where it runs, as hosts of a volume are given; each client runs an instance of its own.
-    pub(crate) client: At<HostPatterns>,
-    /// What is requested.
-    #[schemars(extend("enum" = ["recorded"]))]
-    #[allow(dead_code, reason = "decides which struct is read")]
-    pub(crate) kind: At<String>,
-    /// When requests are issued.
-    #[schemars(extend("default" = "closed"))]
-    pub(crate) arrivals: At<RawRecordedArrivals>,
-    /// How much faster than recorded in the trace: 2 replays in half the time.
-    #[schemars(extend(
-        "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6, "x-when" = { "arrivals": ["trace"] }
-    ))]
-    pub(crate) speed_up: Option<At<f64>>,
-    /// Requests that each instance keeps outstanding.
-    #[schemars(extend(
-        "default" = 1, "minimum" = 1, "maximum" = 1_048_576,
-        "x-when" = { "arrivals": ["closed"] }
-    ))]
-    pub(crate) outstanding: Option<At<i64>>,
-    /// Time between a completion and the next issue: always the same, `10 ms`, or random,
-    /// `exponential 10 ms`.
-    #[schemars(extend(
-        "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
-        "examples" = ["10 ms", "exponential 10 ms"]
-    ))]
-    pub(crate) think: Option<At<String>>,
-    /// Requests per second of each instance, at random times.
-    #[schemars(extend("x-when" = { "arrivals": ["poisson"] }, "x-required" = true))]
-    pub(crate) rate: Option<At<Frequency>>,
-    /// Requests after which an instance stops; without it, it goes on.
-    #[schemars(extend("minimum" = 1))]
-    pub(crate) requests: Option<At<i64>>,
-}
-
 /// When the requests of a recorded workload are issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -241,6 +497,40 @@ pub(crate) enum RawRecordedArrivals {
     Closed,
     /// At random times with exponential gaps, whatever has completed.
     Poisson,
-    /// At the times of its trace.
+    /// At regular times, whatever has completed.
+    Deterministic,
+    /// At random times of two rates that take turns, whatever has completed.
+    Bursty,
+    /// At the times of a trace, whatever has completed.
+    Times,
+    /// At the times of its own trace.
     Trace,
+}
+
+/// When requests are issued, whatever the kind of workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pacing {
+    /// As [`RawArrivals`] has it.
+    Own(RawArrivals),
+    /// At the times of its own trace.
+    Trace,
+}
+
+impl From<RawArrivals> for Pacing {
+    fn from(arrivals: RawArrivals) -> Self {
+        Self::Own(arrivals)
+    }
+}
+
+impl From<RawRecordedArrivals> for Pacing {
+    fn from(arrivals: RawRecordedArrivals) -> Self {
+        Self::Own(match arrivals {
+            RawRecordedArrivals::Closed => RawArrivals::Closed,
+            RawRecordedArrivals::Poisson => RawArrivals::Poisson,
+            RawRecordedArrivals::Deterministic => RawArrivals::Deterministic,
+            RawRecordedArrivals::Bursty => RawArrivals::Bursty,
+            RawRecordedArrivals::Times => RawArrivals::Times,
+            RawRecordedArrivals::Trace => return Self::Trace,
+        })
+    }
 }

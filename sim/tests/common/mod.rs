@@ -147,6 +147,7 @@ pub(crate) fn ssio(scenario: &mut Scenario, client: u32, read_share: f64, outsta
             working_set: Bytes::mib(256),
         },
         arrivals: Arrivals::Closed { outstanding, think: Think::Fixed(SimSpan::ZERO) },
+        times: None,
         requests: None,
     });
 }

@@ -47,7 +47,10 @@ impl Instance {
                 let open = requests.windows(2).any(|pair| pair[0].issued != pair[1].issued);
                 let pace = match workload.arrivals {
                     Arrivals::Closed { outstanding, think } => Pace::Closed { outstanding, think },
-                    Arrivals::Poisson { rate_rps } => {
+                    Arrivals::Poisson { .. }
+                    | Arrivals::Deterministic { .. }
+                    | Arrivals::Bursty { .. } => {
+                        let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
                         let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
                         let stretch = material.stretch[index];
                         if open && stretch > 0.0 && place < recorded.len() {
@@ -56,7 +59,7 @@ impl Instance {
                             Pace::Poisson { mean }
                         }
                     }
-                    Arrivals::Trace { .. } => {
+                    Arrivals::Trace { .. } | Arrivals::Times { .. } => {
                         let stretch = material.stretch[index];
                         Pace::Recorded { stretch, mean: SimSpan::ZERO, ends: true }
                     }

@@ -61,6 +61,21 @@ pub enum GenerateError {
         /// The most.
         max: u64,
     },
+    /// A pool of files that cannot be.
+    #[error(
+        "{files} files of {smallest} to {largest} in {subdirectories} subdirectories; wanted at \
+         least one file, one subdirectory, and sizes in rising order"
+    )]
+    NoFiles {
+        /// Files.
+        files: u32,
+        /// Subdirectories.
+        subdirectories: u32,
+        /// The smallest file.
+        smallest: Bytes,
+        /// The largest.
+        largest: Bytes,
+    },
     /// The stride is not a number of accesses.
     #[error("`step` is {step}; wanted a multiple of `access`, {access}, below {working_set}")]
     Step {

@@ -6,13 +6,21 @@
 
 mod alias;
 mod error;
+mod ffsb;
+mod iozone;
+mod oltp;
 mod pattern;
+mod postmark;
 mod ssio;
 mod zipf;
 
 pub use alias::AliasTable;
 pub use error::GenerateError;
+pub use ffsb::{Ffsb, FfsbOperations};
+pub use iozone::{Iozone, IozoneRecords};
+pub use oltp::{Oltp, OltpTransactions};
 pub use pattern::{Addresses, Pattern};
+pub use postmark::{Postmark, PostmarkTransactions};
 pub use ssio::{Ssio, SsioGenerator};
 pub use zipf::{ZIPF_ALPHA_MAX, Zipf};
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{
-    alibaba, blkparse, block_list, csv, disksim, fio_iolog, msr, oracle_general, spc, tencent,
-    vscsi,
+    alibaba, blkparse, block_list, csv, disksim, fio_iolog, foretell, msr, oracle_general, spc,
+    tencent, vscsi,
 };
 
 /// A format of block traces. Each has a file of its own that describes it.
@@ -35,6 +35,8 @@ pub enum Format {
     Blkparse,
     /// DiskSim's ASCII format.
     DiskSim,
+    /// The project's own CSV, `time_ns,op,offset,size`.
+    Foretell,
 }
 
 /// Binary records have a zero or another control character among so many bytes.
@@ -57,6 +59,7 @@ type Matches = fn(&[u8]) -> bool;
 
 /// The text formats, those that are surest of themselves first.
 const TEXT: &[(Format, Matches)] = &[
+    (Format::Foretell, foretell::matches),
     (Format::FioIolog, fio_iolog::matches),
     (Format::Csv, csv::matches),
     (Format::Msr, msr::matches),
@@ -70,7 +73,7 @@ const TEXT: &[(Format, Matches)] = &[
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Csv,
         Self::OracleGeneral,
         Self::Vscsi,
@@ -82,6 +85,7 @@ impl Format {
         Self::FioIolog,
         Self::Blkparse,
         Self::DiskSim,
+        Self::Foretell,
     ];
 
     /// What the format is called in a scenario and on the command line.
@@ -98,17 +102,34 @@ impl Format {
             Self::FioIolog => "fio-iolog",
             Self::Blkparse => "blkparse",
             Self::DiskSim => "disksim",
+            Self::Foretell => "foretell",
         }
     }
 
     /// Whether traces of the format tell devices apart.
     pub const fn has_devices(self) -> bool {
-        !matches!(self, Self::Csv | Self::OracleGeneral | Self::Vscsi | Self::BlockList)
+        !matches!(
+            self,
+            Self::Csv | Self::OracleGeneral | Self::Vscsi | Self::BlockList | Self::Foretell
+        )
     }
 
-    /// Whether traces of the format tell when requests were issued.
-    pub const fn has_times(self) -> bool {
-        !matches!(self, Self::BlockList)
+    /// Other names that people know the format by.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Csv => &["libcachesim", "libcachesim-csv"],
+            Self::OracleGeneral => &["oraclegeneral", "libcachesim-oracle-general"],
+            Self::Vscsi => &["cloudphysics"],
+            Self::BlockList => &["lirs"],
+            Self::Msr => &["msr-cambridge"],
+            Self::Alibaba => &["alibaba-block"],
+            Self::Tencent => &["tencent-cbs", "cbs"],
+            Self::Spc => &["umass"],
+            Self::FioIolog => &["iolog", "fio"],
+            Self::Blkparse => &["blktrace"],
+            Self::DiskSim => &["disksim-ascii"],
+            Self::Foretell => &["own"],
+        }
     }
 
     /// The names of all, as a list for people.
@@ -148,11 +169,14 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let known = name.to_ascii_lowercase().replace('_', "-");
+        let called =
+            |format: &Self| format.name() == known || format.aliases().contains(&known.as_str());
+        if let Some(format) = Self::ALL.into_iter().find(called) {
+            return Ok(format);
+        }
         let distance = |format: &Self| strsim::damerau_levenshtein(format.name(), name);
         let nearest = Self::ALL.into_iter().min_by_key(distance).expect("there are formats");
-        if nearest.name() == name {
-            return Ok(nearest);
-        }
         Err(UnknownFormat { name: name.to_owned(), nearest, formats: Self::names() })
     }
 }
@@ -179,6 +203,8 @@ mod tests {
         assert_eq!(told(b"fio version 3 iolog\n"), Some(Format::FioIolog));
         assert_eq!(told(b"  8,0  3  1  0.0   697  G   W 2 + 8 [k]"), Some(Format::Blkparse));
         assert_eq!(told(b"13.191135 30 0 5 1"), Some(Format::DiskSim));
+        assert_eq!(told(b"time_ns,op,offset,size\n"), Some(Format::Foretell));
+        assert_eq!(told(b"op,offset,size\n"), Some(Format::Foretell));
         assert_eq!(told(b""), None);
         assert_eq!(told(b"\n\n"), None);
         assert_eq!(told(b"hello world\n"), None);
@@ -189,13 +215,18 @@ mod tests {
     fn names_are_read_and_the_nearest_suggested() {
         for format in Format::ALL {
             assert_eq!(format.name().parse(), Ok(format));
+            for alias in format.aliases() {
+                assert_eq!(alias.parse(), Ok(format));
+            }
         }
+        assert_eq!("oracleGeneral".parse(), Ok(Format::OracleGeneral));
+        assert_eq!("MSR_Cambridge".parse(), Ok(Format::Msr));
         let message = "vcsi".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
             "`vcsi` is not a trace format; did you mean `vscsi`? There are `csv`, \
              `oracle-general`, `vscsi`, `block-list`, `msr`, `alibaba`, `tencent`, `spc`, \
-             `fio-iolog`, `blkparse`, `disksim`"
+             `fio-iolog`, `blkparse`, `disksim`, `foretell`"
         );
     }
 }

@@ -25,12 +25,14 @@ mod disksim;
 mod error;
 mod fields;
 mod fio_iolog;
+mod foretell;
 mod format;
 mod input;
 mod msr;
 #[cfg(test)]
 mod mutate;
 mod oracle_general;
+mod profile;
 mod reader;
 mod scan;
 mod scsi;
@@ -39,9 +41,12 @@ mod tencent;
 #[cfg(test)]
 mod test;
 mod vscsi;
+mod writer;
 
 pub use error::{BadRecord, Place, TraceError};
 pub use format::{Format, UnknownFormat};
 pub use input::decompressed;
+pub use profile::{Heat, Moments, Profile, Profiler, Reuse, Series, SizeCounts};
 pub use reader::{ReadOptions, TraceReader};
 pub use scan::{TraceSummary, scan, summarize};
+pub use writer::{TraceFile, TraceWriter};

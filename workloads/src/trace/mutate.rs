@@ -48,6 +48,9 @@ fn good(format: Format) -> Vec<u8> {
         Format::DiskSim => {
             b"13.191135 30 7 5 1\n17.829285\t20 576560 6 0\n24.3 17 0 24 11\n".to_vec()
         }
+        Format::Foretell => {
+            b"time_ns,op,offset,size\n5,R,0,512\n,W,7,1\n\n9,W,1024,4096\n".to_vec()
+        }
         Format::BlockList => b"1\n*\n22\r\n333\n\n4503599627370494\n* end\n5".to_vec(),
     }
 }
@@ -228,6 +231,50 @@ fn a_line_of_the_longest_length_is_read() {
             let options = ReadOptions { format: Some(Format::BlockList), ..ReadOptions::default() };
             let found = whole(line.as_bytes(), &options);
             assert_eq!(found.error.is_none(), fits, "{length} {end:?}");
+        }
+    }
+}
+
+/// So many bytes without meaning, from a generator, never in memory at once; `alphabet`: of these
+/// alone, or of all.
+struct Noise {
+    stream: foretell_units::Stream,
+    alphabet: &'static [u8],
+    left: usize,
+}
+
+impl Read for Noise {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = buffer.len().min(self.left);
+        for eight in buffer[..count].chunks_mut(8) {
+            for (byte, bits) in eight.iter_mut().zip(self.stream.bits().to_le_bytes()) {
+                *byte = match self.alphabet {
+                    [] => bits,
+                    some => some[usize::from(bits) % some.len()],
+                };
+            }
+        }
+        self.left -= count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
+    const BYTES: usize = 10_000_000;
+    let alphabets: [&'static [u8]; 2] = [b"", b"0123456789,. \n\nRWrw-"];
+    for format in Format::ALL {
+        for alphabet in alphabets {
+            // lines or records that are good by chance come before it; all else is bad
+            let head = good(format);
+            let left = BYTES / alphabets.len();
+            let stream = foretell_units::Seed(9).stream(format.name());
+            let noise = Cursor::new(head).chain(Noise { stream, alphabet, left });
+            let options =
+                ReadOptions { format: Some(format), skip_bad: true, ..ReadOptions::default() };
+            let mut trace = TraceReader::new("noise", noise, &options).unwrap();
+            let requests = trace.by_ref().map(Result::unwrap).count();
+            assert!(requests >= 2, "{format}: {requests} requests, {} bad", trace.bad());
         }
     }
 }

@@ -14,6 +14,7 @@ use super::device::Device;
 use super::disksim::DiskSim;
 use super::error::{MOST_YEARS, TraceError, YEAR_NS};
 use super::fio_iolog::FioIolog;
+use super::foretell::{self, Foretell};
 use super::format::Format;
 use super::input::Input;
 use super::msr::Msr;
@@ -61,6 +62,7 @@ pub struct TraceReader {
     format: Format,
     /// What the content looks like, if another format was given.
     looks_like: Option<Format>,
+    timed: bool,
     clock: Clock,
     tally: Tally,
     /// Requests so far.
@@ -115,6 +117,11 @@ impl TraceReader {
         if options.device.is_some() && !format.has_devices() {
             return Err(TraceError::NoDevices { trace: input.name().to_owned(), format });
         }
+        let timed = match format {
+            Format::BlockList => false,
+            Format::Foretell => !foretell::is_untimed(head),
+            _ => true,
+        };
         let device = Device::new(options.device.as_deref());
         let fresh = true;
         let decoder: Box<dyn Decoder> = match format {
@@ -134,10 +141,11 @@ impl TraceReader {
                 Box::new(Lines::new(Blkparse { device, action: action as u8, summary: false }))
             }
             Format::DiskSim => Box::new(Lines::new(DiskSim { device, block: block(SECTOR_BYTES) })),
+            Format::Foretell => Box::new(Lines::new(Foretell::new())),
         };
         let clock = Clock::new(decoder.tick_ns());
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
-        Ok(Self { input, decoder, format, looks_like, clock, tally, given: 0, done: false })
+        Ok(Self { input, decoder, format, looks_like, timed, clock, tally, given: 0, done: false })
     }
 
     /// The format, given or found out.
@@ -145,9 +153,19 @@ impl TraceReader {
         self.format
     }
 
+    /// Whether the trace tells when requests were issued.
+    pub fn has_times(&self) -> bool {
+        self.timed
+    }
+
     /// Requests so far whose time was before that of an earlier one.
     pub fn out_of_order(&self) -> u64 {
         self.clock.out_of_order()
+    }
+
+    /// Requests given so far.
+    pub fn given(&self) -> u64 {
+        self.given
     }
 
     /// Bad lines and records left out so far.
@@ -175,32 +193,41 @@ impl Iterator for TraceReader {
         if self.done {
             return None;
         }
-        match self.decoder.next(&mut self.input, &mut self.tally) {
-            Ok(Some(decoded)) => {
-                self.looks_like = None;
-                self.given += 1;
-                let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
-                let late = at.map_or(0, |at| at.as_ns() / YEAR_NS);
-                if late >= MOST_YEARS {
-                    self.done = true;
-                    let (trace, number) = (self.input.name().to_owned(), self.given);
-                    return Some(Err(TraceError::TooLate { trace, number, years: late }));
-                }
-                Some(Ok(Request { at, access: decoded.access }))
-            }
-            Ok(None) => {
-                self.done = true;
-                None
-            }
-            Err(error) => {
-                self.done = true;
-                Some(Err(match (error, self.looks_like) {
-                    (TraceError::Bad(bad), Some(looks_like)) => {
-                        TraceError::OtherFormat { bad, given: self.format, looks_like }
+        loop {
+            return match self.decoder.next(&mut self.input, &mut self.tally) {
+                Ok(Some(decoded)) => {
+                    self.looks_like = None;
+                    self.given += 1;
+                    let before = self.clock;
+                    let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
+                    let late = at.map_or(0, |at| at.as_ns() / YEAR_NS);
+                    if late >= MOST_YEARS {
+                        if self.tally.skip_bad {
+                            self.clock = before;
+                            self.given -= 1;
+                            self.tally.bad += 1;
+                            continue;
+                        }
+                        self.done = true;
+                        let (trace, number) = (self.input.name().to_owned(), self.given);
+                        return Some(Err(TraceError::TooLate { trace, number, years: late }));
                     }
-                    (error, _) => error,
-                }))
-            }
+                    Some(Ok(Request { at, access: decoded.access }))
+                }
+                Ok(None) => {
+                    self.done = true;
+                    None
+                }
+                Err(error) => {
+                    self.done = true;
+                    Some(Err(match (error, self.looks_like) {
+                        (TraceError::Bad(bad), Some(looks_like)) => {
+                            TraceError::OtherFormat { bad, given: self.format, looks_like }
+                        }
+                        (error, _) => error,
+                    }))
+                }
+            };
         }
     }
 }
@@ -268,6 +295,16 @@ mod tests {
             message(b"3,R,0,4294967297,0\n"),
             "trace `x`, line 1: `size` is `4294967297`; wanted at most 4 GiB"
         );
+    }
+
+    #[test]
+    fn an_absurd_time_is_skipped_as_other_bad_lines_are() {
+        let text = b"3,R,0,4096,0\n3,R,4096,4096,99999999999999999\n3,R,8192,4096,7\n";
+        let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
+        let mut trace = TraceReader::new("x", &text[..], &options).unwrap();
+        let at: Vec<_> = trace.by_ref().map(|request| request.unwrap().at).collect();
+        assert_eq!(at, [0, 7_000].map(|ns| Some(foretell_units::SimTime::from_ns(ns))));
+        assert_eq!((trace.bad(), trace.out_of_order()), (1, 0));
     }
 
     #[test]

@@ -1,0 +1,530 @@
+//! Workloads that are programs: jobs and workers with a beginning, an end and stages, as fio's job
+//! files and COSBench's workloads describe them.
+//!
+//! An instance is one process (a fio job's, or a COSBench worker). The processes of a stage begin
+//! together, when all of the stage before have ended and nothing of theirs is outstanding. What one
+//! does is counted by job and kind of operation, from the end of its ramp-up.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::sync::Arc;
+
+use foretell_scenarios::model::{self, Scenario, WorkloadKind};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime, WorkloadId};
+use foretell_workloads::Access;
+use foretell_workloads::arrivals::Think;
+use foretell_workloads::cosbench;
+use foretell_workloads::fio::{Job, JobFile, JobRequests};
+
+use crate::cluster::Cluster;
+use crate::error::SimError;
+use crate::event::Event;
+use crate::load::{Instance, Load, Pace, impossible};
+use crate::tally::OpTally;
+
+/// Processes of one workload on one client, at the most: each is an instance.
+const MOST_PROCESSES: usize = 1 << 16;
+
+/// What makes an instance a process of a program.
+pub(crate) struct Process {
+    /// Which program: a workload on a client.
+    pub(crate) program: u32,
+    pub(crate) stage: u32,
+    /// Its first tally; those of its other kinds of operation follow.
+    pub(crate) job: u32,
+    pub(crate) start_delay: SimSpan,
+    pub(crate) runtime: Option<SimSpan>,
+    pub(crate) ramp: SimSpan,
+    pub(crate) limits: Limits,
+    /// Completions between two pauses.
+    pub(crate) think_blocks: u64,
+    pub(crate) completed: u64,
+    /// It issues nothing from then on.
+    pub(crate) until: Option<SimTime>,
+    /// Whether that ended it.
+    pub(crate) ran_out: bool,
+    /// Requests that its rate holds back, each until its time.
+    pub(crate) delayed: VecDeque<(SimTime, Access)>,
+}
+
+/// How much a process may issue, by direction; it catches up where it was held up, as fio does.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Limits {
+    pub(crate) bytes_per_s: [Option<f64>; 2],
+    pub(crate) requests_per_s: [Option<f64>; 2],
+    since: SimTime,
+    bytes: [u64; 2],
+    requests: [u64; 2],
+}
+
+impl Limits {
+    /// When the next request, which is `access`, may be issued; it is counted as issued then.
+    fn book(&mut self, access: Access) -> SimTime {
+        let direction = access.op as usize;
+        let by_bytes = self.bytes_per_s[direction].map(|rate| self.bytes[direction] as f64 / rate);
+        let by_count =
+            self.requests_per_s[direction].map(|rate| self.requests[direction] as f64 / rate);
+        self.bytes[direction] += access.size.get();
+        self.requests[direction] += 1;
+        let seconds = by_bytes.unwrap_or(0.0).max(by_count.unwrap_or(0.0));
+        self.since + SimSpan::from_secs_f64(seconds)
+    }
+}
+
+/// Processes of one workload on one client.
+pub(crate) struct Program {
+    /// By stage: how many have not ended.
+    left: Vec<u32>,
+}
+
+/// What one job did of one kind of operation.
+pub(crate) struct JobTally {
+    pub(crate) workload: WorkloadId,
+    /// The stage's name, where stages have names.
+    pub(crate) stage: String,
+    pub(crate) name: String,
+    pub(crate) operation: &'static str,
+    pub(crate) tally: OpTally,
+    /// When counting begins; none of its processes has begun before that is known.
+    pub(crate) from: Option<SimTime>,
+    /// When the last of its processes ended.
+    pub(crate) ended: Option<SimTime>,
+    /// Processes that have not.
+    pub(crate) left: u32,
+}
+
+impl JobTally {
+    fn new(workload: WorkloadId, stage: &str, name: &str, operation: &'static str) -> Self {
+        Self {
+            workload,
+            stage: stage.to_owned(),
+            name: name.to_owned(),
+            operation,
+            tally: OpTally::new(),
+            from: None,
+            ended: None,
+            left: 0,
+        }
+    }
+
+    /// An operation that began at `begun` is complete.
+    pub(crate) fn add(&mut self, now: SimTime, begun: SimTime, size: Bytes) {
+        if self.from.is_some_and(|from| now >= from) {
+            self.tally.add(now - begun, size);
+        }
+    }
+
+    /// Seconds counted.
+    pub(crate) fn seconds(&self, now: SimTime) -> f64 {
+        let end = if self.left == 0 { self.ended.unwrap_or(now) } else { now };
+        self.from.map_or(0.0, |from| end.saturating_since(from).as_secs_f64())
+    }
+}
+
+/// Programs as they are built.
+#[derive(Default)]
+pub(crate) struct Programs {
+    pub(crate) programs: Vec<Program>,
+    pub(crate) jobs: Vec<JobTally>,
+}
+
+impl Programs {
+    /// The processes of a workload that is a program, on one client.
+    pub(crate) fn processes(
+        &mut self,
+        scenario: &Scenario,
+        id: WorkloadId,
+        client: HostId,
+    ) -> Result<Vec<Instance>, SimError> {
+        let workload = scenario.workload(id);
+        match &workload.kind {
+            WorkloadKind::Fio { path } => self.fio(scenario, id, client, path),
+            WorkloadKind::Cosbench { path } => self.cosbench(scenario, id, client, path),
+            _ => unreachable!("`{}` is no program", workload.name),
+        }
+    }
+
+    /// The tallies of one job, which all clients share: one for each of its kinds of operation.
+    fn tallies(
+        &mut self,
+        id: WorkloadId,
+        stage: &str,
+        name: &str,
+        operations: &[&'static str],
+        processes: u32,
+    ) -> u32 {
+        let known = self
+            .jobs
+            .iter()
+            .position(|job| job.workload == id && job.stage == stage && job.name == name);
+        let first = known.unwrap_or_else(|| {
+            for operation in operations {
+                self.jobs.push(JobTally::new(id, stage, name, operation));
+            }
+            self.jobs.len() - operations.len()
+        });
+        for job in &mut self.jobs[first..first + operations.len()] {
+            job.left += processes;
+        }
+        first as u32
+    }
+
+    /// The processes of a fio job file.
+    fn fio(
+        &mut self,
+        scenario: &Scenario,
+        id: WorkloadId,
+        client: HostId,
+        path: &std::path::Path,
+    ) -> Result<Vec<Instance>, SimError> {
+        let workload = scenario.workload(id);
+        let volume = scenario.volume(workload.volume).size;
+        let wrong = |error: &dyn std::fmt::Display| impossible(workload, error);
+        let text = fs::read_to_string(path).map_err(|error| {
+            wrong(&format!("cannot read the job file `{}`: {error}", path.display()))
+        })?;
+        let file = JobFile::parse(&text).map_err(|error| wrong(&error))?;
+        let files = Files::of(&file.jobs, volume).map_err(|error| wrong(&error))?;
+        let program = self.programs.len() as u32;
+        let mut left = vec![0];
+        let mut instances = Vec::new();
+        for (number, job) in file.jobs.iter().enumerate() {
+            if job.stonewall && number > 0 {
+                left.push(0);
+            }
+            let stage = left.len() as u32 - 1;
+            // two sections may be called alike
+            let twins = file.jobs[..number].iter().filter(|other| other.name == job.name).count();
+            let name =
+                if twins == 0 { job.name.clone() } else { format!("{}#{}", job.name, twins + 1) };
+            let tally = self.tallies(id, "", &name, &["read", "write"], job.numjobs);
+            for copy in 0..job.numjobs {
+                left[stage as usize] += 1;
+                if instances.len() >= MOST_PROCESSES {
+                    return Err(wrong(&format!("it has more than {MOST_PROCESSES} processes")));
+                }
+                let host = &scenario.host(client).name;
+                let stream = |what: &str| {
+                    let owner = format!("workload/{}/{host}/{name}.{copy}/{what}", workload.name);
+                    scenario.seed.stream(&owner)
+                };
+                let (base, span) = files.part(number, job, copy);
+                let requests = JobRequests::new(job, base, span, stream("requests"))
+                    .map_err(|error| wrong(&format!("job `{}`: {error}", job.name)))?;
+                let pace = Pace::Closed {
+                    outstanding: job.iodepth,
+                    think: if job.think.is_zero() { Think::None } else { Think::Fixed(job.think) },
+                };
+                let limits = Limits {
+                    bytes_per_s: job.rate,
+                    requests_per_s: job.rate_iops,
+                    ..Limits::default()
+                };
+                let process = Process {
+                    program,
+                    stage,
+                    job: tally,
+                    start_delay: job.start_delay,
+                    runtime: job.runtime.map(|runtime| runtime + job.ramp_time),
+                    ramp: job.ramp_time,
+                    limits,
+                    think_blocks: job.think_blocks,
+                    completed: 0,
+                    until: None,
+                    ran_out: false,
+                    delayed: VecDeque::new(),
+                };
+                let load = Load::Requests(Box::new(requests));
+                instances
+                    .push(Instance::process(id, workload, client, load, pace, process, &stream));
+            }
+        }
+        self.programs.push(Program { left });
+        Ok(instances)
+    }
+}
+
+impl Programs {
+    /// The workers of a COSBench workload. All clients work on the same containers.
+    fn cosbench(
+        &mut self,
+        scenario: &Scenario,
+        id: WorkloadId,
+        client: HostId,
+        path: &std::path::Path,
+    ) -> Result<Vec<Instance>, SimError> {
+        let workload = scenario.workload(id);
+        let volume = scenario.volume(workload.volume).size;
+        let wrong = |error: &dyn std::fmt::Display| impossible(workload, error);
+        let text = fs::read_to_string(path).map_err(|error| {
+            wrong(&format!("cannot read the workload file `{}`: {error}", path.display()))
+        })?;
+        let file = cosbench::Workload::parse(&text).map_err(|error| wrong(&error))?;
+        let mut draw = scenario.seed.stream(&format!("workload/{}/objects", workload.name));
+        let layout = file.layout(volume, draw.bits()).map_err(|needed| {
+            wrong(&format!("its objects need {needed}, but the volume has {volume}"))
+        })?;
+        let layout = Arc::new(layout);
+        let program = self.programs.len() as u32;
+        let (mut left, mut instances) = (Vec::new(), Vec::new());
+        let mut pause = SimSpan::ZERO;
+        for stage in file.stages.iter().filter(|stage| !stage.works.is_empty()) {
+            let number = left.len() as u32;
+            left.push(0);
+            for (index, work) in stage.works.iter().enumerate() {
+                let twins =
+                    stage.works[..index].iter().filter(|other| other.name == work.name).count();
+                let name = if twins == 0 {
+                    work.name.clone()
+                } else {
+                    format!("{}#{}", work.name, twins + 1)
+                };
+                let operations: Vec<&'static str> =
+                    work.operations.iter().map(|operation| operation.kind.name()).collect();
+                let tally = self.tallies(id, &stage.name, &name, &operations, work.workers);
+                for worker in 0..work.workers {
+                    left[number as usize] += 1;
+                    if instances.len() >= MOST_PROCESSES {
+                        return Err(wrong(&format!("it has more than {MOST_PROCESSES} workers")));
+                    }
+                    let host = &scenario.host(client).name;
+                    let stream = |what: &str| {
+                        let place = format!("{}/{name}.{worker}", stage.name);
+                        let owner = format!("workload/{}/{host}/{place}/{what}", workload.name);
+                        scenario.seed.stream(&owner)
+                    };
+                    let source = cosbench::Worker::new(
+                        work,
+                        Arc::clone(&layout),
+                        worker,
+                        stream("requests"),
+                    );
+                    let process = Process {
+                        program,
+                        stage: number,
+                        job: tally,
+                        start_delay: pause,
+                        runtime: work.runtime.map(|runtime| runtime + work.ramp_up),
+                        ramp: work.ramp_up,
+                        limits: Limits::default(),
+                        think_blocks: 1,
+                        completed: 0,
+                        until: None,
+                        ran_out: false,
+                        delayed: VecDeque::new(),
+                    };
+                    let pace = Pace::Closed { outstanding: 1, think: Think::None };
+                    let load = Load::Transactions(Box::new(source));
+                    instances.push(Instance::process(
+                        id, workload, client, load, pace, process, &stream,
+                    ));
+                }
+            }
+            pause = stage.closure_delay;
+        }
+        self.programs.push(Program { left });
+        Ok(instances)
+    }
+}
+
+/// Where the files of a job file lie on the volume.
+struct Files {
+    /// By job: where its file begins, or its first process's; how far apart those of its processes
+    /// are; how much each has.
+    places: Vec<(Bytes, Bytes, Bytes)>,
+}
+
+impl Files {
+    fn of(jobs: &[Job], volume: Bytes) -> Result<Self, String> {
+        let mut places = Vec::new();
+        let mut named: Vec<(&str, Bytes, Bytes)> = Vec::new();
+        let mut next = Bytes::ZERO;
+        let alone = jobs.len() == 1;
+        let too_large = |job: &Job, end: u64| {
+            format!("job `{}` goes up to byte {end}, but the volume has {volume}", job.name)
+        };
+        for job in jobs {
+            let processes = u64::from(job.numjobs);
+            let shifted = job.offset_increment.get().saturating_mul(processes - 1);
+            let reach = job
+                .size
+                .map(|size| size.get().saturating_add(job.offset.get()).saturating_add(shifted));
+            let known = job.filename.as_deref().and_then(|name| named.iter().find(|n| n.0 == name));
+            let (base, apart, extent) = match (known, reach, &job.filename) {
+                (Some((_, base, extent)), _, _) => {
+                    if reach.is_some_and(|reach| reach > extent.get()) {
+                        return Err(format!(
+                            "job `{}` uses more of the file `{}` than the job that names it first, \
+                             {extent}",
+                            job.name,
+                            job.filename.as_deref().unwrap_or_default()
+                        ));
+                    }
+                    (*base, Bytes::ZERO, *extent)
+                }
+                (None, Some(reach), Some(_)) => (next, Bytes::ZERO, Bytes(reach)),
+                (None, Some(reach), None) => (next, Bytes(reach), Bytes(reach)),
+                // all there is: of a device that is named, or of the only job's file
+                (None, None, Some(_)) => (next, Bytes::ZERO, volume.saturating_sub(next)),
+                (None, None, None) if alone => {
+                    let each = Bytes(volume.get() / processes / 512 * 512);
+                    (next, each, each)
+                }
+                (None, None, None) => {
+                    return Err(format!(
+                        "job `{}` has neither `size` nor `filename`; with other jobs beside it, it is \
+                         not known how much of the volume it uses",
+                        job.name
+                    ));
+                }
+            };
+            if known.is_none() {
+                let copies = if apart == Bytes::ZERO { 1 } else { processes };
+                let end = next.get().saturating_add(extent.get().saturating_mul(copies));
+                if end > volume.get() {
+                    return Err(too_large(job, end));
+                }
+                next = Bytes(end);
+                if let Some(name) = &job.filename {
+                    named.push((name, base, extent));
+                }
+            }
+            places.push((base, apart, extent));
+        }
+        Ok(Self { places })
+    }
+
+    /// Where the part of a job's process begins, and how much it has.
+    fn part(&self, number: usize, job: &Job, copy: u32) -> (Bytes, Bytes) {
+        let (base, apart, extent) = self.places[number];
+        let copy = u64::from(copy);
+        let within =
+            Bytes(job.offset.get().saturating_add(job.offset_increment.get().saturating_mul(copy)));
+        let room = extent.saturating_sub(within);
+        let span = job.size.map_or(room, |size| size.min(room));
+        (base + apart * copy + within.min(extent), span)
+    }
+}
+
+impl Cluster {
+    /// The processes of a program's first stage begin.
+    pub(crate) fn begin_programs(&mut self) {
+        for program in 0..self.programs.programs.len() {
+            self.begin_stage(program as u32, 0);
+        }
+    }
+
+    fn begin_stage(&mut self, program: u32, stage: u32) {
+        for id in 0..self.instances.len() {
+            let process = self.instances[id].process.as_ref();
+            if process.is_some_and(|process| (process.program, process.stage) == (program, stage)) {
+                self.begin_process(id as u32);
+            }
+        }
+    }
+
+    fn begin_process(&mut self, id: u32) {
+        let mark_at = self.mark_at();
+        let process = self.instances[id as usize].process.as_mut().expect("it is a process");
+        let begun = self.agenda.now() + process.start_delay;
+        process.limits.since = begun;
+        process.until = process.runtime.map(|runtime| begun + runtime);
+        let from = (begun + process.ramp).max(mark_at);
+        let first = process.job as usize;
+        for job in self.programs.job_group(first) {
+            job.from = Some(job.from.map_or(from, |known| known.min(from)));
+        }
+        self.begin_at(id, begun);
+    }
+
+    /// The access that a process has next, if it may issue one now; `None` with something held back
+    /// puts it on the agenda.
+    pub(crate) fn pull_process(&mut self, id: u32) -> Option<Access> {
+        let now = self.agenda.now();
+        let instance = &mut self.instances[id as usize];
+        let process = instance.process.as_mut().expect("it is a process");
+        if let Some(ready) = process.delayed.iter().position(|(at, _)| *at <= now) {
+            let (_, access) = process.delayed.remove(ready).expect("it was found");
+            // it counts again when it is issued
+            instance.outstanding -= 1;
+            return Some(access);
+        }
+        if process.until.is_some_and(|until| now >= until) {
+            process.ran_out = true;
+            self.ends(id);
+            return None;
+        }
+        let access = self.pull(id)?.access;
+        let instance = &mut self.instances[id as usize];
+        let process = instance.process.as_mut().expect("it is a process");
+        let at = process.limits.book(access);
+        if at <= now {
+            return Some(access);
+        }
+        if process.until.is_some_and(|until| at >= until) {
+            process.ran_out = true;
+            self.ends(id);
+            return None;
+        }
+        process.delayed.push_back((at, access));
+        instance.outstanding += 1;
+        self.agenda.schedule(at, Event::Issue { instance: id });
+        None
+    }
+
+    /// Whether a process has time for another transaction; it ends if not.
+    pub(crate) fn process_goes_on(&mut self, id: u32) -> bool {
+        let now = self.agenda.now();
+        let Some(process) = &mut self.instances[id as usize].process else { return true };
+        if process.until.is_none_or(|until| now < until) {
+            return true;
+        }
+        process.ran_out = true;
+        self.ends(id);
+        false
+    }
+
+    /// An operation of an instance is complete: the tally of its job.
+    pub(crate) fn count_for_job(&mut self, id: u32, kind: usize, begun: SimTime, size: Bytes) {
+        if let Some(process) = &self.instances[id as usize].process {
+            let now = self.agenda.now();
+            self.programs.jobs[process.job as usize + kind].add(now, begun, size);
+        }
+    }
+
+    /// A process has ended, and nothing of it is outstanding.
+    pub(crate) fn retired(&mut self, id: u32) {
+        let now = self.agenda.now();
+        let Some(process) = &self.instances[id as usize].process else { return };
+        let (program, stage, first) = (process.program, process.stage, process.job as usize);
+        // a runtime is counted whole, also where the last request was done before its end
+        let end = process.until.filter(|_| process.ran_out).map_or(now, |until| until.max(now));
+        for job in self.programs.job_group(first) {
+            job.left -= 1;
+            job.ended = job.ended.max(Some(end));
+        }
+        let left = &mut self.programs.programs[program as usize].left;
+        left[stage as usize] -= 1;
+        if left[stage as usize] == 0 && (stage as usize) + 1 < left.len() {
+            self.begin_stage(program, stage + 1);
+        }
+    }
+}
+
+impl Programs {
+    /// The tallies of the job whose first one has that number.
+    fn job_group(&mut self, first: usize) -> impl Iterator<Item = &mut JobTally> {
+        let (workload, stage, name) = {
+            let job = &self.jobs[first];
+            (job.workload, job.stage.clone(), job.name.clone())
+        };
+        self.jobs[first..].iter_mut().take_while(move |job| {
+            job.workload == workload && job.stage == stage && job.name == name
+        })
+    }
+}
+
+/// Whether a workload is a program.
+pub(crate) fn is_program(workload: &model::Workload) -> bool {
+    matches!(workload.kind, WorkloadKind::Fio { .. } | WorkloadKind::Cosbench { .. })
+}

@@ -1,0 +1,235 @@
+//! Transactions at work: step after step, and what they come to.
+
+use foretell_scenarios::model::{Workload, WorkloadKind};
+use foretell_units::{Bytes, SimSpan, SimTime};
+use foretell_workloads::transaction::{Step, Unit};
+use hdrhistogram::Histogram;
+
+use crate::cluster::Cluster;
+use crate::event::{HostTask, Then};
+
+/// The transaction of a request that belongs to none.
+pub(crate) const NO_TRANSACTION: u32 = u32::MAX;
+
+/// A transaction under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) instance: u32,
+    begun: SimTime,
+    steps: Vec<Step>,
+    next: usize,
+    /// Of which kind it is, where its workload has several.
+    kind: usize,
+}
+
+/// Transactions of one workload that completed after the warm-up.
+#[derive(Debug)]
+pub(crate) struct TransactionTally {
+    pub(crate) unit: Unit,
+    from: SimTime,
+    pub(crate) completed: u64,
+    /// When the last one completed.
+    last: SimTime,
+    pub(crate) response_ns: u128,
+    pub(crate) max: SimSpan,
+    /// Nanoseconds, to three digits.
+    pub(crate) histogram: Histogram<u64>,
+    /// Reads, and those of them that a file server's cache served.
+    pub(crate) reads: [u64; 2],
+    /// Bytes by direction (0 read, 1 write), and the time in which there was any such step.
+    pub(crate) moved: [Moved; 2],
+}
+
+/// What was moved in one direction, and how long that took.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Moved {
+    pub(crate) bytes: u64,
+    outstanding: u32,
+    since: SimTime,
+    active: SimSpan,
+}
+
+impl Moved {
+    fn begins(&mut self, now: SimTime) {
+        if self.outstanding == 0 {
+            self.since = now;
+        }
+        self.outstanding += 1;
+    }
+
+    fn ends(&mut self, now: SimTime, from: SimTime, bytes: Bytes) {
+        self.outstanding -= 1;
+        if self.outstanding == 0 {
+            self.active += now.saturating_since(self.since.max(from));
+        }
+        if now >= from {
+            self.bytes += bytes.get();
+        }
+    }
+
+    /// Seconds, up to now, in which at least one step was under way.
+    fn active_s(&self, now: SimTime, from: SimTime) -> f64 {
+        let open = if self.outstanding > 0 {
+            now.saturating_since(self.since.max(from))
+        } else {
+            SimSpan::ZERO
+        };
+        (self.active + open).as_secs_f64()
+    }
+}
+
+impl TransactionTally {
+    /// Of a workload that counts transactions; `from`: the end of the warm-up.
+    pub(crate) fn of(workload: &Workload, from: SimTime) -> Option<Self> {
+        let unit = match workload.kind {
+            WorkloadKind::Ssio { .. }
+            | WorkloadKind::Trace { .. }
+            | WorkloadKind::Fio { .. }
+            | WorkloadKind::Recorded => {
+                return None;
+            }
+            WorkloadKind::Oltp { .. } => Unit::PerMinute,
+            WorkloadKind::Postmark { .. } => Unit::PerSecond,
+            WorkloadKind::Iozone { .. } => Unit::MegabytesPerSecond,
+            WorkloadKind::Ffsb { .. } | WorkloadKind::Cosbench { .. } => Unit::OperationsPerSecond,
+        };
+        Some(Self {
+            unit,
+            from,
+            completed: 0,
+            last: from,
+            response_ns: 0,
+            max: SimSpan::ZERO,
+            histogram: Histogram::new(3).expect("three digits are possible"),
+            reads: [0; 2],
+            moved: [Moved::default(); 2],
+        })
+    }
+
+    /// Seconds in which the workload was at work: up to now, or, if it has ended, to its last
+    /// transaction.
+    pub(crate) fn measured_s(&self, now: SimTime, ended: bool) -> f64 {
+        let end = if ended { self.last } else { now };
+        end.saturating_since(self.from).as_secs_f64()
+    }
+
+    /// Seconds, up to now, in which anything was read (0) or written (1).
+    pub(crate) fn active_s(&self, direction: usize, now: SimTime) -> f64 {
+        self.moved[direction].active_s(now, self.from)
+    }
+
+    fn completed(&mut self, now: SimTime, begun: SimTime) {
+        if now < self.from {
+            return;
+        }
+        let response = now - begun;
+        self.completed += 1;
+        self.last = now;
+        self.response_ns += u128::from(response.as_ns());
+        self.max = self.max.max(response);
+        self.histogram.record(response.as_ns().max(1)).expect("the histogram grows by itself");
+    }
+
+    fn step_begins(&mut self, now: SimTime, step: Step) {
+        self.moved[direction(step)].begins(now);
+    }
+
+    fn step_ends(&mut self, now: SimTime, step: Step) {
+        let direction = direction(step);
+        let bytes = match step {
+            Step::Io(access) => access.size,
+            Step::Cached(bytes) => bytes,
+        };
+        self.moved[direction].ends(now, self.from, bytes);
+        if direction == 0 && now >= self.from {
+            self.reads[0] += 1;
+            self.reads[1] += u64::from(matches!(step, Step::Cached(_)));
+        }
+    }
+}
+
+/// 0: a read, 1: a write.
+fn direction(step: Step) -> usize {
+    match step {
+        Step::Io(access) => access.op as usize,
+        Step::Cached(_) => 0,
+    }
+}
+
+impl Cluster {
+    /// An instance begins its next transaction; whether there was one.
+    pub(crate) fn begin_transaction(&mut self, instance: u32) -> bool {
+        if !self.process_goes_on(instance) {
+            return false;
+        }
+        let mut steps = std::mem::take(&mut self.spare_steps);
+        steps.clear();
+        if !self.instances[instance as usize].next_transaction(&mut steps) {
+            self.spare_steps = steps;
+            self.ends(instance);
+            return false;
+        }
+        assert!(!steps.is_empty(), "a transaction has a step");
+        let begun = self.agenda.now();
+        let kind = self.instances[instance as usize].transaction_kind();
+        let id = self.transactions.insert(Transaction { instance, begun, steps, next: 0, kind });
+        self.next_step(id);
+        true
+    }
+
+    fn next_step(&mut self, id: u32) {
+        let now = self.agenda.now();
+        let transaction = &self.transactions[id];
+        let (instance, step) = (transaction.instance, transaction.steps[transaction.next]);
+        let owner = &self.instances[instance as usize];
+        let (client, workload) = (owner.client, owner.workload.0);
+        if let Some(tally) = &mut self.transaction_tallies[workload as usize] {
+            tally.step_begins(now, step);
+        }
+        match step {
+            Step::Io(access) => {
+                self.start_request(instance, access.op, access.offset, access.size, id);
+            }
+            Step::Cached(bytes) => {
+                let cpu = &self.hosts[client.index()].profile;
+                // on a processor for which nothing counts, time would stand still
+                let work = (cpu.request.of(bytes) + cpu.copy.of(bytes)).max(SimSpan::from_ns(1));
+                let thread = crate::protocol::transaction_thread(id, workload);
+                let then = Then::Cached { transaction: id };
+                let breadcrumb = foretell_units::Breadcrumb::NONE;
+                self.compute(client, workload, HostTask { thread, breadcrumb, work, then });
+            }
+        }
+    }
+
+    /// The step that a transaction was waiting for is done.
+    pub(crate) fn step_done(&mut self, id: u32) {
+        let now = self.agenda.now();
+        let transaction = &mut self.transactions[id];
+        let (instance, step) = (transaction.instance, transaction.steps[transaction.next]);
+        transaction.next += 1;
+        let more = transaction.next < transaction.steps.len();
+        let begun = transaction.begun;
+        let workload = self.instances[instance as usize].workload.0;
+        if let Some(tally) = &mut self.transaction_tallies[workload as usize] {
+            tally.step_ends(now, step);
+            if !more {
+                tally.completed(now, begun);
+            }
+        }
+        if more {
+            self.next_step(id);
+            return;
+        }
+        let ended = self.transactions.remove(id);
+        let kind = ended.kind;
+        self.spare_steps = std::mem::take(&mut ended.steps);
+        let bytes = self.spare_steps.iter().map(|step| match step {
+            Step::Io(access) => access.size,
+            Step::Cached(bytes) => *bytes,
+        });
+        let bytes = bytes.sum();
+        self.count_for_job(instance, kind, begun, bytes);
+        self.follow_up(instance);
+    }
+}

@@ -1,0 +1,27 @@
+//! What can be typed after `inspect`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::import::{FormatChoice, ReadingArguments, format_or_auto};
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// A block trace, plain or compressed (gzip, zstd); `-` for standard input.
+    pub trace: PathBuf,
+    /// Format of the trace; `auto`: told by its content and name.
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
+    pub format: FormatChoice,
+    /// How its lines are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+    /// Draw pictures (SVG and PNG) of the trace here, and write what is printed as
+    /// `inspect.json`.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,86 @@
+//! `foretell import fio-json`: what fio measured, as a table.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use foretell_workloads::fio::{Job, Order};
+use foretell_workloads::results::fio::{JobResult, Measured, parse};
+
+use crate::cli::FioJsonArguments;
+use crate::directory::write_whole;
+use crate::failure::Failure;
+
+/// The columns; units come last in their names.
+const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,numjobs,requests,bytes,\
+                      iops,bytes_per_s,latency_mean_ms,latency_deviation_ms,latency_max_ms,p50_ms,\
+                      p95_ms,p99_ms";
+
+/// Runs the command.
+pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
+    let mut table = format!("{HEADER}\n");
+    let (mut rows, mut jobs) = (0, 0);
+    for path in &arguments.files {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
+        let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
+        for result in &found {
+            jobs += 1;
+            let job = result.job().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
+            for measured in &result.measured {
+                rows += 1;
+                row(&mut table, &file, result, &job, measured);
+            }
+        }
+    }
+    let printed = match &arguments.output {
+        None => table,
+        Some(output) => {
+            write_whole(output, &table)?;
+            let files = arguments.files.len();
+            format!("{rows} rows of {jobs} jobs in {files} results, in {}\n", output.display())
+        }
+    };
+    let mut output = std::io::stdout().lock();
+    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+fn row(table: &mut String, file: &str, result: &JobResult, job: &Job, measured: &Measured) {
+    // a name with a separator in it stands in quotes
+    let quoted = |text: &str| {
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
+    };
+    let percentile = |percent: f64| {
+        let mut known = measured.percentiles_ms.iter();
+        known
+            .find(|(at, _)| (at - percent).abs() < 1e-6)
+            .map_or_else(String::new, |p| p.1.to_string())
+    };
+    let order = if job.order == Order::Random { "random" } else { "sequential" };
+    let sizes = &job.sizes[measured.op as usize];
+    let block = if sizes.0.len() == 1 { sizes.largest().get().to_string() } else { String::new() };
+    let _ = writeln!(
+        table,
+        "{},{},{},{order},{block},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        quoted(file),
+        quoted(&result.name),
+        measured.op,
+        job.read_share,
+        job.iodepth,
+        job.numjobs,
+        measured.requests,
+        measured.bytes.get(),
+        measured.iops,
+        measured.bytes_per_s,
+        measured.mean_ms,
+        measured.deviation_ms,
+        measured.max_ms,
+        percentile(50.0),
+        percentile(95.0),
+        percentile(99.0)
+    );
+}

@@ -1,0 +1,141 @@
+//! `foretell import FORMAT FILE`: a block trace in the project's own form.
+//!
+//! One pass, in fixed memory. The file is there whole or not at all.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use foretell_workloads::trace::{Format, TraceError, TraceFile, TraceReader, TraceWriter};
+use serde_json::json;
+
+use crate::cli::ImportTraceArguments as Arguments;
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// Requests between two looks at whether the user has asked for an end.
+const BETWEEN_LOOKS: u64 = 1 << 16;
+
+/// Opens a trace, or standard input.
+pub(crate) fn open(
+    file: &Path,
+    options: &foretell_workloads::trace::ReadOptions,
+) -> Result<TraceReader, TraceError> {
+    if file == Path::new("-") {
+        return TraceReader::new("standard input", std::io::stdin(), options);
+    }
+    TraceReader::open(file, options)
+}
+
+/// Calls `each` with the requests of a trace, until they or the user's patience end.
+pub(crate) fn for_each(
+    trace: &mut TraceReader,
+    mut each: impl FnMut(foretell_workloads::Request) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    interrupt::watch();
+    let mut requests = 0;
+    for request in trace.by_ref() {
+        each(request?)?;
+        requests += 1;
+        if requests % BETWEEN_LOOKS == 0 && interrupt::asked() {
+            return Err(Failure::Interrupted { done: format!("{requests} requests") });
+        }
+    }
+    Ok(requests)
+}
+
+/// Runs the command for one format, or for whichever it is.
+pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<(), Failure> {
+    let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
+    let Some(output) = &arguments.output else {
+        let mut writer =
+            TraceWriter::new(std::io::BufWriter::new(std::io::stdout().lock()), trace.has_times())
+                .map_err(Failure::Output)?;
+        for_each(&mut trace, |request| writer.write(request).map_err(Failure::Output))?;
+        writer.finish().map_err(Failure::Output)?;
+        return nothing(&trace, arguments);
+    };
+    to_file(&mut trace, output, arguments)?;
+    let told = if arguments.json { as_json(&trace, output) } else { as_text(&trace, output) };
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(told.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
+}
+
+/// A trace without requests is hardly what was meant.
+fn nothing(trace: &TraceReader, arguments: &Arguments) -> Result<(), Failure> {
+    if trace.given() > 0 {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "trace `{}` holds no requests: {} bad lines or records and {} others were left out",
+        arguments.file.display(),
+        trace.bad(),
+        trace.other()
+    )))
+}
+
+fn to_file(trace: &mut TraceReader, path: &Path, arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
+        fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
+    }
+    let special = fs::metadata(path).is_ok_and(|there| !there.is_file());
+    let mut partial = path.as_os_str().to_owned();
+    if !special {
+        partial.push(".partial");
+    }
+    let partial = Path::new(&partial);
+    let failed = |error| Failure::file("write", path)(error);
+    let file = if special {
+        fs::OpenOptions::new().write(true).open(partial)
+    } else {
+        // a link of that name would be written through
+        let _ = fs::remove_file(partial);
+        File::create_new(partial)
+    };
+    let written = (|| {
+        let output = TraceFile::new(file.map_err(failed)?, path).map_err(failed)?;
+        let mut writer = TraceWriter::new(output, trace.has_times()).map_err(failed)?;
+        for_each(trace, |request| writer.write(request).map_err(failed))?;
+        nothing(trace, arguments)?;
+        let file = writer.finish().and_then(TraceFile::finish).map_err(failed)?;
+        if special {
+            return Ok(());
+        }
+        file.sync_all().and_then(|()| fs::rename(partial, path)).map_err(failed)
+    })();
+    written.inspect_err(|_| {
+        if !special {
+            // the error says more than a second one
+            let _ = fs::remove_file(partial);
+        }
+    })
+}
+
+fn as_text(trace: &TraceReader, output: &Path) -> String {
+    let mut text =
+        format!("{} requests ({}) in {}\n", trace.given(), trace.format(), output.display());
+    for (count, what) in [
+        (trace.bad(), "bad lines or records left out"),
+        (trace.other(), "lines left out that move no data or are not asked for"),
+        (trace.out_of_order(), "requests out of order, given the latest time before them"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "{count} {what}");
+        }
+    }
+    text
+}
+
+fn as_json(trace: &TraceReader, output: &Path) -> String {
+    let document = json!({
+        "output": output.display().to_string(),
+        "format": trace.format().name(),
+        "requests": trace.given(),
+        "bad": trace.bad(),
+        "other": trace.other(),
+        "out_of_order": trace.out_of_order(),
+        "has_times": trace.has_times(),
+    });
+    format!("{document:#}\n")
+}

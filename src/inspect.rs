@@ -1,0 +1,221 @@
+//! `foretell inspect`: what a block trace is like.
+
+mod picture;
+mod pictures;
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use foretell_units::Bytes;
+use foretell_workloads::trace::{Profile, Profiler, TraceReader};
+use serde_json::{Value, json};
+
+use crate::cli::InspectArguments;
+use crate::directory::{write_bytes, write_whole};
+use crate::failure::Failure;
+use crate::import::{for_each, open};
+use crate::tables::{number, table};
+
+/// Runs the command.
+pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
+    let mut trace = open(&arguments.trace, &arguments.reading.options(arguments.format.0))?;
+    let mut profiler = Profiler::new();
+    let requests = for_each(&mut trace, |request| {
+        profiler.add(request);
+        Ok(())
+    })?;
+    let name = arguments.trace.display().to_string();
+    if requests == 0 {
+        return Err(Failure::Usage(format!(
+            "trace `{name}` holds no requests: {} bad lines or records and {} others were left out",
+            trace.bad(),
+            trace.other()
+        )));
+    }
+    let profile = profiler.finish();
+    let document = document(&name, &trace, &profile);
+    if let Some(directory) = &arguments.output {
+        write_whole(&directory.join("inspect.json"), &format!("{document:#}\n"))?;
+        for (name, picture) in pictures::of(&profile) {
+            write_whole(&directory.join(format!("{name}.svg")), &picture.svg())?;
+            write_bytes(&directory.join(format!("{name}.png")), &picture.png())?;
+        }
+    }
+    let text =
+        if arguments.json { format!("{document:#}\n") } else { text(&name, &trace, &profile) };
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Names of the two directions, as they stand in a profile's pairs.
+const DIRECTIONS: [&str; 2] = ["read", "write"];
+
+fn document(name: &str, trace: &TraceReader, profile: &Profile) -> Value {
+    let requests: u64 = profile.requests.iter().sum();
+    let direction = |index: usize| {
+        let sizes = &profile.sizes[index];
+        let quantile = |q| sizes.quantile(q).map(Bytes::get);
+        let count = profile.requests[index];
+        let bytes = profile.bytes[index].get();
+        json!({
+            "requests": count,
+            "bytes": bytes,
+            "size_bytes": {
+                "mean": (count > 0).then(|| bytes as f64 / count as f64),
+                "p50": quantile(0.5), "p95": quantile(0.95), "p99": quantile(0.99),
+                "max": quantile(1.0),
+                "most_common": sizes.most_common().map(|(size, share)| {
+                    json!({ "size": size.get(), "share": share })
+                }),
+            },
+        })
+    };
+    let reuse = &profile.reuse;
+    let pages = |count: u64| count.saturating_mul(4096);
+    let arrivals = profile.seconds.map(|seconds| {
+        json!({
+            "seconds": seconds,
+            "rate_rps": rate(requests, seconds),
+            "clock_seconds": profile.clock_s,
+            "gap_squared_variation": profile.gap_variation(),
+            "windows": profile.dispersions.iter().map(|(length, dispersion, most)| json!({
+                "seconds": length, "dispersion": dispersion, "most_requests": most,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "trace": name,
+        "format": trace.format().name(),
+        "requests": requests,
+        "read_share": profile.requests[0] as f64 / requests.max(1) as f64,
+        "read": direction(0),
+        "write": direction(1),
+        "sequential_share": profile.sequential,
+        "stream_share": profile.streamed,
+        "lowest_byte": profile.lowest.get(),
+        "highest_byte": profile.highest.get(),
+        "footprint_bytes": pages(reuse.pages),
+        "footprint_read_bytes": pages(reuse.pages_read),
+        "footprint_written_bytes": pages(reuse.pages_written),
+        "reuse": {
+            "page_references": reuse.references,
+            "reused_share": reuse.reused,
+            "pages_touched_once_share": reuse.touched_once,
+            "gap_requests_p50": reuse.gap_quantile(0.5),
+            "gap_requests_p90": reuse.gap_quantile(0.9),
+            "sample": reuse.sample,
+        },
+        "arrivals": arrivals,
+        "out_of_order": trace.out_of_order(),
+        "bad": trace.bad(),
+        "other": trace.other(),
+    })
+}
+
+/// Requests in a second, if they took any time.
+fn rate(requests: u64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| requests as f64 / seconds)
+}
+
+fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
+    let requests: u64 = profile.requests.iter().sum();
+    let mut text = format!("{name} ({}): {requests} requests", trace.format());
+    if let Some(seconds) = profile.seconds {
+        let _ = write!(text, " in {} s", number(seconds));
+    }
+    text += "\n\n";
+    let mut sizes =
+        table(&["", "requests", "share", "bytes", "mean size", "p50", "p95", "p99", "max"]);
+    for (index, direction) in DIRECTIONS.iter().enumerate() {
+        let count = profile.requests[index];
+        if count == 0 {
+            continue;
+        }
+        let found = &profile.sizes[index];
+        let quantile = |q| found.quantile(q).map_or_else(String::new, |size| size.to_string());
+        let bytes = profile.bytes[index];
+        sizes.add_row([
+            (*direction).to_owned(),
+            count.to_string(),
+            percent(count as f64 / requests as f64),
+            amount(bytes.get()),
+            amount(bytes.get() / count),
+            quantile(0.5),
+            quantile(0.95),
+            quantile(0.99),
+            quantile(1.0),
+        ]);
+    }
+    let _ = writeln!(text, "{sizes}\n");
+    let reuse = &profile.reuse;
+    let about = if reuse.sample < 1.0 { "about " } else { "" };
+    let mut facts = table(&["", ""]);
+    let mut fact = |what: &str, value: String| {
+        facts.add_row([what.to_owned(), value]);
+    };
+    fact("begin where the one before ended", percent(profile.sequential));
+    fact("begin where one of the last 64 ended", percent(profile.streamed));
+    fact(
+        "addresses",
+        format!("{} to {}", amount(profile.lowest.get()), amount(profile.highest.get())),
+    );
+    fact("footprint, in pages of 4 KiB", format!("{about}{}", amount(reuse.pages * 4096)));
+    fact("of that read", format!("{about}{}", amount(reuse.pages_read * 4096)));
+    fact("of that written", format!("{about}{}", amount(reuse.pages_written * 4096)));
+    fact("page touches of pages touched before", percent(reuse.reused));
+    fact("pages touched once only", percent(reuse.touched_once));
+    for (q, what) in [(0.5, "half"), (0.9, "nine in ten")] {
+        if let Some(gap) = reuse.gap_quantile(q) {
+            fact(&format!("{what} of the reuses come within"), format!("{gap} requests"));
+        }
+    }
+    match profile.seconds {
+        None => fact("arrivals", "the trace has no times".to_owned()),
+        Some(seconds) => {
+            if let Some(rate) = rate(requests, seconds) {
+                fact("requests per second", number(rate));
+            }
+            if let Some(clock) = profile.clock_s.filter(|clock| *clock >= 0.001) {
+                fact("the clock tells apart", format!("{} s", number(clock)));
+            }
+            if let Some(variation) = profile.gap_variation() {
+                fact("squared variation of the gaps (Poisson: 1)", number(variation));
+            }
+            for (length, dispersion, most) in &profile.dispersions {
+                let Some(dispersion) = dispersion else { continue };
+                fact(
+                    &format!("dispersion of counts in {length} s (Poisson: 1)"),
+                    format!("{}, at most {most} requests", number(*dispersion)),
+                );
+            }
+        }
+    }
+    for (count, what) in [
+        (trace.out_of_order(), "requests out of order"),
+        (trace.bad(), "bad lines or records left out"),
+        (trace.other(), "lines left out that move no data or are not asked for"),
+    ] {
+        if count > 0 {
+            fact(what, count.to_string());
+        }
+    }
+    let facts = facts.to_string();
+    // without the empty header
+    let facts = facts.split_once('\n').map_or(facts.as_str(), |(_, rest)| rest);
+    let _ = writeln!(text, "{facts}");
+    text
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// An amount of bytes to three digits.
+fn amount(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = (bytes.max(1).ilog2() / 10) as usize;
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    format!("{} {}", number(bytes as f64 / (1_u64 << (10 * unit)) as f64), units[unit])
+}

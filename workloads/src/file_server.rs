@@ -1,0 +1,137 @@
+//! A file server in front of the volume: the NFS server of paper 004 (Section IV-A), through which
+//! its macro-benchmarks run, with a small cache of its own.
+//!
+//! It is the client of the storage nodes: it keeps blocks that were read or written lately, answers
+//! reads of what it has from there, and asks the nodes for what it lacks. Writes go through to the
+//! nodes before they are answered, as NFS wants of a server, and stay in the cache. The size of that
+//! cache is not in the paper. Left out: read-ahead, attributes kept by the benchmark's own host, and
+//! the network between that host and the server. Blocks are looked up when a transaction begins, not
+//! step by step; with several transactions at once that can differ by what came between.
+
+use foretell_algorithms::cache::{Lru, Policy};
+use foretell_units::{Bytes, Op};
+
+use crate::Access;
+use crate::transaction::{Step, Transactions};
+
+/// Bytes of a block of the server's cache.
+pub const BLOCK: Bytes = Bytes::kib(4);
+
+/// Transactions seen through a file server.
+pub struct FileServer<T> {
+    inner: T,
+    cache: Option<Lru>,
+    seen: Vec<Step>,
+}
+
+impl<T: Transactions> FileServer<T> {
+    /// A server with `cache` bytes of cache, which is empty at first; without any if that is less
+    /// than a block.
+    pub fn new(inner: T, cache: Bytes) -> Self {
+        let blocks = usize::try_from(cache.get() / BLOCK.get()).expect("a 64-bit machine");
+        let cache = (blocks > 0).then(|| Lru::new(blocks));
+        Self { inner, cache, seen: Vec::new() }
+    }
+}
+
+/// What of a read the server must ask for: from the first block that it lacks to the last.
+fn lacking(cache: &mut Lru, access: Access) -> Option<Access> {
+    let block = BLOCK.get();
+    let (first, end) = (access.offset.get() / block, access.end().get().div_ceil(block));
+    let mut missing: Option<(u64, u64)> = None;
+    for number in first..end {
+        if !cache.access(number).is_hit() {
+            missing = Some((missing.map_or(number, |(from, _)| from), number));
+        }
+    }
+    missing.map(|(from, to)| {
+        let offset = Bytes(from * block).max(access.offset);
+        let end = Bytes((to + 1).saturating_mul(block)).min(access.end());
+        Access { op: Op::Read, offset, size: end - offset }
+    })
+}
+
+impl<T: Transactions> Transactions for FileServer<T> {
+    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+        let Some(cache) = &mut self.cache else { return self.inner.next(steps) };
+        self.seen.clear();
+        if !self.inner.next(&mut self.seen) {
+            return false;
+        }
+        for step in &self.seen {
+            let Step::Io(access) = *step else {
+                steps.push(*step);
+                continue;
+            };
+            let wanted = lacking(cache, access);
+            steps.push(match (access.op, wanted) {
+                (Op::Write, _) => *step,
+                (Op::Read, Some(wanted)) => Step::Io(wanted),
+                (Op::Read, None) => Step::Cached(access.size),
+            });
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One transaction with these steps, again and again.
+    struct Again(Vec<Step>);
+
+    impl Transactions for Again {
+        fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+            steps.extend(&self.0);
+            true
+        }
+    }
+
+    fn served(steps: Vec<Step>, cache: Bytes, times: usize) -> Vec<Step> {
+        let mut server = FileServer::new(Again(steps), cache);
+        let mut found = Vec::new();
+        for _ in 0..times {
+            found.clear();
+            assert!(server.next(&mut found));
+        }
+        found
+    }
+
+    #[test]
+    fn what_was_read_or_written_is_served_from_the_cache() {
+        let (read, write) =
+            (Step::read(Bytes(0), Bytes::kib(8)), Step::write(Bytes::kib(8), Bytes::kib(4)));
+        let again = Step::read(Bytes::kib(4), Bytes::kib(8));
+        let steps = vec![read, write, again];
+        // the third step reads a block that was read and one that was written
+        assert_eq!(
+            served(steps.clone(), Bytes::mib(1), 1),
+            [read, write, Step::Cached(Bytes::kib(8))]
+        );
+        let cached = Step::Cached(Bytes::kib(8));
+        assert_eq!(served(steps.clone(), Bytes::mib(1), 2), [cached, write, cached]);
+        assert_eq!(served(steps.clone(), Bytes(4095), 2), steps, "no room for a block: no cache");
+    }
+
+    #[test]
+    fn only_what_is_lacking_is_asked_for() {
+        // blocks 2 and 3 of 0 to 7 are there; the rest is from the first to the last one lacking
+        let steps = vec![
+            Step::read(Bytes::kib(8), Bytes::kib(8)),
+            Step::read(Bytes::kib(8), Bytes::kib(24)),
+            Step::read(Bytes(100), Bytes(200)),
+        ];
+        assert_eq!(
+            served(steps.clone(), Bytes::mib(1), 1),
+            [steps[0], Step::read(Bytes::kib(16), Bytes::kib(16)), steps[2]]
+        );
+    }
+
+    #[test]
+    fn a_small_cache_forgets() {
+        let steps =
+            vec![Step::read(Bytes(0), Bytes::kib(4)), Step::read(Bytes::mib(1), Bytes::kib(4))];
+        assert_eq!(served(steps.clone(), BLOCK, 3), steps);
+    }
+}

@@ -1,0 +1,168 @@
+//! The form of a job file: sections in brackets, lines of `key=value`.
+
+use thiserror::Error;
+
+use super::job::nearest_key;
+
+/// Why a job file cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum FioError {
+    /// A line is neither a section nor a setting.
+    #[error("fio job file, line {line}: `{found}` is neither a section in brackets nor key=value")]
+    Line {
+        /// Which line, from 1.
+        line: usize,
+        /// What stands there, shortened.
+        found: String,
+    },
+    /// A key that fio may know, and that would change what is requested.
+    #[error("fio job file, line {line}, job `{job}`: `{key}` is not supported{meant}")]
+    Unsupported {
+        /// Which line, from 1.
+        line: usize,
+        /// The section.
+        job: String,
+        /// The key.
+        key: String,
+        /// What may have been meant.
+        meant: String,
+    },
+    /// A value that its key does not take.
+    #[error("fio job file, line {line}, job `{job}`: `{key}` is `{found}`; wanted {wanted}")]
+    Value {
+        /// Which line, from 1; 0: of the file as a whole.
+        line: usize,
+        /// The section.
+        job: String,
+        /// The key.
+        key: String,
+        /// What stands there.
+        found: String,
+        /// What should.
+        wanted: &'static str,
+    },
+    /// A job lacks something.
+    #[error("fio job file, job `{job}`: {what}")]
+    Job {
+        /// The section.
+        job: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Nothing would be done.
+    #[error("the fio job file has no job; wanted a section in brackets beside `[global]`")]
+    NoJobs,
+}
+
+/// A setting, where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its name.
+    pub key: String,
+    /// What it is set to; empty without `=`.
+    pub value: String,
+}
+
+/// A job's name and settings: those of the global sections before it, then its own.
+pub type Section = (String, Vec<Setting>);
+
+/// What is shown of a line.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+/// The jobs of a file with their settings.
+///
+/// # Errors
+///
+/// If a line is not of the form, or there is no job.
+pub fn sections(text: &str) -> Result<Vec<Section>, FioError> {
+    let mut global: Vec<Setting> = Vec::new();
+    let mut jobs: Vec<Section> = Vec::new();
+    let mut in_global = true;
+    for (index, raw) in text.lines().enumerate() {
+        let line = index + 1;
+        // a comment begins a line, or stands after a blank
+        let cut = raw.find([';', '#']).filter(|&at| at == 0 || raw[..at].ends_with([' ', '\t']));
+        let body = raw[..cut.unwrap_or(raw.len())].trim();
+        if body.is_empty() {
+            continue;
+        }
+        if let Some(rest) = body.strip_prefix('[') {
+            let Some(name) = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty())
+            else {
+                return Err(FioError::Line { line, found: shown(body) });
+            };
+            in_global = name.eq_ignore_ascii_case("global");
+            if !in_global {
+                jobs.push((shown(name), global.clone()));
+            }
+            continue;
+        }
+        let (key, value) = match body.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim()),
+            None => (body, ""),
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if key.is_empty() || !key.chars().all(plain) {
+            return Err(FioError::Line { line, found: shown(body) });
+        }
+        let setting = Setting { line, key: key.to_ascii_lowercase(), value: value.to_owned() };
+        match jobs.last_mut() {
+            Some((_, settings)) if !in_global => settings.push(setting),
+            _ => global.push(setting),
+        }
+    }
+    if jobs.is_empty() { Err(FioError::NoJobs) } else { Ok(jobs) }
+}
+
+/// That a key is not supported.
+pub(super) fn unsupported(job: &str, setting: &Setting) -> FioError {
+    let meant = nearest_key(&setting.key);
+    FioError::Unsupported {
+        line: setting.line,
+        job: job.to_owned(),
+        key: shown(&setting.key),
+        meant: meant.map_or_else(String::new, |key| format!("; did you mean `{key}`?")),
+    }
+}
+
+/// That a value is not one of its key.
+pub(super) fn wrong(job: &str, setting: &Setting, wanted: &'static str) -> FioError {
+    FioError::Value {
+        line: setting.line,
+        job: job.to_owned(),
+        key: setting.key.clone(),
+        found: shown(&setting.value),
+        wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn global_settings_hold_for_the_jobs_after_them() {
+        let text = "; a comment\n[global]\nbs=4k\n\n[one]\nrw=read # and why\n[global]\nbs=8k\n[two]\ntime_based\n";
+        let found = sections(text).unwrap();
+        let keys = |index: usize| {
+            let settings: &Vec<Setting> = &found[index].1;
+            settings.iter().map(|s| format!("{}={}", s.key, s.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(found.len(), 2);
+        assert_eq!(keys(0), ["bs=4k", "rw=read"]);
+        assert_eq!(keys(1), ["bs=4k", "bs=8k", "time_based="]);
+    }
+
+    #[test]
+    fn what_is_no_job_file_is_refused() {
+        assert_eq!(sections("").unwrap_err(), FioError::NoJobs);
+        assert_eq!(sections("[global]\nbs=4k\n").unwrap_err(), FioError::NoJobs);
+        let message = sections("[a]\nrw read\n").unwrap_err().to_string();
+        assert!(message.contains("line 2: `rw read`"), "{message}");
+        assert!(sections("[a\n").is_err());
+    }
+}

@@ -1,0 +1,578 @@
+//! What a job of a job file asks for.
+//!
+//! Understood: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
+//! (one size, or one for reads and one for writes), `bssplit`, `iodepth`, `numjobs`, `size`,
+//! `io_size`, `number_ios`, `offset`, `offset_increment`, `filename`, `random_distribution` (random,
+//! zipf, pareto, normal, zoned), `norandommap`, `rate`, `rate_iops`, `runtime`, `ramp_time`,
+//! `time_based`, `thinktime`, `thinktime_blocks`, `startdelay`, `stonewall`, `loops`.
+//!
+//! Where fio goes through the page cache (`direct=0`), a job here still reads and writes the volume:
+//! the client has no cache. A synchronous engine has one request outstanding whatever `iodepth` says,
+//! as with fio. Jobs that name the same file share its addresses; every other job, and each of its
+//! `numjobs`, has a file of its own, and files lie side by side from the beginning of the volume.
+
+use foretell_units::{Bytes, SimSpan};
+
+use super::ini::{FioError, Setting, sections, unsupported, wrong};
+use super::quantity::{size, switch, time};
+
+/// Keys that change nothing that is simulated.
+const WITHOUT_EFFECT: &[&str] = &[
+    "name",
+    "description",
+    "ioengine",
+    "direct",
+    "buffered",
+    "group_reporting",
+    "thread",
+    "invalidate",
+    "randrepeat",
+    "allrandrepeat",
+    "randseed",
+    "refill_buffers",
+    "scramble_buffers",
+    "zero_buffers",
+    "buffer_compress_percentage",
+    "buffer_pattern",
+    "directory",
+    "filename_format",
+    "nrfiles",
+    "openfiles",
+    "create_on_open",
+    "create_serialize",
+    "create_fsync",
+    "create_only",
+    "fallocate",
+    "pre_read",
+    "unlink",
+    "overwrite",
+    "file_service_type",
+    "gtod_reduce",
+    "gtod_cpu",
+    "clocksource",
+    "disable_lat",
+    "disable_clat",
+    "disable_slat",
+    "disable_bw",
+    "disk_util",
+    "percentile_list",
+    "lat_percentiles",
+    "clat_percentiles",
+    "slat_percentiles",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "write_hist_log",
+    "log_avg_msec",
+    "log_hist_msec",
+    "log_offset",
+    "log_max_value",
+    "per_job_logs",
+    "log_unix_epoch",
+    "bwavgtime",
+    "iopsavgtime",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "numa_cpu_nodes",
+    "numa_mem_policy",
+    "nice",
+    "prio",
+    "prioclass",
+    "iomem",
+    "mem",
+    "iomem_align",
+    "hugepage-size",
+    "lockmem",
+    "exitall",
+    "continue_on_error",
+    "error_dump",
+    "eta",
+    "random_generator",
+    "unified_rw_reporting",
+    "end_fsync",
+    "fsync_on_close",
+    "userspace_reap",
+    "iodepth_batch",
+    "iodepth_batch_submit",
+    "iodepth_batch_complete",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_complete_max",
+    "iodepth_low",
+    "hipri",
+    "registerfiles",
+    "fixedbufs",
+    "sqthread_poll",
+    "uid",
+    "gid",
+    "kb_base",
+    "unit_base",
+    "minimal",
+    "write_iolog",
+    "norandommap_warn",
+    "file_append",
+    "blockalign",
+    "ba",
+    "allow_file_create",
+    "allow_mounted_write",
+    "max_latency",
+    "steadystate",
+    "softrandommap",
+];
+
+/// Keys that are understood.
+const UNDERSTOOD: &[&str] = &[
+    "rw",
+    "readwrite",
+    "rwmixread",
+    "rwmixwrite",
+    "bs",
+    "blocksize",
+    "bssplit",
+    "iodepth",
+    "numjobs",
+    "size",
+    "io_size",
+    "io_limit",
+    "number_ios",
+    "offset",
+    "offset_increment",
+    "filename",
+    "random_distribution",
+    "norandommap",
+    "rate",
+    "rate_iops",
+    "runtime",
+    "timeout",
+    "ramp_time",
+    "time_based",
+    "thinktime",
+    "thinktime_blocks",
+    "startdelay",
+    "start_delay",
+    "stonewall",
+    "wait_for_previous",
+    "loops",
+    "new_group",
+];
+
+/// Engines that wait for each request.
+const SYNCHRONOUS: &[&str] = &["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
+
+/// The largest request.
+const MOST_ACCESS: u64 = 1 << 30;
+
+/// The key that is nearest to one that is not known, if any is near.
+pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
+    let all = UNDERSTOOD.iter().chain(WITHOUT_EFFECT);
+    let near = all.map(|known| (strsim::damerau_levenshtein(known, key), *known)).min();
+    near.filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
+}
+
+/// A job file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JobFile {
+    /// Its jobs, in order; `numjobs` are still one.
+    pub jobs: Vec<Job>,
+}
+
+/// How requests of one direction are sized: sizes and their shares, which add up to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SizeMix(pub Vec<(Bytes, f64)>);
+
+impl SizeMix {
+    fn one(size: Bytes) -> Self {
+        Self(vec![(size, 1.0)])
+    }
+
+    /// The largest.
+    pub fn largest(&self) -> Bytes {
+        self.0.iter().map(|(size, _)| *size).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// The smallest.
+    pub fn smallest(&self) -> Bytes {
+        self.0.iter().map(|(size, _)| *size).min().unwrap_or(Bytes::ZERO)
+    }
+}
+
+/// Sequential or random.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// One after the other.
+    Sequential,
+    /// As [`Job::distribution`] says.
+    Random,
+}
+
+/// How random addresses are drawn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Distribution {
+    /// Uniformly: every block once before any again, unless `norandommap`.
+    Uniform,
+    /// Zipf's law with this exponent.
+    Zipf(f64),
+    /// Pareto's law with this power, fio's `h`, 0 to 1: the share 1 − h of the accesses goes to the
+    /// share h of the blocks.
+    Pareto(f64),
+    /// Around the middle of the file; the standard deviation as a percentage of it.
+    Normal(f64),
+    /// Shares of accesses, and the shares of the file that they go to, from its beginning.
+    Zoned(Vec<(f64, f64)>),
+}
+
+/// A job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Job {
+    /// Its section.
+    pub name: String,
+    /// Share of reads among its requests.
+    pub read_share: f64,
+    /// Order of addresses.
+    pub order: Order,
+    /// How random addresses are drawn.
+    pub distribution: Distribution,
+    /// Whether random addresses may repeat before all were drawn.
+    pub repeats: bool,
+    /// Sizes of reads and of writes.
+    pub sizes: [SizeMix; 2],
+    /// Requests outstanding of each of its processes.
+    pub iodepth: u32,
+    /// Processes that do the same.
+    pub numjobs: u32,
+    /// Bytes of the part of the file that is used; `None`: all there is.
+    pub size: Option<Bytes>,
+    /// Where that begins.
+    pub offset: Bytes,
+    /// How much further it begins for each next process.
+    pub offset_increment: Bytes,
+    /// Bytes to be moved; `None`: as many as the part has.
+    pub io_size: Option<Bytes>,
+    /// Requests to be made; `None`: no limit.
+    pub number_ios: Option<u64>,
+    /// Times that all is repeated.
+    pub loops: u64,
+    /// The file, where it is named: jobs that name the same one share it.
+    pub filename: Option<String>,
+    /// Bytes per second of reads and of writes, at the most.
+    pub rate: [Option<f64>; 2],
+    /// Reads and writes per second, at the most.
+    pub rate_iops: [Option<f64>; 2],
+    /// It ends after this time in any case.
+    pub runtime: Option<SimSpan>,
+    /// It ends after its runtime alone.
+    pub time_based: bool,
+    /// What happens in this time from its start is not counted.
+    pub ramp_time: SimSpan,
+    /// Pause after so many requests ([`Job::think_blocks`]).
+    pub think: SimSpan,
+    /// Requests between two pauses.
+    pub think_blocks: u64,
+    /// It starts so much later.
+    pub start_delay: SimSpan,
+    /// It waits until all jobs before it have ended.
+    pub stonewall: bool,
+}
+
+impl JobFile {
+    /// The jobs of a file's text.
+    ///
+    /// # Errors
+    ///
+    /// If it is no job file, or asks for something that is not supported: its key is named.
+    pub fn parse(text: &str) -> Result<Self, FioError> {
+        let jobs = sections(text)?
+            .into_iter()
+            .map(|(name, settings)| Job::of(&name, &settings))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { jobs })
+    }
+}
+
+/// One value, or one for reads and one for writes.
+fn pair<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2]> {
+    let mut parts = text.split(',');
+    let part = |text: &str| if text.trim().is_empty() { Some(None) } else { read(text).map(Some) };
+    let first = part(parts.next()?)?;
+    let second = match parts.next() {
+        Some(text) => part(text)?,
+        None => read(text),
+    };
+    // a third is for trims
+    (parts.count() <= 1).then_some([first, second])
+}
+
+fn mix(text: &str) -> Option<SizeMix> {
+    let mut found: Vec<(Bytes, Option<f64>)> = Vec::new();
+    for part in text.split(':') {
+        let (bytes, share) = match part.split_once('/') {
+            Some((bytes, "")) => (bytes, None),
+            Some((bytes, share)) => (bytes, Some(share.trim().parse::<f64>().ok()?)),
+            None => (part, None),
+        };
+        let bytes = size(bytes).filter(|size| (1..=MOST_ACCESS).contains(&size.get()))?;
+        found.push((
+            bytes,
+            share.filter(|share| (0.0..=100.0).contains(share)).or(share.map(|_| f64::NAN)),
+        ));
+    }
+    // what is left is shared by those that say nothing
+    let given: f64 = found.iter().filter_map(|(_, share)| *share).sum();
+    let open = found.iter().filter(|(_, share)| share.is_none()).count();
+    let rest = if open > 0 { (100.0 - given).max(0.0) / open as f64 } else { 0.0 };
+    let all: f64 = found.iter().map(|(_, share)| share.unwrap_or(rest)).sum();
+    let right = all.is_finite() && (all - 100.0).abs() < 1e-6;
+    right.then(|| SizeMix(found.into_iter().map(|(b, s)| (b, s.unwrap_or(rest) / all)).collect()))
+}
+
+fn distribution(text: &str) -> Option<Distribution> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let number = |low: f64, high: f64, default: f64| {
+        if rest.is_empty() {
+            return Some(default);
+        }
+        rest.trim().parse::<f64>().ok().filter(|found| *found > low && *found <= high)
+    };
+    Some(match name.trim() {
+        "random" => Distribution::Uniform,
+        // fio's own defaults: theta 1.1, h 0.2
+        "zipf" => Distribution::Zipf(number(0.0, 16.0, 1.1)?),
+        "pareto" => Distribution::Pareto(number(0.0, 0.999_999, 0.2)?),
+        "normal" | "gauss" => Distribution::Normal(number(0.0, 100.0, f64::NAN)?).checked()?,
+        "zoned" => {
+            let mut zones = Vec::new();
+            for zone in rest.split(':') {
+                let (accesses, span) = zone.split_once('/')?;
+                let share = |text: &str| {
+                    text.trim().parse::<f64>().ok().filter(|s| *s > 0.0 && *s <= 100.0)
+                };
+                zones.push((share(accesses)? / 100.0, share(span)? / 100.0));
+            }
+            let sum = |of: fn(&(f64, f64)) -> f64| zones.iter().map(of).sum::<f64>();
+            let right = (sum(|z| z.0) - 1.0).abs() < 1e-6 && (sum(|z| z.1) - 1.0).abs() < 1e-6;
+            right.then_some(Distribution::Zoned(zones))?
+        }
+        _ => return None,
+    })
+}
+
+impl Distribution {
+    fn checked(self) -> Option<Self> {
+        match self {
+            Self::Normal(deviation) if deviation.is_nan() => None,
+            other => Some(other),
+        }
+    }
+}
+
+impl Job {
+    fn new(name: &str) -> Self {
+        let size = SizeMix::one(Bytes::kib(4));
+        Self {
+            name: name.to_owned(),
+            read_share: 1.0,
+            order: Order::Sequential,
+            distribution: Distribution::Uniform,
+            repeats: false,
+            sizes: [size.clone(), size],
+            iodepth: 1,
+            numjobs: 1,
+            size: None,
+            offset: Bytes::ZERO,
+            offset_increment: Bytes::ZERO,
+            io_size: None,
+            number_ios: None,
+            loops: 1,
+            filename: None,
+            rate: [None; 2],
+            rate_iops: [None; 2],
+            runtime: None,
+            time_based: false,
+            ramp_time: SimSpan::ZERO,
+            think: SimSpan::ZERO,
+            think_blocks: 1,
+            start_delay: SimSpan::ZERO,
+            stonewall: false,
+        }
+    }
+
+    /// The job of a section's settings.
+    ///
+    /// # Errors
+    ///
+    /// If a key is not supported, or a value is not one of its key's.
+    #[expect(clippy::too_many_lines, reason = "a table of keys")]
+    pub fn of(name: &str, settings: &[Setting]) -> Result<Self, FioError> {
+        let mut job = Self::new(name);
+        let (mut mix_read, mut mixed, mut split, mut depth_one) = (0.5, false, [false; 2], true);
+        let mut engine_known = false;
+        for setting in settings {
+            let value = setting.value.as_str();
+            let bad = |wanted| wrong(name, setting, wanted);
+            let a_size = || size(value).ok_or_else(|| bad("a size, such as 4k or 1g"));
+            let a_time = |unit| time(value, unit).ok_or_else(|| bad("a time, such as 30 or 500ms"));
+            let second = SimSpan::from_secs(1);
+            let count = |least: u64, most: u64| {
+                let found = value.parse::<u64>().ok().filter(|n| (least..=most).contains(n));
+                found.ok_or_else(|| bad("a whole number in its range"))
+            };
+            match setting.key.as_str() {
+                "rw" | "readwrite" => {
+                    let (order, share) = match value {
+                        "read" => (Order::Sequential, Some(1.0)),
+                        "write" => (Order::Sequential, Some(0.0)),
+                        "randread" => (Order::Random, Some(1.0)),
+                        "randwrite" => (Order::Random, Some(0.0)),
+                        "rw" | "readwrite" => (Order::Sequential, None),
+                        "randrw" => (Order::Random, None),
+                        _ => return Err(bad("read, write, randread, randwrite, rw or randrw")),
+                    };
+                    (job.order, mixed) = (order, share.is_none());
+                    job.read_share = share.unwrap_or(0.5);
+                }
+                "rwmixread" => mix_read = count(0, 100)? as f64 / 100.0,
+                "rwmixwrite" => mix_read = 1.0 - count(0, 100)? as f64 / 100.0,
+                "bs" | "blocksize" => {
+                    let possible =
+                        |text: &str| size(text).filter(|s| (1..=MOST_ACCESS).contains(&s.get()));
+                    let found = pair(value, possible).ok_or_else(|| {
+                        bad("a size up to 1g, or one for reads and one for writes")
+                    })?;
+                    for (direction, found) in found.into_iter().enumerate() {
+                        if let Some(found) = found.filter(|_| !split[direction]) {
+                            job.sizes[direction] = SizeMix::one(found);
+                        }
+                    }
+                }
+                "bssplit" => {
+                    let found = pair(value, mix).ok_or_else(|| {
+                        bad("sizes and percentages that add up to 100, such as 4k/60:64k/40")
+                    })?;
+                    for (direction, found) in found.into_iter().enumerate() {
+                        if let Some(found) = found {
+                            job.sizes[direction] = found;
+                            split[direction] = true;
+                        }
+                    }
+                }
+                "ioengine" => {
+                    depth_one = SYNCHRONOUS.contains(&value);
+                    engine_known = true;
+                }
+                "iodepth" => job.iodepth = count(1, 1 << 20)? as u32,
+                "numjobs" => job.numjobs = count(1, 1 << 16)? as u32,
+                "size" => match value.strip_suffix('%') {
+                    // of a file that is as large as the volume's part, which is not known here
+                    Some("100") => job.size = None,
+                    Some(_) => return Err(bad("a size in bytes, or 100%")),
+                    None => job.size = Some(a_size()?).filter(|size| *size > Bytes::ZERO),
+                },
+                "io_size" | "io_limit" => {
+                    job.io_size = Some(a_size()?).filter(|size| *size > Bytes::ZERO);
+                }
+                "number_ios" => job.number_ios = Some(count(0, u64::MAX)?).filter(|n| *n > 0),
+                "offset" => job.offset = a_size()?,
+                "offset_increment" => job.offset_increment = a_size()?,
+                "filename" => job.filename = Some(value.to_owned()),
+                "random_distribution" => {
+                    job.distribution = distribution(value)
+                        .ok_or_else(|| bad("random, zipf:THETA, pareto:H, normal:DEVIATION, or zoned:ACCESSES/SPAN:..."))?;
+                }
+                "norandommap" => job.repeats = switch(value).ok_or_else(|| bad("0 or 1"))?,
+                "rate" => {
+                    let found = pair(value, |text| size(text).map(|size| size.get() as f64))
+                        .ok_or_else(|| bad("bytes per second"))?;
+                    job.rate = found.map(|rate| rate.filter(|rate| *rate > 0.0));
+                }
+                "rate_iops" => {
+                    let found = pair(value, |text| text.trim().parse::<u32>().ok())
+                        .ok_or_else(|| bad("requests per second"))?;
+                    job.rate_iops = found.map(|rate| rate.filter(|rate| *rate > 0).map(f64::from));
+                }
+                "runtime" | "timeout" => {
+                    job.runtime = Some(a_time(second)?).filter(|time| !time.is_zero());
+                }
+                "ramp_time" => job.ramp_time = a_time(second)?,
+                "time_based" => job.time_based = switch(value).ok_or_else(|| bad("0 or 1"))?,
+                "thinktime" => job.think = a_time(SimSpan::from_us(1))?,
+                "thinktime_blocks" => job.think_blocks = count(1, u64::MAX)?,
+                "startdelay" | "start_delay" => job.start_delay = a_time(second)?,
+                "stonewall" | "wait_for_previous" => {
+                    job.stonewall = switch(value).ok_or_else(|| bad("nothing, 0 or 1"))?;
+                }
+                "loops" => job.loops = count(1, u64::MAX)?,
+                "new_group" => {}
+                key if WITHOUT_EFFECT.contains(&key) => {}
+                _ => return Err(unsupported(name, setting)),
+            }
+        }
+        if mixed {
+            job.read_share = mix_read;
+        }
+        // fio's default engine on Linux is psync
+        if depth_one || !engine_known {
+            job.iodepth = if engine_known { 1 } else { job.iodepth };
+        }
+        let missing =
+            |what: &str| Err(FioError::Job { job: name.to_owned(), what: what.to_owned() });
+        if job.time_based && job.runtime.is_none() {
+            return missing("it is `time_based`, and has no `runtime`");
+        }
+        Ok(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(text: &str) -> Job {
+        JobFile::parse(&format!("[j]\n{text}")).unwrap().jobs.remove(0)
+    }
+
+    #[test]
+    fn defaults_are_those_of_fio() {
+        let job = only("");
+        assert_eq!(
+            (job.read_share, job.order, job.iodepth, job.numjobs),
+            (1.0, Order::Sequential, 1, 1)
+        );
+        assert_eq!(job.sizes[0], SizeMix::one(Bytes::kib(4)));
+    }
+
+    #[test]
+    fn settings_are_understood() {
+        let job = only(
+            "rw=randrw\nrwmixread=70\nbssplit=4k/60:64k/40,8k/100\niodepth=16\nioengine=libaio\n\
+             random_distribution=zoned:60/10:40/90\nrate=1m,512k\nrate_iops=,100\nruntime=30\n\
+             thinktime=500\nthinktime_blocks=4\nramp_time=2s\ntime_based\n",
+        );
+        assert_eq!((job.read_share, job.order, job.iodepth), (0.7, Order::Random, 16));
+        assert_eq!(job.sizes[0].0, [(Bytes::kib(4), 0.6), (Bytes::kib(64), 0.4)]);
+        assert_eq!(job.sizes[1], SizeMix::one(Bytes::kib(8)));
+        assert_eq!(job.distribution, Distribution::Zoned(vec![(0.6, 0.1), (0.4, 0.9)]));
+        assert_eq!(job.rate, [Some(1_048_576.0), Some(524_288.0)]);
+        assert_eq!(job.rate_iops, [None, Some(100.0)]);
+        assert_eq!((job.runtime, job.think), (Some(SimSpan::from_secs(30)), SimSpan::from_us(500)));
+        assert_eq!(job.think_blocks, 4);
+        assert_eq!(only("ioengine=psync\niodepth=8").iodepth, 1, "a synchronous engine waits");
+        assert_eq!(only("bs=4k,64k").sizes[1], SizeMix::one(Bytes::kib(64)));
+        assert!(only("rw=write\nrwmixread=70").read_share < 1e-12, "a mix is of mixed jobs");
+    }
+
+    #[test]
+    fn what_is_not_supported_is_named() {
+        let message = |text: &str| JobFile::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            message("[a]\nrw=randread\nverify=crc32c\n"),
+            "fio job file, line 3, job `a`: `verify` is not supported"
+        );
+        assert_eq!(
+            message("[a]\niodept=4\n"),
+            "fio job file, line 2, job `a`: `iodept` is not supported; did you mean `iodepth`?"
+        );
+        assert!(message("[a]\nrw=randtrim\n").contains("`rw` is `randtrim`; wanted read, write"));
+        assert!(message("[a]\nbssplit=4k/60:8k/60\n").contains("add up to 100"));
+        assert!(message("[a]\ntime_based\n").contains("no `runtime`"));
+        assert!(message("[a]\nrandom_distribution=normal\n").contains("normal:DEVIATION"));
+    }
+}

@@ -1,0 +1,227 @@
+//! fio's results, `--output-format=json`.
+//!
+//! Read whole: a result is a few kilobytes. Understood are `jobs` with `jobname`, `job options`, and
+//! for each direction the counts, rates, latencies (`lat_ns`, `clat_ns`, and fio 2's `lat`, `clat`
+//! in microseconds) and percentiles. fio may print lines before the document (warnings, notes); they
+//! are passed over. Source: fio's HOWTO, "JSON output", and results of fio 3.33.
+
+use std::collections::BTreeMap;
+
+use foretell_units::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::Op;
+use crate::fio::ini::Setting;
+use crate::fio::{FioError, Job};
+
+/// Why a result cannot be read.
+#[derive(Debug, Error)]
+pub enum ResultError {
+    /// It is not JSON.
+    #[error("fio result `{file}` is no JSON document: {error}")]
+    NotJson {
+        /// The file's name.
+        file: String,
+        /// What the parser says.
+        error: serde_json::Error,
+    },
+    /// It is JSON, but has no jobs.
+    #[error("fio result `{file}` has no list of `jobs`")]
+    NoJobs {
+        /// The file's name.
+        file: String,
+    },
+}
+
+/// One direction of one job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Read or write.
+    pub op: Op,
+    /// Requests completed.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// Requests in a second.
+    pub iops: f64,
+    /// Bytes in a second.
+    pub bytes_per_s: f64,
+    /// Mean latency from submission to completion of the whole request, ms.
+    pub mean_ms: f64,
+    /// Its standard deviation.
+    pub deviation_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+    /// Percentiles of the completion latency, ms, as fio prints them: (percent, ms).
+    pub percentiles_ms: Vec<(f64, f64)>,
+    /// Milliseconds that it ran.
+    pub runtime_ms: u64,
+}
+
+/// One job of a result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JobResult {
+    /// Its name.
+    pub name: String,
+    /// The options that it was given, those of the file's global section first.
+    pub options: BTreeMap<String, String>,
+    /// What it did in each direction in which it did anything.
+    pub measured: Vec<Measured>,
+}
+
+#[derive(Deserialize)]
+struct RawJob {
+    #[serde(default)]
+    jobname: String,
+    #[serde(default, rename = "job options")]
+    options: BTreeMap<String, Value>,
+    #[serde(default)]
+    read: Value,
+    #[serde(default)]
+    write: Value,
+}
+
+impl JobResult {
+    /// The job that these options describe.
+    ///
+    /// # Errors
+    ///
+    /// If an option is not supported, or wrong.
+    pub fn job(&self) -> Result<Job, FioError> {
+        let setting = |(key, value): (&String, &String)| Setting {
+            line: 0,
+            key: key.clone(),
+            value: value.clone(),
+        };
+        let settings: Vec<Setting> = self.options.iter().map(setting).collect();
+        Job::of(&self.name, &settings)
+    }
+}
+
+/// The jobs of the result in `text`, which is called `file`.
+///
+/// # Errors
+///
+/// If it is no result of fio.
+pub fn parse(file: &str, text: &str) -> Result<Vec<JobResult>, ResultError> {
+    // notes stand before the document, each on lines of its own
+    let begin = if text.starts_with('{') { 0 } else { text.find("\n{").map_or(0, |at| at + 1) };
+    let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
+    let document = match documents.next() {
+        Some(Ok(document)) => document,
+        Some(Err(error)) => return Err(ResultError::NotJson { file: file.to_owned(), error }),
+        None => return Err(ResultError::NoJobs { file: file.to_owned() }),
+    };
+    let no_jobs = || ResultError::NoJobs { file: file.to_owned() };
+    let global: BTreeMap<String, Value> = document
+        .get("global options")
+        .and_then(|options| serde_json::from_value(options.clone()).ok())
+        .unwrap_or_default();
+    let jobs = document.get("jobs").and_then(Value::as_array).ok_or_else(no_jobs)?;
+    let mut found = Vec::new();
+    for job in jobs {
+        let raw: RawJob = serde_json::from_value(job.clone()).map_err(|_| no_jobs())?;
+        let mut options = global.clone();
+        options.extend(raw.options);
+        let text = |value: Value| match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let both = [(Op::Read, &raw.read), (Op::Write, &raw.write)];
+        found.push(JobResult {
+            name: raw.jobname,
+            options: options.into_iter().map(|(key, value)| (key, text(value))).collect(),
+            measured: both.iter().filter_map(|(op, side)| measured(*op, side)).collect(),
+        });
+    }
+    if found.is_empty() { Err(no_jobs()) } else { Ok(found) }
+}
+
+/// What a direction holds; `None`: nothing was done in it.
+fn measured(op: Op, side: &Value) -> Option<Measured> {
+    let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_f64);
+    let count = |key: &str| side.get(key).and_then(Value::as_u64);
+    let requests = count("total_ios").filter(|requests| *requests > 0)?;
+    // the whole latency, else what completion took; fio 2 counts microseconds
+    let latencies = [("lat_ns", 1e6), ("lat", 1e3), ("clat_ns", 1e6), ("clat", 1e3)];
+    let latency = latencies.iter().find_map(|(key, per_ms)| {
+        let found = side.get(key)?;
+        number(found, "mean").filter(|mean| *mean > 0.0)?;
+        Some((found, *per_ms))
+    });
+    let of = |key: &str| latency.and_then(|(found, per_ms)| Some(number(found, key)? / per_ms));
+    let percentiles =
+        [("clat_ns", 1e6), ("clat", 1e3), ("lat_ns", 1e6)].iter().find_map(|(key, per_ms)| {
+            let listed = side.get(key)?.get("percentile")?.as_object()?;
+            let mut found: Vec<(f64, f64)> = listed
+                .iter()
+                .filter_map(|(percent, value)| {
+                    Some((percent.parse().ok()?, value.as_f64()? / per_ms))
+                })
+                .collect();
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Some(found)
+        });
+    let bytes_per_s =
+        number(side, "bw_bytes").or_else(|| number(side, "bw").map(|kib| kib * 1024.0));
+    Some(Measured {
+        op,
+        requests,
+        bytes: Bytes(count("io_bytes").unwrap_or(0)),
+        iops: number(side, "iops").unwrap_or(0.0),
+        bytes_per_s: bytes_per_s.unwrap_or(0.0),
+        mean_ms: of("mean").unwrap_or(0.0),
+        deviation_ms: of("stddev").unwrap_or(0.0),
+        max_ms: of("max").unwrap_or(0.0),
+        percentiles_ms: percentiles.unwrap_or_default(),
+        runtime_ms: count("runtime").unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RESULT: &str = r#"fio: a note
+{ "fio version" : "fio-3.33", "global options" : { "bs" : "8k" }, "jobs" : [ { "jobname" : "a",
+  "job options" : { "rw" : "randread", "iodepth" : "4", "ioengine" : "libaio" },
+  "read" : { "io_bytes" : 8192, "total_ios" : 2, "iops" : 20.5, "bw_bytes" : 83968, "runtime" : 100,
+    "lat_ns" : { "min" : 1, "max" : 3000000, "mean" : 2000000.0, "stddev" : 500000.0 },
+    "clat_ns" : { "mean" : 1.0, "percentile" : { "99.000000" : 2500000, "1.000000" : 1000000 } } },
+  "write" : { "total_ios" : 0 } } ] }
+"#;
+
+    #[test]
+    fn a_result_is_read_with_its_options() {
+        let jobs = parse("r.json", RESULT).unwrap();
+        assert_eq!((jobs.len(), jobs[0].measured.len()), (1, 1));
+        let read = &jobs[0].measured[0];
+        assert_eq!((read.requests, read.bytes), (2, Bytes(8192)));
+        assert_eq!((read.mean_ms, read.deviation_ms, read.max_ms), (2.0, 0.5, 3.0));
+        assert_eq!(read.percentiles_ms, [(1.0, 1.0), (99.0, 2.5)]);
+        let job = jobs[0].job().unwrap();
+        assert_eq!((job.iodepth, job.sizes[0].largest()), (4, Bytes::kib(8)));
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        assert!(matches!(parse("x", "hello"), Err(ResultError::NotJson { .. })));
+        assert!(matches!(parse("x", "{}"), Err(ResultError::NoJobs { .. })));
+        assert!(matches!(parse("x", ""), Err(ResultError::NoJobs { .. })));
+        assert!(parse("x", "{\"jobs\": [1]}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_and_any_cut_is_read_or_refused(text in ".{0,200}", cut in 0..RESULT.len()) {
+            let _ = parse("x", &text);
+            if RESULT.is_char_boundary(cut) {
+                let _ = parse("x", &RESULT[..cut]);
+            }
+        }
+    }
+}
