@@ -5,6 +5,7 @@ mod calibrate;
 mod import;
 mod replay_cache;
 mod replay_disk;
+mod reproduce;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
 pub use import::{DiskspecsArguments, ImportArguments, ImportFormat};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
+pub use reproduce::{Paper, ReproduceArguments};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -37,6 +39,8 @@ pub enum Command {
     Ask(AskArguments),
     /// Predict a change, then really simulate it, and compare.
     Score(ScoreArguments),
+    /// Run the experiments of a paper: tables, pictures, and what holds of its claims.
+    Reproduce(ReproduceArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
