@@ -5,6 +5,8 @@ use std::collections::BinaryHeap;
 
 use foretell_units::SimTime;
 
+use super::links::Step;
+
 /// Something that will happen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
@@ -14,10 +16,8 @@ pub(super) enum Event {
     Prepared { request: u32 },
     /// A leg's sender hands its message to the network.
     Sent { leg: u32 },
-    /// A leg's message begins to leave its sender.
-    Leaves { leg: u32 },
-    /// A leg's message has arrived.
-    Arrived { leg: u32 },
+    /// The network goes on.
+    Network(Step),
     /// A node has taken a leg's message in.
     Serve { leg: u32 },
     /// A client has taken a leg's answer in.

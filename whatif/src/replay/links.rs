@@ -1,26 +1,43 @@
-//! The network, as far as a predictor needs it: full-duplex cables to one switch, the windows of
-//! connections, and what an overflowing port costs.
+//! The network, as far as a predictor needs it: full-duplex cables to one switch, and connections
+//! that share them.
 //!
-//! A message takes its bytes' time on the sender's cable and on the receiver's, which overlap
-//! segment by segment; each cable is first come, first served. A connection that is new or was idle
-//! sends what its window allows and waits a round trip, doubling it (slow start). Left out: how
-//! windows shrink after losses.
+//! A message goes over its connection in trains of segments, in order. A train takes its bytes' time
+//! on the sender's cable and on the receiver's, which overlap segment by segment; each cable serves
+//! trains first come, first served. A connection has no more under way than its window, which opens
+//! by slow start and closes when idle; and a port of the switch has no more waiting than its buffer:
+//! who finds it full waits until it has drained. That is what congestion control comes to: of one
+//! sender's sawtooth three quarters of the buffer are full on average, so that part counts. Left out:
+//! losses, and the timeouts that many short answers at once may run into.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use foretell_algorithms::message::SEGMENT_WIRE;
+use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{Host, NetworkModel, Switch};
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
-/// All cables.
+/// Bytes on the wire of the longest train: 64 KiB of data.
+const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
+/// The part of a full port's buffer that is full on average.
+const FULL: f64 = 0.75;
+
+/// All cables and connections.
 #[derive(Debug)]
 pub(super) struct Links {
     cables: Vec<Cable>,
-    /// Window of the connection from each host to each other, bytes on the wire, and when it was
-    /// used last.
-    windows: Vec<(u64, SimTime)>,
+    directory: BTreeMap<u64, u32>,
+    /// The same where hosts are few: by sender and receiver.
+    table: Vec<u32>,
+    connections: Vec<Connection>,
+    trains: Slab<Train>,
     tcp: Option<Switch>,
 }
 
-#[derive(Clone, Copy, Debug)]
+const NONE: u32 = u32::MAX;
+/// Up to so many hosts the table is kept.
+const FEW: usize = 300;
+
+#[derive(Clone, Debug)]
 struct Cable {
     rate: Rate,
     latency: SimSpan,
@@ -28,15 +45,64 @@ struct Cable {
     receives_until: SimTime,
     sent: SimSpan,
     received: SimSpan,
+    /// Connections that wait for room in the port to this host.
+    waiting: VecDeque<u32>,
+    /// Whether a look at the port is due.
+    looked_at: bool,
 }
 
-/// A message that is on its way out.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Leaving {
-    /// When it begins to leave.
-    pub(super) start: SimTime,
-    /// When its last bit has left.
-    pub(super) end: SimTime,
+#[derive(Clone, Debug)]
+struct Connection {
+    from: u32,
+    to: u32,
+    /// Messages that have not left whole, with what is left of each.
+    queue: VecDeque<(u32, u64)>,
+    window: u64,
+    under_way: u64,
+    /// When what is under way will be acknowledged.
+    acks: VecDeque<(SimTime, u64)>,
+    used: SimTime,
+    /// Whether it waits for its window, or for the port.
+    limited: bool,
+    waits: bool,
+    /// When it looks at its window again.
+    looks_at: Option<SimTime>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    connection: u32,
+    wire: u64,
+    /// The message that ends with it.
+    message: u32,
+    start: SimTime,
+    end: SimTime,
+}
+
+/// What the network wants to be told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Step {
+    /// A train begins to leave its sender.
+    Leaves { train: u32 },
+    /// A connection may go on.
+    Pump { connection: u32 },
+    /// A port has room again.
+    Port { host: u32 },
+    /// A message has arrived.
+    Arrived { message: u32 },
+}
+
+/// Steps to come.
+pub(super) type Steps = Vec<(SimTime, Step)>;
+
+impl Connection {
+    /// Looks at the window then, or earlier.
+    fn look(&mut self, number: u32, at: SimTime, steps: &mut Steps) {
+        if self.looks_at.is_none_or(|known| at < known) {
+            self.looks_at = Some(at);
+            steps.push((at, Step::Pump { connection: number }));
+        }
+    }
 }
 
 impl Links {
@@ -48,92 +114,227 @@ impl Links {
             receives_until: SimTime::ZERO,
             sent: SimSpan::ZERO,
             received: SimSpan::ZERO,
+            waiting: VecDeque::new(),
+            looked_at: false,
         };
-        let tcp = (switch.model == NetworkModel::Tcp).then_some(*switch);
-        let initial = u64::from(switch.initial_window.min(1 << 20)) * SEGMENT_WIRE;
-        let windows = if tcp.is_some() { hosts.len() * hosts.len() } else { 0 };
+        let few = hosts.len() <= FEW;
         Self {
             cables: hosts.iter().map(cable).collect(),
-            windows: vec![(initial, SimTime::ZERO); windows],
-            tcp,
+            directory: BTreeMap::new(),
+            table: if few { vec![NONE; hosts.len() * hosts.len()] } else { Vec::new() },
+            connections: Vec::new(),
+            trains: Slab::new(),
+            tcp: (switch.model == NetworkModel::Tcp).then_some(*switch),
         }
     }
 
-    /// A message of so many bytes is handed to the sender's adapter.
-    pub(super) fn send(&mut self, now: SimTime, from: usize, to: usize, wire: Bytes) -> Leaving {
-        let stall = self.stall(now, from, to, wire);
-        let cable = &mut self.cables[from];
-        let time = cable.rate.time_for(wire);
-        let start = cable.sends_until.max(now);
-        cable.sends_until = start + time;
-        cable.sent += time;
-        Leaving { start, end: start + time + stall }
+    fn connection(&mut self, from: u32, to: u32) -> u32 {
+        let hosts = self.cables.len();
+        let place = from as usize * hosts + to as usize;
+        let known = if self.table.is_empty() {
+            self.directory.get(&(place as u64)).copied().unwrap_or(NONE)
+        } else {
+            self.table[place]
+        };
+        if known != NONE {
+            return known;
+        }
+        let initial = self.tcp.map_or(u64::MAX, |tcp| u64::from(tcp.initial_window) * SEGMENT_WIRE);
+        let number = self.connections.len() as u32;
+        self.connections.push(Connection {
+            from,
+            to,
+            queue: VecDeque::new(),
+            window: initial,
+            under_way: 0,
+            acks: VecDeque::new(),
+            used: SimTime::ZERO,
+            limited: false,
+            waits: false,
+            looks_at: None,
+        });
+        if self.table.is_empty() {
+            self.directory.insert(place as u64, number);
+        } else {
+            self.table[place] = number;
+        }
+        number
     }
 
-    /// A message begins to leave: when it will have arrived.
-    pub(super) fn arrive(
+    /// A message of so many bytes is handed to the sender's adapter.
+    pub(super) fn send(
         &mut self,
-        leaving: Leaving,
-        from: usize,
-        to: usize,
+        now: SimTime,
+        (from, to): (u32, u32),
+        message: u32,
         wire: Bytes,
-    ) -> SimTime {
-        let segment = Bytes(wire.get().min(SEGMENT_WIRE));
-        let last = Bytes(match wire.get() % SEGMENT_WIRE {
+        steps: &mut Steps,
+    ) {
+        let number = self.connection(from, to);
+        let base = (self.cables[from as usize].latency + self.cables[to as usize].latency) * 2;
+        let connection = &mut self.connections[number as usize];
+        if let Some(tcp) = &self.tcp {
+            // an idle timeout halves the window, down to the initial one
+            let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
+            let initial = u64::from(tcp.initial_window) * SEGMENT_WIRE;
+            let idle = now.saturating_since(connection.used).as_ns() / timeout;
+            if idle > 0 && connection.queue.is_empty() && connection.window > initial {
+                connection.window = (connection.window >> idle.min(40)).max(initial);
+            }
+        }
+        connection.used = now;
+        connection.queue.push_back((message, wire.get()));
+        if !connection.waits {
+            self.pump(now, number, steps);
+        }
+    }
+
+    /// A step is due.
+    pub(super) fn step(&mut self, now: SimTime, step: Step, steps: &mut Steps) {
+        match step {
+            Step::Leaves { train } => self.leaves(train, steps),
+            Step::Pump { connection } => {
+                let known = &mut self.connections[connection as usize];
+                if known.looks_at != Some(now) {
+                    return;
+                }
+                known.looks_at = None;
+                if !known.waits {
+                    self.pump(now, connection, steps);
+                }
+            }
+            Step::Port { host } => {
+                let port = &mut self.cables[host as usize];
+                port.looked_at = false;
+                if let Some(first) = port.waiting.pop_front() {
+                    // one train each, in turn
+                    self.connections[first as usize].waits = false;
+                    self.pump(now, first, steps);
+                }
+                self.look(now, host, steps);
+            }
+            Step::Arrived { .. } => {}
+        }
+    }
+
+    /// Asks to be told when the port to a host has room, if somebody waits for it.
+    fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
+        let Some(tcp) = &self.tcp else { return };
+        let room = tcp.port_buffer.get() as f64 * FULL;
+        let port = &mut self.cables[host as usize];
+        if port.waiting.is_empty() || port.looked_at {
+            return;
+        }
+        port.looked_at = true;
+        let rate = port.rate.as_bytes_per_s_f64();
+        let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+        let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
+        let at = now + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
+        steps.push((at, Step::Port { host }));
+    }
+
+    /// Lets a connection send what its window and the port allow.
+    fn pump(&mut self, now: SimTime, number: u32, steps: &mut Steps) {
+        loop {
+            let connection = &mut self.connections[number as usize];
+            while let Some(&(at, wire)) = connection.acks.front() {
+                if at > now {
+                    break;
+                }
+                connection.acks.pop_front();
+                connection.under_way -= wire;
+                if connection.limited {
+                    connection.window = connection.window.saturating_add(wire);
+                }
+            }
+            let Some(&(message, left)) = connection.queue.front() else {
+                connection.limited = false;
+                return;
+            };
+            let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
+            let window = connection.window.min(most).max(SEGMENT_WIRE);
+            let allowed = window.saturating_sub(connection.under_way);
+            let wire = left.min(LONGEST_TRAIN);
+            if connection.under_way > 0 && allowed < wire.min(window / 3) {
+                connection.limited = true;
+                if let Some(&(at, _)) = connection.acks.front() {
+                    connection.look(number, at, steps);
+                }
+                return;
+            }
+            // whole segments, unless it is the rest
+            let wire = if allowed >= wire {
+                wire
+            } else {
+                (allowed / SEGMENT_WIRE * SEGMENT_WIRE).max(SEGMENT_WIRE).min(wire)
+            };
+            let (from, to) = (connection.from, connection.to);
+            if let Some(tcp) = &self.tcp {
+                let port = &mut self.cables[to as usize];
+                let room = tcp.port_buffer.get() as f64 * FULL;
+                let rate = port.rate.as_bytes_per_s_f64();
+                let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+                if waiting > 0.0 && waiting + wire as f64 > room {
+                    port.waiting.push_back(number);
+                    self.connections[number as usize].waits = true;
+                    self.look(now, to, steps);
+                    return;
+                }
+            }
+            let connection = &mut self.connections[number as usize];
+            connection.under_way += wire;
+            let whole = left == wire;
+            if whole {
+                connection.queue.pop_front();
+            } else if let Some((_, left)) = connection.queue.front_mut() {
+                *left -= wire;
+            }
+            let cable = &mut self.cables[from as usize];
+            let time = cable.rate.time_for(Bytes(wire));
+            let start = cable.sends_until.max(now);
+            let end = start + time;
+            cable.sends_until = end;
+            cable.sent += time;
+            let message = if whole { message } else { NONE };
+            let train = self.trains.insert(Train { connection: number, wire, message, start, end });
+            if start > now {
+                steps.push((start, Step::Leaves { train }));
+            } else {
+                self.leaves(train, steps);
+            }
+        }
+    }
+
+    /// A train begins to leave: when it will have arrived.
+    fn leaves(&mut self, train: u32, steps: &mut Steps) {
+        let Train { connection: number, wire, message, start, end } = *self.trains.remove(train);
+        let connection = &self.connections[number as usize];
+        let (from, to) = (connection.from as usize, connection.to as usize);
+        let segment = Bytes(wire.min(SEGMENT_WIRE));
+        let last = Bytes(match wire % SEGMENT_WIRE {
             0 => SEGMENT_WIRE,
             rest => rest,
         });
         let (rate, latency) = (self.cables[from].rate, self.cables[from].latency);
-        let first_at_port = leaving.start + rate.time_for(segment) + latency;
-        let last_at_port = leaving.end + latency;
-        let buffer = self.tcp.map(|tcp| tcp.port_buffer);
+        let first_at_port = start + rate.time_for(segment) + latency;
+        let last_at_port = end + latency;
         let cable = &mut self.cables[to];
-        let start = cable.receives_until.max(first_at_port);
-        let time = cable.rate.time_for(wire);
-        let mut done = (start + time).max(last_at_port + cable.rate.time_for(last));
-        cable.receives_until = start + time;
+        let begins = cable.receives_until.max(first_at_port);
+        let time = cable.rate.time_for(Bytes(wire));
+        let done = (begins + time).max(last_at_port + cable.rate.time_for(last));
+        cable.receives_until = begins + time;
         cable.received += time;
-        if let Some(buffer) = buffer {
-            // what does not fit is sent again, a round trip after the port has drained
-            let waiting = cable.rate.as_bytes_per_s_f64()
-                * start.saturating_since(first_at_port).as_secs_f64();
-            if waiting > buffer.get() as f64 {
-                let round_trip = (latency + cable.latency) * 2;
-                done += round_trip;
-            }
+        let arrived = done + cable.latency;
+        let acknowledged = arrived + cable.latency + latency;
+        let connection = &mut self.connections[number as usize];
+        connection.acks.push_back((acknowledged, wire));
+        if connection.limited {
+            // it waits for an acknowledgement that was not known to come
+            connection.look(number, acknowledged, steps);
         }
-        done + self.cables[to].latency
-    }
-
-    /// What waiting for the window costs a message.
-    fn stall(&mut self, now: SimTime, from: usize, to: usize, wire: Bytes) -> SimSpan {
-        let Some(tcp) = &self.tcp else { return SimSpan::ZERO };
-        let hosts = self.cables.len();
-        let (window, used) = &mut self.windows[from * hosts + to];
-        let rate = self.cables[from].rate.min(self.cables[to].rate);
-        let base = (self.cables[from].latency + self.cables[to].latency) * 2;
-        let round_trip = base + rate.time_for(Bytes(2 * SEGMENT_WIRE));
-        // an idle timeout halves the window, down to the initial one
-        let timeout = tcp.retransmit_timeout + round_trip;
-        let initial = u64::from(tcp.initial_window) * SEGMENT_WIRE;
-        let idle = now.saturating_since(*used).as_ns() / timeout.as_ns().max(1);
-        if idle > 0 {
-            *window = (*window >> idle.min(40)).max(initial.min(*window));
+        if message != NONE {
+            steps.push((arrived, Step::Arrived { message }));
         }
-        *used = now;
-        let most = tcp.receive_window.get().max(SEGMENT_WIRE);
-        let mut stall = SimSpan::ZERO;
-        let mut sent = (*window).min(most);
-        let wire = wire.get();
-        while sent < wire {
-            let allowed = (*window).min(most);
-            stall += round_trip.saturating_sub(rate.time_for(Bytes(allowed)));
-            if *window < most {
-                *window *= 2;
-            }
-            sent += (*window).min(most);
-        }
-        stall
     }
 
     /// Busy time of a host's cable until `now`: sending, receiving.

@@ -31,7 +31,7 @@ use crate::observed::Recorded;
 use agenda::{Agenda, Event};
 use cpu::Cores;
 use instance::Instance;
-use links::Links;
+use links::{Links, Step};
 use node::{Around, Node};
 use protocol::{Leg, Part, Request};
 use tally::Tally;
@@ -85,6 +85,7 @@ struct Scratch {
     chosen: Vec<u8>,
     ready: Vec<u32>,
     served: Vec<(u32, SimSpan)>,
+    steps: links::Steps,
 }
 
 /// A replay under way.
@@ -216,8 +217,12 @@ impl<'a> Replay<'a> {
             Event::Issue { instance } => self.issue(instance),
             Event::Prepared { request } => self.send_out(request),
             Event::Sent { leg } => self.transmit(leg),
-            Event::Leaves { leg } => self.leaves(leg),
-            Event::Arrived { leg } => self.deliver(leg),
+            Event::Network(Step::Arrived { message }) => self.deliver(message),
+            Event::Network(step) => {
+                let mut steps = std::mem::take(&mut self.scratch.steps);
+                self.links.step(self.now, step, &mut steps);
+                self.take(steps);
+            }
             Event::Serve { leg } => self.serve(leg),
             Event::Replied { leg } => self.replied(leg),
             Event::Decoded { request } => self.decoded(request),

@@ -40,7 +40,6 @@ pub(super) struct Leg {
     node: u32,
     outbound: bool,
     message: Bytes,
-    leaving: super::links::Leaving,
     pub(super) awaiting: u32,
     workload: u32,
     op: Op,
@@ -216,7 +215,6 @@ impl Replay<'_> {
                 node: volume.nodes[place.node as usize].0,
                 outbound: true,
                 message: data + MESSAGE_HEADER,
-                leaving: super::links::Leaving::default(),
                 awaiting: 0,
                 workload,
                 op,
@@ -238,21 +236,17 @@ impl Replay<'_> {
         self.tracking.post(from, RecordKind::NetworkTransmit);
         let time = self.links.time(from as usize, wire);
         self.charge(from, Resource::Transmit, workload, time);
-        let leaving = self.links.send(self.now, from as usize, to as usize, wire);
-        self.legs[id].leaving = leaving;
-        if leaving.start > self.now {
-            self.agenda.schedule(leaving.start, Event::Leaves { leg: id });
-        } else {
-            self.leaves(id);
-        }
+        let mut steps = std::mem::take(&mut self.scratch.steps);
+        self.links.send(self.now, (from, to), id, wire, &mut steps);
+        self.take(steps);
     }
 
-    /// A message begins to leave.
-    pub(super) fn leaves(&mut self, id: u32) {
-        let leg = &self.legs[id];
-        let (from, to) = (leg.sender() as usize, leg.receiver() as usize);
-        let at = self.links.arrive(leg.leaving, from, to, wire_bytes(leg.message));
-        self.agenda.schedule(at, Event::Arrived { leg: id });
+    /// Puts what the network wants to be told on the agenda.
+    pub(super) fn take(&mut self, mut steps: super::links::Steps) {
+        for (at, step) in steps.drain(..) {
+            self.agenda.schedule(at, Event::Network(step));
+        }
+        self.scratch.steps = steps;
     }
 
     /// A leg's message has arrived.
@@ -380,7 +374,6 @@ impl Replay<'_> {
             node: store,
             outbound: true,
             message: data + MESSAGE_HEADER,
-            leaving: super::links::Leaving::default(),
             awaiting: 0,
             workload: NOBODY,
             op: Op::Write,

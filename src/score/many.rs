@@ -1,0 +1,142 @@
+//! `foretell score --random N`: how good predictions are at large.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
+
+use foretell_scenarios::Document;
+use foretell_units::SimSpan;
+use foretell_whatif::{Model, Observed};
+use serde::Serialize;
+
+use super::random::{Case, case};
+use super::{Comparison, change, compare, record, simulate};
+use crate::failure::Failure;
+use crate::shelf::PartsShelf;
+
+/// Requests that the slowest workload completes in the measured time, if that is possible.
+const WANTED: f64 = 20_000.0;
+/// Requests of all workloads together, at the most.
+const MOST: f64 = 1_000_000.0;
+
+/// A random cluster, a random question, and how well it was answered.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Scored {
+    pub(super) case: u32,
+    pub(super) changes: Vec<String>,
+    pub(super) comparisons: Vec<Comparison>,
+    /// Processor time of the prediction and of the simulation, seconds.
+    pub(super) predicted_in_s: f64,
+    pub(super) simulated_in_s: f64,
+    /// The scenario, so that the case can be looked into.
+    pub(super) scenario: String,
+}
+
+/// Scores cases `0..count`, on all cores.
+pub(super) fn score(count: u32, seed: u64, model: Model) -> Result<Vec<Scored>, Failure> {
+    let next = AtomicU32::new(0);
+    let found: Mutex<Vec<Result<Scored, Failure>>> = Mutex::new(Vec::new());
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    let scored = one(seed, index, model);
+                    found.lock().expect("no thread panics").push(scored);
+                }
+            });
+        }
+    });
+    let found = found.into_inner().expect("no thread panics");
+    let mut scored = found.into_iter().collect::<Result<Vec<Scored>, Failure>>()?;
+    scored.sort_by_key(|scored| scored.case);
+    Ok(scored)
+}
+
+/// One case; another with the same number where the changed cluster would be overloaded.
+fn one(seed: u64, index: u32, model: Model) -> Result<Scored, Failure> {
+    let mut attempt = seed;
+    loop {
+        let case = case(attempt, index);
+        if let Some(scored) = try_one(&case, index, model)? {
+            return Ok(scored);
+        }
+        attempt = attempt.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Failure> {
+    let mut document = Document::parse("random.toml", &case.text, "")?;
+    // how long must be measured follows from a short run
+    let Some(pilot) = stable(simulate(&document))? else { return Ok(None) };
+    let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
+    let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
+    if slowest < 1.0 {
+        return Ok(None);
+    }
+    let seconds = (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round();
+    document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
+    let directory = tempfile::tempdir().map_err(Failure::Output)?;
+    if stable(record(&document, directory.path()))?.is_none() {
+        return Ok(None);
+    }
+    let mut changed = document.clone();
+    change(&mut changed, &case.changes)?;
+    let start = cpu_time::ThreadTime::now();
+    let Some(truth) = stable(simulate(&changed))? else { return Ok(None) };
+    let simulated_in_s = start.elapsed().as_secs_f64();
+    if truth.workloads.values().any(|workload| workload.requests < 100) {
+        return Ok(None);
+    }
+    let start = cpu_time::ThreadTime::now();
+    let observed = Observed::open(directory.path());
+    let answer = match observed.and_then(|observed| observed.ask(&case.changes, &mut PartsShelf, model)) {
+        Ok(answer) => answer,
+        Err(foretell_whatif::WhatIfError::TooFew { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let predicted_in_s = start.elapsed().as_secs_f64();
+    Ok(Some(Scored {
+        case: index,
+        changes: case.changes.iter().map(ToString::to_string).collect(),
+        comparisons: compare(&answer, &truth),
+        predicted_in_s,
+        simulated_in_s,
+        scenario: case.text.replacen("20 s\"\nseed", &format!("{seconds} s\"\nseed"), 1),
+    }))
+}
+
+/// What happened, unless clients asked for more than can be done.
+fn stable<T>(run: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match run {
+        Ok(found) => Ok(Some(found)),
+        Err(Failure::Run(
+            foretell_sim::SimError::Overload { .. } | foretell_sim::SimError::NothingMeasured { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Quantiles of the errors in one metric.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Spread {
+    pub(super) count: usize,
+    pub(super) median: f64,
+    pub(super) p90: f64,
+    pub(super) worst: f64,
+}
+
+pub(super) fn spread(scored: &[Scored], metric: &str) -> Spread {
+    let comparisons = scored.iter().flat_map(|scored| &scored.comparisons);
+    let errors = comparisons.filter(|found| found.metric == metric && found.error.is_finite());
+    let mut errors: Vec<f64> = errors.map(|found| found.error).collect();
+    errors.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let last = errors.len().saturating_sub(1);
+        errors.get(((share * errors.len() as f64) as usize).min(last)).copied().unwrap_or(0.0)
+    };
+    Spread { count: errors.len(), median: at(0.5), p90: at(0.9), worst: at(1.0) }
+}
