@@ -33,16 +33,24 @@ const SEEDS: u64 = 10;
 /// The same with `--quick`.
 const QUICK_SEEDS: u64 = 3;
 
+/// Names of all figures.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    figures::ALL.iter().map(|figure| figure.file)
+}
+
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let Paper::UrsaMinor = arguments.paper;
     let directory = &arguments.output;
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(directory)?;
-    let figures = figures::ALL;
+    let wanted = |figure: &&Figure| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure.file)
+    };
+    let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     let mut plan = Plan::default();
-    for figure in figures {
+    for figure in &figures {
         (figure.needs)(&mut plan);
     }
     let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());

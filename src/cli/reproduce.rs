@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 /// Arguments of `reproduce`.
@@ -16,6 +17,9 @@ pub struct ReproduceArguments {
     /// Write tables, pictures and `summary.json` here.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
+    /// Only this figure, such as `fig07`; may be given several times.
+    #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
+    pub figures: Vec<String>,
     /// Keep the recorded runs in `DIR/runs`.
     #[arg(long)]
     pub keep: bool,

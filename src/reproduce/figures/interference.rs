@@ -49,9 +49,14 @@ fn report(results: &Results, sheet: &mut Sheet) {
     sheet.claim(
         "Fig. 10",
         "beside workload 2, workload 1 misses in the cache that it lived in",
+        // every 16th page misses when all is read from disk, in steps of 64 KiB at the least
         (
-            before > 0.95 && after < 0.9 * before,
-            format!("{} of its pages hit before, {} after", percent(before), percent(after)),
+            before > 0.99 && after < 0.95,
+            format!(
+                "{} of its pages hit before, {} after, those read ahead included",
+                percent(before),
+                percent(after)
+            ),
         ),
         "the caches hold both",
     );
