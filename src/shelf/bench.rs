@@ -53,15 +53,17 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     let stream_bytes_per_s = [reads.streams(Op::Read), writes.streams(Op::Write)];
     let write_alone_ns = writes.writes_alone();
     let buffered_writes = fresh().buffered_writes(write_alone_ns[0].1);
+    let random_ns = fresh().random(Op::Read, 8 << 10, 1).mean_ns;
+    let (read_ahead_sectors, read_ahead_streams) = fresh().read_ahead(random_ns);
     let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
     let ops = [Op::Read, Op::Write];
     let positioning = ops.map(|op| {
-        let rates = &stream_bytes_per_s[op as usize];
+        // the medium passes as fast for writes, which may lose a turn between two operations
+        let rates = &stream_bytes_per_s[0];
         if moves { fresh().positioning(op, rates) } else { Vec::new() }
     });
     let continued = ops.map(|op| {
-        let rate = &stream_bytes_per_s[op as usize];
-        if moves { fresh().continued(op, rate[0]) } else { Vec::new() }
+        if moves { fresh().continued(op, stream_bytes_per_s[0][0]) } else { Vec::new() }
     });
     let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
     let random = ops.map(|op| {
@@ -87,6 +89,9 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         random,
         buffered_writes,
         write_alone_ns,
+        read_ahead_sectors,
+        read_ahead_streams,
+        read_ahead_hit_ns: fresh().read_ahead_hits(),
     }
 }
 
@@ -175,7 +180,10 @@ impl Bench {
         // spread over so much that the device's own buffer does not know the place
         let spread = self.sectors / 8;
         let room = self.sectors - 4 * PIECE;
-        let way = distance_sectors.unsigned_abs().min(room - 1);
+        // beyond a track the angle of the platter is any
+        let way = distance_sectors.unsigned_abs();
+        let scatter = if way >= 1024 { (way / 4).max(1024).min(self.sectors / 64) } else { 0 };
+        let way = (way + scatter).min(room - 1);
         let spread = spread.min(room - way).max(1);
         let first = (room - way - spread) / 2 + if distance_sectors < 0 { way } else { 0 };
         let mut found: Vec<f64> = (0..TRIALS)
@@ -184,7 +192,8 @@ impl Bench {
                 self.pause(SimSpan::from_ns(idle));
                 let from = first + self.stream.below(spread);
                 self.one(op, from, PIECE);
-                let to = (from + PIECE).saturating_add_signed(distance_sectors);
+                let off = (self.stream.below(2 * scatter + 1)).cast_signed() - scatter.cast_signed();
+                let to = (from + PIECE).saturating_add_signed(distance_sectors + off);
                 let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
                 let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
                 (self.one(op, to, PIECE) - transfer).max(0.0)
@@ -242,6 +251,55 @@ impl Bench {
             (bytes, sum / f64::from(trials))
         };
         [8 << 10, 128 << 10].map(&mut mean).to_vec()
+    }
+
+    /// Reads somewhere, and lets the device read on.
+    fn read_somewhere(&mut self) -> u64 {
+        let at = self.stream.below(self.sectors / 2);
+        self.one(Op::Read, at, PIECE);
+        self.pause(SimSpan::from_ms(60));
+        at + PIECE
+    }
+
+    /// How far the device reads on behind a read, and behind how many reads it remembers.
+    fn read_ahead(&mut self, random_ns: f64) -> (u64, u32) {
+        let known = |time: f64| time < 0.25 * random_ns;
+        let mut far = 0;
+        for doubling in 4..=14 {
+            let distance = 1 << doubling;
+            let end = self.read_somewhere();
+            if !known(self.one(Op::Read, end + distance - PIECE, PIECE)) {
+                break;
+            }
+            far = distance;
+        }
+        let mut streams = 0;
+        for doubling in 0..=6_u32 {
+            let many = 1 << doubling;
+            let first = self.read_somewhere();
+            for _ in 1..many {
+                self.read_somewhere();
+            }
+            if far == 0 || !known(self.one(Op::Read, first, PIECE)) {
+                break;
+            }
+            streams = many;
+        }
+        (far, streams)
+    }
+
+    /// Times of reads of what the device has read on to, by size.
+    fn read_ahead_hits(&mut self) -> Vec<(u64, f64)> {
+        let mut mean = |bytes: u64| {
+            let (sectors, trials) = (bytes / SECTOR_BYTES, 12);
+            let mut sum = 0.0;
+            for _ in 0..trials {
+                let end = self.read_somewhere();
+                sum += self.one(Op::Read, end, sectors);
+            }
+            (bytes, sum / f64::from(trials))
+        };
+        [4 << 10, 64 << 10].map(&mut mean).to_vec()
     }
 
     /// Random writes one after the other that are taken faster than the medium can: `alone_ns` is
@@ -304,5 +362,22 @@ impl Bench {
             mean_ns: sum / counted.max(1) as f64,
             per_s: counted as f64 / seconds,
         }
+    }
+}
+
+#[cfg(test)]
+mod probe {
+    use super::*;
+    #[test]
+    #[ignore = "a tool"]
+    fn probe() {
+        let name = "fc-15k-2008";
+        let profile = Profile::named(name).unwrap();
+        let spec = Disk { device_name: name.to_owned(), device: profile.clone(), scheduler: Scheduler::Fcfs };
+        for op in [Op::Read, Op::Write] { for share in [0.01, 0.07, 0.3, 1.0] { for depth in [1, 16] { for bytes in [4096, 61440] {
+            let mut bench = Bench { device: Device::new(&spec), now: SimTime::ZERO, calls: BTreeSet::new(), sectors: (profile.capacity().get() as f64 * share) as u64 / SECTOR_BYTES, stream: Seed(1).stream("bench") };
+            let found = bench.random(op, bytes, depth);
+            println!("{op:?} span {share} depth {depth} {bytes}: {:.3} ms each", 1e3 / found.per_s);
+        } } } }
     }
 }

@@ -214,6 +214,15 @@ pub struct Operation {
     ticket: Option<u32>,
 }
 
+/// What was under way at a node when it was set aside.
+#[derive(Debug)]
+pub struct SetAside {
+    background: u64,
+    unstable: u64,
+    flushes: u32,
+    blocked: VecDeque<FileAccess>,
+}
+
 /// Pages that reads asked for, and those that were there.
 #[derive(Clone, Default, Debug)]
 pub struct HitCounts {
@@ -674,6 +683,36 @@ impl Node {
     /// Measuring begins.
     pub fn mark(&mut self) {
         self.hits = HitCounts::default();
+    }
+
+    /// Dirty pages in the cache.
+    pub fn dirty_pages(&self) -> u64 {
+        self.buffer.dirty_pages()
+    }
+
+    /// Dirty pages beyond which writers wait, and beyond which the flusher starts.
+    pub fn dirty_limits(&self) -> (u64, u64) {
+        (self.limit, self.background)
+    }
+
+    /// Sets what is under way aside, for accesses whose disk operations take no time: until
+    /// [`Node::resume`] the flusher keeps about so many pages dirty.
+    pub fn set_aside(&mut self, dirty_pages: u64) -> SetAside {
+        let background = std::mem::replace(&mut self.background, dirty_pages.min(self.limit - 1));
+        SetAside {
+            background,
+            unstable: std::mem::take(&mut self.unstable),
+            flushes: std::mem::take(&mut self.flushes),
+            blocked: std::mem::take(&mut self.blocked),
+        }
+    }
+
+    /// Goes on with what was set aside.
+    pub fn resume(&mut self, aside: SetAside) {
+        self.background = aside.background;
+        self.unstable += aside.unstable;
+        self.flushes += aside.flushes;
+        self.blocked.extend(aside.blocked);
     }
 
     /// Hits since the mark.

@@ -32,6 +32,12 @@ pub struct Measurement {
     pub buffered_writes: u32,
     /// Times of single random writes after a pause, by size in bytes, ns.
     pub write_alone_ns: Vec<(u64, f64)>,
+    /// Sectors behind a read that are in the device's buffer a while later.
+    pub read_ahead_sectors: u64,
+    /// Behind how many of the last reads something is.
+    pub read_ahead_streams: u32,
+    /// Times of reads of what is there, by size in bytes, ns.
+    pub read_ahead_hit_ns: Vec<(u64, f64)>,
 }
 
 impl Measurement {

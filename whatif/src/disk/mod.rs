@@ -27,7 +27,9 @@ pub(crate) struct Disk {
     scheduler: Box<dyn Scheduler<u32>>,
     device: Device,
     depth: usize,
-    /// Requests in the device, by slot.
+    /// Requests that the device holds beside the one that its arm serves, and since when.
+    waiting: Vec<(Request<u32>, SimTime)>,
+    /// Requests in service, by slot.
     serving: Vec<Option<(Request<u32>, SimSpan)>>,
     free: Vec<usize>,
     done_at: BinaryHeap<Reverse<(SimTime, u64, usize)>>,
@@ -35,9 +37,10 @@ pub(crate) struct Disk {
     again: Option<SimTime>,
     head: Sectors,
     busy: SimSpan,
-    /// Operations that wait or are in the device.
-    held: usize,
 }
+
+/// A drive holds no command back for longer (assumed: none is known to starve one).
+const HELD_BACK: SimSpan = SimSpan::from_secs(1);
 
 #[derive(Debug)]
 enum Device {
@@ -56,8 +59,9 @@ impl Disk {
         };
         Self {
             scheduler: scheduler(kind, depth),
-            depth: if matches!(device, Device::Lanes(_)) { depth as usize } else { 1 },
+            depth: depth as usize,
             device,
+            waiting: Vec::new(),
             serving: Vec::new(),
             free: Vec::new(),
             done_at: BinaryHeap::new(),
@@ -65,7 +69,6 @@ impl Disk {
             again: None,
             head: Sectors(0),
             busy: SimSpan::ZERO,
-            held: 0,
         }
     }
 
@@ -76,7 +79,6 @@ impl Disk {
     /// Adds an operation.
     pub(crate) fn submit(&mut self, now: SimTime, io: Io<u32>) -> Option<SimTime> {
         self.scheduler.add(now, io);
-        self.held += 1;
         self.go_on(now);
         self.next()
     }
@@ -96,10 +98,9 @@ impl Disk {
             let (request, service) = self.serving[slot].take().expect("it was served");
             self.free.push(slot);
             self.scheduler.served(now, &request);
-            let before = done.len();
             let services = std::iter::once(service).chain(std::iter::repeat(SimSpan::ZERO));
             done.extend(request.operations().map(|(_, io)| io.tag).zip(services));
-            self.held -= done.len() - before;
+
         }
         self.go_on(now);
         self.next()
@@ -112,9 +113,15 @@ impl Disk {
 
     fn go_on(&mut self, now: SimTime) {
         self.again = None;
-        while self.present() < self.depth {
+        while self.present() + self.waiting.len() < self.depth {
             match self.scheduler.next(now, self.head) {
-                Choice::Serve(request) => self.serve(now, request),
+                Choice::Serve(request) => {
+                    self.head = request.end();
+                    match self.device {
+                        Device::Lanes(_) => self.serve(now, request, None),
+                        Device::Rotating(_) => self.waiting.push((request, now)),
+                    }
+                }
                 Choice::Wait(until) => {
                     self.again = Some(until);
                     break;
@@ -122,13 +129,33 @@ impl Disk {
                 Choice::Nothing => break,
             }
         }
+        if self.present() == 0 && !self.waiting.is_empty() {
+            let (chosen, reach_ns) = self.reached_first(now);
+            let (request, _) = self.waiting.remove(chosen);
+            self.serve(now, request, reach_ns);
+        }
     }
 
-    fn serve(&mut self, now: SimTime, request: Request<u32>) {
-        self.head = request.end();
+    /// Which of the waiting requests the arm reaches first, and how long that takes.
+    fn reached_first(&mut self, now: SimTime) -> (usize, Option<f64>) {
+        let Device::Rotating(disk) = &mut self.device else { return (0, None) };
+        if self.waiting.len() == 1 || now >= self.waiting[0].1 + HELD_BACK {
+            return (0, None);
+        }
+        let mut best = (0, f64::INFINITY);
+        for (index, (request, _)) in self.waiting.iter().enumerate() {
+            let reach = disk.reach_ns(request.op, request.lbn);
+            if reach < best.1 {
+                best = (index, reach);
+            }
+        }
+        (best.0, Some(best.1))
+    }
+
+    fn serve(&mut self, now: SimTime, request: Request<u32>, reach_ns: Option<f64>) {
         let what = (request.op, request.lbn, request.sectors);
         let (at, service) = match &mut self.device {
-            Device::Rotating(disk) => disk.serve(now, what, self.held),
+            Device::Rotating(disk) => disk.serve(now, what, reach_ns),
             Device::Lanes(lanes) => lanes.serve(now, what),
         };
         self.busy += service;
@@ -181,11 +208,16 @@ mod fit {
         })
         .unwrap();
         let mut classes: BTreeMap<String, (u64, f64, f64)> = BTreeMap::new();
+        let mut closed = BTreeMap::new();
         for ((host, disk), mut list) in ops {
             let name = facts.hosts[host as usize].name.clone();
             let device = facts.text(&format!("node.{name}.disk{disk}.device")).unwrap().to_owned();
             let text = facts.text(&crate::measurement_fact(&device)).unwrap();
             let measured: Measurement = serde_json::from_str(text).unwrap();
+            let scheduler = facts.text(&format!("node.{name}.disk{disk}.scheduler")).unwrap();
+            let kind = [SchedulerKind::Fcfs, SchedulerKind::Sstf, SchedulerKind::Elevator, SchedulerKind::Noop, SchedulerKind::Cfq, SchedulerKind::Deadline].into_iter().find(|k| k.name() == scheduler).unwrap();
+            let flat: Vec<(u64, u64, Op)> = list.iter().map(|op| (op.2, op.3, op.4)).collect();
+            closed.insert((host, disk), (kind, Arc::new(measured.clone()), flat));
             let mut model = Rotating::new(Arc::new(measured), Seed(1).stream("x"));
             list.sort_by_key(|op| op.1);
             let mut last: Option<(u64, Op, u64)> = None;
@@ -194,7 +226,7 @@ mod fit {
                 let (at, _) = model.serve(
                     SimTime::from_ns(start),
                     (op, Sectors(lbn), Sectors(size / 512)),
-                    1,
+                    None,
                 );
                 let idle = last.is_none_or(|l| issued > l.0);
                 let near = last.is_some_and(|l| lbn.abs_diff(l.2) < 8192);
@@ -210,6 +242,50 @@ mod fit {
                 entry.2 += (at.as_ns() - start) as f64 / 1e6;
                 model.force(SimTime::from_ns(done));
                 last = Some((done, op, lbn + size / 512));
+            }
+        }
+        if let Some((_, (_, measured, _))) = closed.iter().next() {
+            let mut stream = Seed(2).stream("r");
+            for op in [Op::Read, Op::Write] { for span in [0.01, 0.07, 0.3, 1.0] { for (depth, bytes) in [(1_usize, 4096_u64), (1, 61440), (16, 4096), (16, 61440)] {
+                let mut disk = Disk::new(SchedulerKind::Fcfs, measured, Seed(1).stream("x"));
+                let (mut now, mut done, mut next, mut finished) = (SimTime::ZERO, Vec::new(), 0, 0);
+                while finished < 4000 {
+                    while next < 4000 && next - finished < depth {
+                        let lbn = stream.below((measured.capacity_bytes as f64 * span) as u64 / bytes) * bytes / 512;
+                        disk.submit(now, Io { lbn: Sectors(lbn), sectors: Sectors(bytes / 512), op, thread: 1, tag: next as u32 });
+                        next += 1;
+                    }
+                    now = disk.next().unwrap();
+                    done.clear();
+                    disk.complete(now, &mut done);
+                    finished += done.len();
+                }
+                println!("closed random {op:?} {span} depth {depth} {bytes} {:.3} ms", now.as_secs_f64() * 1e3 / 4000.0);
+            }
+            } }
+        }
+        for (n, list) in closed {
+            let (kind, measured, ops) = list;
+            for depth in [1_usize, 4, 16, 64] {
+                let mut disk = Disk::new(kind, &measured, Seed(1).stream("x"));
+                let mut now = SimTime::ZERO;
+                let mut done = Vec::new();
+                let mut next = 0;
+                let mut finished = 0;
+                let total = ops.len().min(20000);
+                while finished < total {
+                    while next < total && next - finished < depth {
+                        let (lbn, size, op) = ops[next];
+                        let io = Io { lbn: Sectors(lbn), sectors: Sectors(size / 512), op, thread: 1, tag: next as u32 };
+                        disk.submit(now, io);
+                        next += 1;
+                    }
+                    now = disk.next().unwrap();
+                    done.clear();
+                    disk.complete(now, &mut done);
+                    finished += done.len();
+                }
+                println!("closed {n:?} depth {depth} {:.3} ms each after", now.as_secs_f64() * 1e3 / total as f64);
             }
         }
         for (class, (n, seen, said)) in classes {

@@ -51,6 +51,17 @@ fn span(ns: f64) -> SimSpan {
     SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
 }
 
+/// Sectors behind a read, in the device's buffer.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    from: u64,
+    /// Up to here it had been read at `at`.
+    until: u64,
+    at: SimTime,
+    /// Up to here it will be.
+    end: u64,
+}
+
 /// The arm and the medium, by measurement.
 #[derive(Debug)]
 pub(super) struct Rotating {
@@ -62,8 +73,10 @@ pub(super) struct Rotating {
     forwards: [Curve; 2],
     backwards: [Curve; 2],
     far: [Curve; 2],
-    /// A random read takes such a part of its time if so many are there.
-    gains: Vec<(f64, f64)>,
+    /// What the device has read on to, the last first.
+    segments: VecDeque<Segment>,
+    /// Time of a turn: by so much do times over the same long distance differ.
+    turn_ns: f64,
     stream: Stream,
     end: Sectors,
     ended: SimTime,
@@ -99,16 +112,19 @@ impl Rotating {
             let there = radius(from.saturating_add_signed(d));
             (!near(d)).then_some((there - radius(from)).abs())
         };
-        let alone = measured.of_size(Op::Read, 4096);
-        let whole = alone.first().map_or(1.0, |point| 1e9 / point.per_s);
+        let turns = measured.positioning[0].iter();
+        let turns = turns.filter(|point| !near(point.distance_sectors));
+        let mut turns: Vec<f64> = turns
+            .map(|p| (p.quantiles_ns[QUANTILES - 3] - p.quantiles_ns[2]) * (QUANTILES - 1) as f64)
+            .map(|range| range / (QUANTILES - 5) as f64)
+            .collect();
+        turns.sort_by(f64::total_cmp);
         Self {
+            turn_ns: turns.get(turns.len() / 2).copied().unwrap_or(0.0),
             forwards: [curve(0, &forwards), curve(1, &forwards)],
             backwards: [curve(0, &backwards), curve(1, &backwards)],
             far: [curve(0, &far), curve(1, &far)],
-            gains: alone
-                .iter()
-                .map(|point| (f64::from(point.depth), 1e9 / point.per_s / whole))
-                .collect(),
+            segments: VecDeque::new(),
             sectors: sectors as f64,
             radii,
             stream,
@@ -124,8 +140,9 @@ impl Rotating {
         at_place(&self.radii, sector.get() as f64 / self.sectors)
     }
 
-    fn transfer_ns(&self, op: Op, lbn: Sectors, sectors: Sectors) -> f64 {
-        let rates = &self.measured.stream_bytes_per_s[index(op)];
+    fn transfer_ns(&self, lbn: Sectors, sectors: Sectors) -> f64 {
+        // the medium passes as fast for writes
+        let rates = &self.measured.stream_bytes_per_s[0];
         let rate = at_place(rates, lbn.get() as f64 / self.sectors);
         (sectors.get() * SECTOR_BYTES) as f64 / rate * 1e9
     }
@@ -153,42 +170,95 @@ impl Rotating {
         low.mean_ns * (1.0 - part) + high.mean_ns * part
     }
 
-    /// How much of its time alone an operation takes when the drive holds so many.
-    fn gain(&self, present: usize) -> f64 {
-        let most = f64::from(self.measured.depth);
-        if most <= 1.0 || self.gains.is_empty() {
-            return 1.0;
-        }
-        let present = (present as f64).min(most);
-        let above = self.gains.partition_point(|(depth, _)| *depth < present);
-        let low = self.gains[above.saturating_sub(1)];
-        let high = self.gains[above.min(self.gains.len() - 1)];
-        let part = between(low.0, high.0, present);
-        low.1 * (1.0 - part) + high.1 * part
+    /// How long the arm takes to reach an operation, as it is now: one drawing.
+    pub(super) fn reach_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
+        if lbn == self.end { 0.0 } else { self.positioning_ns(op, lbn) }
     }
 
     /// Serves an operation; returns when it is done, and how long the medium is busy with it.
-    /// `present`: operations that the drive holds.
+    /// `reach_ns`: how long the arm takes, if that was drawn.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
         (op, lbn, sectors): (Op, Sectors, Sectors),
-        present: usize,
+        reach_ns: Option<f64>,
     ) -> (SimTime, SimSpan) {
-        let transfer = self.transfer_ns(op, lbn, sectors);
-        let continues = lbn == self.end && self.ended != SimTime::ZERO;
-        let start = now.max(self.busy_until);
         if op == Op::Write && self.measured.buffered_writes > 0 {
-            return self.take_write(now, (lbn, sectors), continues);
+            return self.take_write(now, (lbn, sectors));
         }
+        if op == Op::Read
+            && let Some(done) = self.read_on(now, lbn, sectors)
+        {
+            return done;
+        }
+        let transfer = self.transfer_ns(lbn, sectors);
+        let start = now.max(self.busy_until);
+        let continues = lbn == self.end && self.ended != SimTime::ZERO;
         let work = if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
         } else {
-            (self.positioning_ns(op, lbn) + transfer) * self.gain(present)
+            reach_ns.unwrap_or_else(|| self.positioning_ns(op, lbn)) + transfer
         };
+        self.stop_reading_on(start);
         let done = start + span(work);
         (self.end, self.ended, self.busy_until) = (lbn + sectors, done, done);
+        if op == Op::Read {
+            self.begin_reading_on(lbn.get(), (lbn + sectors).get(), done);
+        }
         (done, span(work))
+    }
+
+    /// The arm has read and goes on reading.
+    fn begin_reading_on(&mut self, from: u64, until: u64, at: SimTime) {
+        let streams = self.measured.read_ahead_streams as usize;
+        if streams == 0 {
+            return;
+        }
+        let end = until + self.measured.read_ahead_sectors;
+        self.segments.push_front(Segment { from, until, at, end });
+        self.segments.truncate(streams);
+    }
+
+    /// Something else needs the arm.
+    fn stop_reading_on(&mut self, now: SimTime) {
+        let rate = self.sectors_per_ns(self.end);
+        if let Some(segment) = self.segments.front_mut() {
+            let more = (now.saturating_since(segment.at).as_ns() as f64 * rate) as u64;
+            segment.until = (segment.until + more).min(segment.end);
+            segment.end = segment.until;
+        }
+    }
+
+    fn sectors_per_ns(&self, lbn: Sectors) -> f64 {
+        1.0 / self.transfer_ns(lbn, Sectors(1))
+    }
+
+    /// A read of what the device has read on to, or is about to.
+    fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<(SimTime, SimSpan)> {
+        let (first, last) = (lbn.get(), (lbn + sectors).get());
+        let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
+        let rate = self.sectors_per_ns(lbn);
+        let segment = self.segments[place];
+        let missing = last.saturating_sub(segment.until) as f64 / rate;
+        // only the last one is still being read
+        let there = segment.at + SimSpan::from_ns(missing as u64);
+        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
+        let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
+        let done = (now + hit).max(there);
+        if place == 0 {
+            let segment = &mut self.segments[0];
+            let ahead = self.measured.read_ahead_sectors;
+            if last > segment.until {
+                (segment.until, segment.at) = (last, there);
+            }
+            if segment.end > segment.until {
+                // the window moves on with the reader
+                segment.end = segment.end.max(last + ahead);
+                segment.from = segment.from.max(last.saturating_sub(ahead));
+            }
+            (self.end, self.ended) = (Sectors(last), self.ended.max(there));
+        }
+        Some((done, done - now))
     }
 
     /// A write goes into the drive's buffer, and to the medium after what is there.
@@ -196,18 +266,27 @@ impl Rotating {
         &mut self,
         now: SimTime,
         (lbn, sectors): (Sectors, Sectors),
-        continues: bool,
     ) -> (SimTime, SimSpan) {
         while self.written.front().is_some_and(|at| *at <= now) {
             self.written.pop_front();
         }
         let bytes = (sectors.get() * SECTOR_BYTES) as f64;
         let taken = alone_ns(&self.measured.write_alone_ns, bytes);
-        // what is taken into a buffer shows nothing of the arm, which reads show
-        let move_ns = if continues { 0.0 } else { self.positioning_ns(Op::Read, lbn) };
-        let transfer = self.transfer_ns(Op::Read, lbn, sectors);
         let start = now.max(self.busy_until);
-        let work = span(move_ns + transfer);
+        self.stop_reading_on(start);
+        let skipped = lbn.get().checked_sub(self.end.get());
+        let move_ns = match skipped {
+            Some(0) => 0.0,
+            // the drive knows what follows before it is there, so it waits only for the sectors between
+            Some(skipped)
+                if start > now && self.transfer_ns(lbn, Sectors(skipped)) < self.turn_ns =>
+            {
+                self.transfer_ns(lbn, Sectors(skipped))
+            }
+            // what is taken into a buffer shows nothing of the arm, which reads show
+            _ => self.positioning_ns(Op::Read, lbn),
+        };
+        let work = span(move_ns + self.transfer_ns(lbn, sectors));
         self.busy_until = start + work;
         self.written.push_back(self.busy_until);
         (self.end, self.ended) = (lbn + sectors, self.busy_until);
@@ -237,7 +316,8 @@ fn at_place(known: &[f64], place: f64) -> f64 {
 #[cfg(test)]
 impl Rotating {
     pub(super) fn force(&mut self, done: SimTime) {
-        self.ended = done;
-        self.busy_until = done;
+        if self.busy_until < done {
+            self.busy_until = done;
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Instance {
     done: bool,
     stream: Stream,
     pub(super) choosing: Stream,
+    /// Requests that it issued in the last stretch of detail.
+    pub(super) issued: u64,
 }
 
 /// When it issues.
@@ -75,13 +77,30 @@ impl Instance {
                     done: false,
                     stream: stream("requests"),
                     choosing: stream("fragments"),
+                    issued: 0,
                 });
             }
         }
         instances
     }
 
-    fn pull(&mut self) -> Option<Wanted> {
+    /// Whether it issues whatever has completed.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.pace, Pace::Closed { .. })
+    }
+
+    /// When it issues its next request without waiting for anything, at such a rate a second.
+    pub(super) fn passes_at(&mut self, now: SimTime, per_s: f64) -> Option<SimTime> {
+        if self.done || per_s <= 0.0 && !self.is_open() {
+            return None;
+        }
+        if self.is_open() {
+            return self.next_at(now);
+        }
+        Some(now + SimSpan::from_secs_f64(1.0 / per_s))
+    }
+
+    pub(super) fn pull(&mut self) -> Option<Wanted> {
         if let Some(left) = &mut self.left {
             if *left == 0 {
                 return None;
@@ -141,9 +160,12 @@ impl Replay<'_> {
             self.active -= 1;
             return;
         };
+        self.instances[id as usize].issued += 1;
         self.start(id, op, offset, size);
-        let now = self.now;
+        // instances live in the time of the whole run
+        let now = self.now + self.skipped;
         if let Some(at) = self.instances[id as usize].next_at(now) {
+            let at = self.now + (at - now);
             self.agenda.schedule(at, Event::Issue { instance: id });
         }
     }

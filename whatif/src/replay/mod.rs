@@ -12,6 +12,7 @@ mod cpu;
 mod instance;
 mod links;
 mod node;
+mod pass;
 mod protocol;
 mod stream;
 mod tally;
@@ -32,12 +33,15 @@ use agenda::{Agenda, Event};
 use cpu::Cores;
 use instance::Instance;
 use links::{Links, Step};
+use pass::{Plan, SETTLING};
 use node::{Around, Node};
 use protocol::{Leg, Part, Request};
 use tally::Tally;
 pub(crate) use tally::{Outcome, ResourceOutcome};
 use tracking::Tracking;
 
+/// The leg of an access that nobody waits for.
+const NOBODY_WAITS: u32 = u32::MAX;
 /// What predictions draw from; the run's own seed is not known here.
 const SEED: Seed = Seed(0x666f_7265);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
@@ -103,18 +107,27 @@ struct Replay<'a> {
     legs: Slab<Leg>,
     tracking: Tracking,
     database: Bytes,
+    /// Its size when the last stretch of detail began.
+    database_before: Bytes,
     tallies: Vec<Tally>,
     scratch: Scratch,
     /// By workload, host and resource: busy time after the warm-up.
     demands: Vec<Vec<Vec<SimSpan>>>,
     active: usize,
     mark_at: SimTime,
+    /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
+    skipped: SimSpan,
+    /// Since when measuring goes on, and busy times then.
+    measuring: Option<(SimTime, Vec<Vec<SimSpan>>)>,
+    measured: SimSpan,
+    /// Busy times measured, by host and resource.
+    busy: Vec<Vec<SimSpan>>,
 }
 
 /// Replays the requests on the changed cluster.
 pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
     let mut replay = Replay::new(material);
-    replay.run(material.duration)
+    replay.run(Plan::of(material))
 }
 
 impl<'a> Replay<'a> {
@@ -164,31 +177,65 @@ impl<'a> Replay<'a> {
             legs: Slab::new(),
             tracking: Tracking::new(scenario),
             database: Bytes::ZERO,
-            tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            database_before: Bytes::ZERO,
+            tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             scratch: Scratch::default(),
-            demands: vec![none; scenario.workloads.len()],
+            demands: vec![none.clone(); scenario.workloads.len()],
+            busy: none,
+            skipped: SimSpan::ZERO,
+            measuring: None,
+            measured: SimSpan::ZERO,
             distributions,
             mark_at,
             scenario,
         }
     }
 
-    fn run(&mut self, duration: SimSpan) -> Result<Outcome, WhatIfError> {
+    fn run(&mut self, plan: Option<Plan>) -> Result<Outcome, WhatIfError> {
         for instance in 0..self.instances.len() as u32 {
             self.begin(instance);
         }
-        // a scenario without an end goes on until every request is done
-        let end = self.scenario.duration.map(|duration| self.mark_at + duration);
-        let _ = duration;
-        let mut before = None;
+        let Some(plan) = plan else {
+            self.go_until(Some(self.mark_at))?;
+            self.mark();
+            self.begin_measuring();
+            // a scenario without an end goes on until every request is done
+            let end = self.scenario.duration.map(|duration| self.mark_at + duration);
+            self.go_until(end)?;
+            self.end_measuring();
+            return Ok(self.outcome());
+        };
+        for (periods, span, measured) in plan.phases {
+            if measured {
+                self.mark();
+            }
+            let period = span / u64::from(periods);
+            for _ in 0..periods {
+                let from = self.now;
+                let detail = SimSpan::from_secs_f64(period.as_secs_f64() * plan.share);
+                let settled = from + detail / SETTLING;
+                for instance in &mut self.instances {
+                    instance.issued = 0;
+                }
+                self.database_before = self.database;
+                self.go_until(Some(settled))?;
+                if measured {
+                    self.begin_measuring();
+                }
+                self.go_until(Some(from + detail))?;
+                if measured {
+                    self.end_measuring();
+                }
+                self.pass_over(period.saturating_sub(detail), detail);
+            }
+        }
+        Ok(self.outcome())
+    }
+
+    /// Replays in detail up to a time, or until all requests are done.
+    fn go_until(&mut self, end: Option<SimTime>) -> Result<(), WhatIfError> {
         loop {
             let next = self.agenda.next_at();
-            if before.is_none() && next.is_none_or(|next| next >= self.mark_at) {
-                self.now = self.mark_at;
-                before = Some(self.usage());
-                self.mark();
-                continue;
-            }
             let over = end.is_none() && self.active == 0 && self.requests.is_empty();
             if over || next.is_none_or(|next| end.is_some_and(|end| next >= end)) {
                 break;
@@ -209,7 +256,7 @@ impl<'a> Replay<'a> {
         if let Some(end) = end {
             self.now = end;
         }
-        Ok(self.outcome(before.unwrap_or_default()))
+        Ok(())
     }
 
     fn dispatch(&mut self, event: Event) {
@@ -238,7 +285,7 @@ impl<'a> Replay<'a> {
     fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
         let node = self.nodes[host as usize].as_mut().expect("storage nodes have storage");
         let around =
-            Around { now: self.now, host, agenda: &mut self.agenda, tracking: &mut self.tracking };
+            Around { now: self.now, skipped: self.skipped, host, agenda: &mut self.agenda, tracking: &mut self.tracking };
         (node, around)
     }
 
@@ -256,7 +303,7 @@ impl<'a> Replay<'a> {
             self.charge(host, Resource::Disk(disk), workload, service);
         }
         self.scratch.served = served;
-        for leg in ready.drain(..) {
+        for leg in ready.drain(..).filter(|leg| *leg != NOBODY_WAITS) {
             let awaiting = &mut self.legs[leg].awaiting;
             *awaiting -= 1;
             if *awaiting > 0 {
@@ -273,18 +320,31 @@ impl<'a> Replay<'a> {
 
     /// A workload has used a resource.
     fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: SimSpan) {
-        if workload != NOBODY {
+        if self.measuring.is_some() && workload != NOBODY {
             self.demands[workload as usize][host as usize][resource.index()] += busy;
         }
     }
 
-    /// Measuring begins.
+    /// The warm-up is over.
     fn mark(&mut self) {
         for node in self.nodes.iter_mut().flatten() {
             node.software.mark();
         }
-        for busy in self.demands.iter_mut().flatten().flatten() {
-            *busy = SimSpan::ZERO;
+    }
+
+    /// What is replayed from now on counts.
+    fn begin_measuring(&mut self) {
+        self.measuring = Some((self.now, self.usage()));
+    }
+
+    fn end_measuring(&mut self) {
+        let Some((from, before)) = self.measuring.take() else { return };
+        self.measured += self.now.saturating_since(from);
+        let after = self.usage();
+        for (host, (before, after)) in before.iter().zip(&after).enumerate() {
+            for (place, (before, after)) in before.iter().zip(after).enumerate() {
+                self.busy[host][place] += after.saturating_sub(*before);
+            }
         }
     }
 
@@ -294,7 +354,9 @@ impl<'a> Replay<'a> {
         let owner = &self.instances[instance as usize];
         let (client, workload) = (owner.client, owner.workload as usize);
         self.tracking.post(client, foretell_ati::RecordKind::Request);
-        self.tallies[workload].completed(self.now, issued, op, size);
+        if self.measuring.is_some() {
+            self.tallies[workload].completed(self.now, issued, op, size);
+        }
         self.follow_up(instance);
     }
 
@@ -312,16 +374,13 @@ impl<'a> Replay<'a> {
             .collect()
     }
 
-    fn outcome(&self, before: Vec<Vec<SimSpan>>) -> Outcome {
-        let span = self.now.saturating_since(self.mark_at);
-        let seconds = span.as_secs_f64().max(1e-9);
-        let after = self.usage();
+    fn outcome(&self) -> Outcome {
+        let seconds = self.measured.as_secs_f64().max(1e-9);
         let mut resources = Vec::new();
-        for (host, (before, after)) in before.iter().zip(&after).enumerate() {
-            for (place, (before, after)) in before.iter().zip(after).enumerate() {
+        for (host, busy) in self.busy.iter().enumerate() {
+            for (place, busy) in busy.iter().enumerate() {
                 let servers = if place == 0 { self.cores[host].count() } else { 1 };
-                let busy = after.saturating_sub(*before).as_secs_f64();
-                let utilization = busy / seconds / servers as f64;
+                let utilization = busy.as_secs_f64() / seconds / servers as f64;
                 resources.push(ResourceOutcome { host, place, servers, utilization });
             }
         }

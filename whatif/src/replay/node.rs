@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use foretell_algorithms::io_scheduler::Io;
-use foretell_algorithms::node::{FileAccess, Machine, Node as Software, Note, Operation};
+use foretell_algorithms::node::{
+    FileAccess, Machine, Node as Software, Note, Operation, SetAside,
+};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
 use foretell_units::{Breadcrumb, Bytes, Sectors, SimSpan, SimTime, Stream, Thread};
@@ -19,16 +21,33 @@ pub(super) struct Node {
     pub(super) disks: Vec<Disk>,
     /// When each disk is called next, if it is.
     calls: Vec<Option<SimTime>>,
-    /// Operations that wait for nothing: everything is instantaneous.
+    /// While disk operations take no time: those that were started.
     instant: Option<Vec<u32>>,
+    /// When the flusher looks, in the time of the whole run.
+    pub(super) tick_at: Option<SimTime>,
+    aside: Option<SetAside>,
+    /// Dirty pages when the last stretch of detail began.
+    dirty_before: u64,
 }
 
 /// What a node needs of the world.
 pub(super) struct Around<'a> {
+    /// In the time of what is replayed in detail.
     pub(super) now: SimTime,
+    /// What was passed over until now.
+    pub(super) skipped: SimSpan,
     pub(super) host: u32,
     pub(super) agenda: &'a mut Agenda,
     pub(super) tracking: &'a mut Tracking,
+}
+
+impl Around<'_> {
+    /// The flusher is to look then, in the time of the whole run.
+    pub(super) fn schedule_tick(&mut self, at: SimTime) {
+        let at = SimTime::ZERO + (at.saturating_since(SimTime::ZERO + self.skipped));
+        let host = self.host;
+        self.agenda.schedule(at.max(self.now), Event::Tick { host });
+    }
 }
 
 struct Hardware<'a, 'b> {
@@ -36,6 +55,7 @@ struct Hardware<'a, 'b> {
     disks: &'a mut [Disk],
     calls: &'a mut [Option<SimTime>],
     instant: &'a mut Option<Vec<u32>>,
+    tick_at: &'a mut Option<SimTime>,
 }
 
 impl Hardware<'_, '_> {
@@ -52,7 +72,7 @@ impl Hardware<'_, '_> {
 
 impl Machine for Hardware<'_, '_> {
     fn now(&self) -> SimTime {
-        self.around.now
+        self.around.now + self.around.skipped
     }
 
     fn note(&mut self, _thread: Thread, _breadcrumb: Breadcrumb, note: Note) {
@@ -85,8 +105,8 @@ impl Machine for Hardware<'_, '_> {
     }
 
     fn tick(&mut self, at: SimTime) {
-        let host = self.around.host;
-        self.around.agenda.schedule(at, Event::Tick { host });
+        *self.tick_at = Some(at);
+        self.around.schedule_tick(at);
     }
 }
 
@@ -106,6 +126,9 @@ impl Node {
                 .collect(),
             calls: vec![None; storage.disks.len()],
             instant: None,
+            tick_at: None,
+            aside: None,
+            dirty_before: 0,
         }
     }
 
@@ -118,6 +141,7 @@ impl Node {
             disks: &mut self.disks,
             calls: &mut self.calls,
             instant: &mut self.instant,
+            tick_at: &mut self.tick_at,
         };
         (&mut self.software, hardware)
     }
@@ -152,9 +176,52 @@ impl Node {
         }
     }
 
-    /// The flusher looks.
+    /// Disk operations take no time from now on. So many times longer than the last stretch of
+    /// detail is passed over: where disks did not keep up with what was written, they will not then.
+    pub(super) fn pass_over(&mut self, longer: f64) {
+        let (limit, background) = self.software.dirty_limits();
+        let dirty = self.software.dirty_pages();
+        let more = dirty.saturating_sub(self.dirty_before);
+        // what is less may be chance
+        let grows = dirty > background && more > limit / 20;
+        let level = if grows { dirty + (more as f64 * longer) as u64 } else { dirty };
+        self.aside = Some(self.software.set_aside(level.max(background)));
+        self.instant = Some(Vec::new());
+    }
+
+    /// Disk operations take their time again.
+    pub(super) fn resume(&mut self) {
+        self.instant = None;
+        if let Some(aside) = self.aside.take() {
+            self.software.resume(aside);
+        }
+        self.dirty_before = self.software.dirty_pages();
+    }
+
+    /// An access whose disk operations take no time.
+    pub(super) fn touch(&mut self, around: &mut Around, access: &FileAccess) {
+        let (software, mut hardware) = self.parts(around);
+        software.access(&mut hardware, access);
+        self.settle(around);
+    }
+
+    /// Completes all disk operations.
+    fn settle(&mut self, around: &mut Around) {
+        let mut ready = Vec::new();
+        while let Some(number) = self.instant.as_mut().and_then(Vec::pop) {
+            let (software, mut hardware) = self.parts(around);
+            software.disk_done(&mut hardware, number, &mut ready);
+        }
+    }
+
+    /// The flusher looks, if it is time.
     pub(super) fn tick(&mut self, around: &mut Around) {
+        if self.tick_at.is_none_or(|at| at > around.now + around.skipped) {
+            return;
+        }
+        self.tick_at = None;
         let (software, mut hardware) = self.parts(around);
         software.flush_tick(&mut hardware);
+        self.settle(around);
     }
 }

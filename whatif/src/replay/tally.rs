@@ -2,10 +2,9 @@
 
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
-/// Completions of one workload after the warm-up.
-#[derive(Debug)]
+/// Completions of one workload while it was measured.
+#[derive(Debug, Default)]
 pub(super) struct Tally {
-    from: SimTime,
     bytes: u64,
     /// Response times, ns: by [`Op`].
     responses: [Vec<u64>; 2],
@@ -53,14 +52,7 @@ pub(crate) struct ResourceOutcome {
 }
 
 impl Tally {
-    pub(super) fn new(from: SimTime) -> Self {
-        Self { from, bytes: 0, responses: [Vec::new(), Vec::new()] }
-    }
-
     pub(super) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
-        if now < self.from {
-            return;
-        }
         self.bytes += size.get();
         self.responses[crate::disk::index(op)].push((now - issued).as_ns());
     }

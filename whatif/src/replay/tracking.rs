@@ -13,6 +13,8 @@ pub(super) struct Tracking {
     share: f64,
     hosts: Vec<Account>,
     due: Vec<u32>,
+    /// Whether posts cost nothing for now.
+    pub(super) paused: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,7 @@ impl Tracking {
             share,
             hosts: scenario.hosts.iter().map(account).collect(),
             due: Vec::new(),
+            paused: false,
         }
     }
 
@@ -54,7 +57,7 @@ impl Tracking {
     #[inline]
     pub(super) fn post(&mut self, host: u32, kind: RecordKind) {
         let Some(cost) = &self.cost else { return };
-        if !self.kinds.contains(kind) {
+        if self.paused || !self.kinds.contains(kind) {
             return;
         }
         let account = &mut self.hosts[host as usize];
