@@ -243,7 +243,13 @@ fn paint_all<B: DrawingBackend>(
     let names: BTreeSet<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     if names.len() > 1 {
         let mut legend = context.configure_series_labels();
-        legend.position(SeriesLabelPosition::UpperRight).label_font(("sans-serif", 14));
+        // lines of the paper rise to the right
+        let corner = if chart.bars {
+            SeriesLabelPosition::UpperRight
+        } else {
+            SeriesLabelPosition::UpperLeft
+        };
+        legend.position(corner).label_font(("sans-serif", 14));
         legend.background_style(WHITE.mix(0.85)).draw()?;
     }
     root.present()

@@ -30,6 +30,7 @@ impl Setup {
     }
 
     /// With a change, instead of an earlier one of the same path.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they are")]
     pub(crate) fn with(mut self, path: &'static str, value: impl ToString) -> Self {
         let value = value.to_string();
         match self.changes.iter_mut().find(|(old, _)| *old == path) {

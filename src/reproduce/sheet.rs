@@ -41,7 +41,8 @@ pub(crate) struct Claim {
     /// `Fig. 7`.
     pub(crate) figure: &'static str,
     /// What the paper says.
-    pub(crate) claim: &'static str,
+    #[serde(rename = "claim")]
+    pub(crate) said: &'static str,
     /// What we found.
     pub(crate) ours: String,
     /// Whether that agrees.
@@ -101,7 +102,7 @@ impl Sheet {
         why: &'static str,
     ) {
         let why = (!holds).then_some(why);
-        self.claims.push(Claim { figure, claim, ours, holds, why });
+        self.claims.push(Claim { figure, said: claim, ours, holds, why });
     }
 
     /// Adds a picture.
@@ -123,6 +124,7 @@ impl Sheet {
     }
 
     /// The mean that was measured at a point.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they are")]
     pub(crate) fn measured(&self, series: &str, x: impl ToString, metric: &str) -> f64 {
         let x = x.to_string();
         let found =

@@ -104,12 +104,12 @@ impl Summary {
         claims.set_header(["", "the paper says", "we find", "holds"]);
         for row in &self.rows {
             let holds = if row.holds { "yes" } else { "NO" };
-            claims.add_row([row.figure, row.claim, &row.ours, holds]);
+            claims.add_row([row.figure, row.said, &row.ours, holds]);
         }
         let mut text = format!("{}\n", claims.trim_fmt());
         for row in &self.rows {
             if let Some(why) = row.why {
-                let _ = writeln!(text, "\nNO, {}: {}\n  because {why}", row.figure, row.claim);
+                let _ = writeln!(text, "\nNO, {}: {}\n  because {why}", row.figure, row.said);
             }
         }
         let mut models = Table::new();
@@ -210,7 +210,7 @@ fn overall(all: &[Comparison]) -> Claim {
     let holds = good * 10 >= all.len() * 9;
     Claim {
         figure: "Section I",
-        claim: "predictions are less than 15 % off in almost all cases",
+        said: "predictions are less than 15 % off in almost all cases",
         ours: format!("{good} of {} comparisons of Figures 5 to 11", all.len()),
         holds,
         why: (!holds).then_some("see the comparisons that are farthest off"),

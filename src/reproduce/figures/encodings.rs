@@ -138,7 +138,7 @@ fn cpu(results: &Results, sheet: &mut Sheet) {
         "Fig. 3",
         "the CPU module's prediction is almost perfect",
         perfect,
-        "threads switch more often with one encoding than with another",
+        "the predictor leaves out part of the client's thread switches and the records that it posts",
     );
     for way in ["encode", "decode"] {
         let title = format!("CPU to {way} 32 KiB");
@@ -212,7 +212,7 @@ fn network(results: &Results, sheet: &mut Sheet) {
         "Fig. 4",
         "the network module's prediction is almost perfect",
         perfect,
-        "repeated segments are in the measurement and not in the prediction",
+        "what is measured includes the client's own records on their way to the store",
     );
     for way in ["write", "read"] {
         let title = format!("Network time of a {way} of 32 KiB");

@@ -83,7 +83,8 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
         "Fig. 7",
         "with encryption the client's CPU is the bottleneck",
         (bound, format!("the client's CPU is {} busy or more", percent(least))),
-        "at some shares of reads another resource is busier",
+        "a write of three copies keeps the client's cable busy for longer than its CPU: the profile's \
+         AES (23 cycles a byte) seems to be faster than the paper's was",
     );
     for (encoding, claim) in [
         (ENCRYPTED, "with encryption, throughput increases slightly with the share of reads"),
@@ -91,9 +92,15 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
     ] {
         let at = |reads: u32| sheet.measured(encoding.0, reads, "throughput_mb_s");
         let (writes, reads) = (at(0), at(100));
-        let found =
-            (reads > writes, format!("from {writes:.1} MB/s (writes) to {reads:.1} MB/s (reads)"));
-        sheet.claim("Fig. 7", claim, found, "reads cost the client more than writes");
+        // what grows by half is not slight
+        let slight = encoding != ENCRYPTED || reads < 1.5 * writes;
+        let ours = format!("from {writes:.1} MB/s (writes) to {reads:.1} MB/s (reads)");
+        sheet.claim(
+            "Fig. 7",
+            claim,
+            (reads > writes && slight, ours),
+            "mostly-write workloads are bound by the client's cable here, and not by its CPU",
+        );
     }
 }
 
