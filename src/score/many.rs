@@ -1,7 +1,7 @@
 //! `foretell score --random N`: how good predictions are at large.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 
 use foretell_scenarios::Document;
 use foretell_units::SimSpan;
@@ -93,12 +93,11 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
     }
     let start = cpu_time::ThreadTime::now();
     let observed = Observed::open(directory.path());
-    let answer =
-        match observed.and_then(|observed| observed.ask(&case.changes, &mut PartsShelf, model)) {
-            Ok(answer) => answer,
-            Err(foretell_whatif::WhatIfError::TooFew { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+    let answer = match observed.and_then(|observed| observed.ask(&case.changes, &mut PartsShelf, model)) {
+        Ok(answer) => answer,
+        Err(foretell_whatif::WhatIfError::TooFew { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     let predicted_in_s = start.elapsed().as_secs_f64();
     Ok(Some(Scored {
         case: index,
@@ -115,8 +114,7 @@ fn stable<T>(run: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match run {
         Ok(found) => Ok(Some(found)),
         Err(Failure::Run(
-            foretell_sim::SimError::Overload { .. }
-            | foretell_sim::SimError::NothingMeasured { .. },
+            foretell_sim::SimError::Overload { .. } | foretell_sim::SimError::NothingMeasured { .. },
         )) => Ok(None),
         Err(error) => Err(error),
     }

@@ -124,8 +124,7 @@ fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
         let cipher = if dice.chance(0.3) { "aes-128-cbc" } else { "none" };
         let placement = if dice.chance(0.3) { "hash" } else { "rotate" };
         let read_from = if dice.chance(0.2) { "random" } else { "primary" };
-        let quorum =
-            if dice.chance(0.15) && m < n { (m + 1).to_string() } else { "\"all\"".into() };
+        let quorum = if dice.chance(0.15) && m < n { (m + 1).to_string() } else { "\"all\"".into() };
         let _ = writeln!(
             text,
             "[volume.{name}]\nsize = \"{size} GiB\"\nnodes = \"{nodes}\"\nencoding = \

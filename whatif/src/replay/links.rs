@@ -229,8 +229,7 @@ impl Links {
         let rate = port.rate.as_bytes_per_s_f64();
         let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
         let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
-        let at = now
-            + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
+        let at = now + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
         steps.push((at, Step::Port { host }));
     }
 
