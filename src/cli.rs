@@ -7,6 +7,7 @@ mod inspect;
 mod learn;
 mod replay_cache;
 mod replay_disk;
+mod reproduce;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ pub use learn::{
 };
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
+pub use reproduce::{Paper, ReproduceArguments};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ pub enum Command {
     Ask(AskArguments),
     /// Predict a change, then really simulate it, and compare.
     Score(ScoreArguments),
+    /// Run the experiments of a paper: tables, pictures, and what holds of its claims.
+    Reproduce(ReproduceArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

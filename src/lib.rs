@@ -14,6 +14,7 @@ mod learn;
 mod progress;
 mod replay_cache;
 mod replay_disk;
+mod reproduce;
 mod run;
 mod score;
 mod shelf;
@@ -31,6 +32,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Ask(arguments) => ask::ask(&arguments),
         Command::Score(arguments) => score::score(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),

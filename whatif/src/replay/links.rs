@@ -255,20 +255,16 @@ impl Links {
             let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
             let window = connection.window.min(most).max(SEGMENT_WIRE);
             let allowed = window.saturating_sub(connection.under_way);
-            let wire = left.min(LONGEST_TRAIN);
-            if connection.under_way > 0 && allowed < wire.min(window / 3) {
+            // what goes out in one go is a third of the window
+            let third = (window / 3 / SEGMENT_WIRE * SEGMENT_WIRE).max(SEGMENT_WIRE);
+            let wire = left.min(LONGEST_TRAIN).min(third);
+            if connection.under_way > 0 && allowed < wire {
                 connection.limited = true;
                 if let Some(&(at, _)) = connection.acks.front() {
                     connection.look(number, at, steps);
                 }
                 return;
             }
-            // whole segments, unless it is the rest
-            let wire = if allowed >= wire {
-                wire
-            } else {
-                (allowed / SEGMENT_WIRE * SEGMENT_WIRE).max(SEGMENT_WIRE).min(wire)
-            };
             let (from, to) = (connection.from, connection.to);
             if let Some(tcp) = &self.tcp {
                 let port = &mut self.cables[to as usize];

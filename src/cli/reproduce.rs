@@ -1,0 +1,37 @@
+//! Arguments of `reproduce`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+/// Arguments of `reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// Which paper's experiments.
+    pub paper: Paper,
+    /// Three seeds for each point instead of ten.
+    #[arg(long)]
+    pub quick: bool,
+    /// Write tables, pictures and `summary.json` here.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: PathBuf,
+    /// Only this figure, such as `fig07`; may be given several times.
+    #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
+    pub figures: Vec<String>,
+    /// Keep the recorded runs in `DIR/runs`.
+    #[arg(long)]
+    pub keep: bool,
+    /// Runs are shared out among so many threads; without it, among all cores. The results do not
+    /// depend on it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+/// Papers whose experiments can be reproduced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Paper {
+    /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
+    UrsaMinor,
+}

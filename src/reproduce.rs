@@ -1,0 +1,101 @@
+//! `foretell reproduce`: the experiments of a paper, each figure as a table and a picture, and what
+//! holds of its claims.
+//!
+//! A figure says which clusters it needs simulated and which questions it asks of their records
+//! ([`plan`]); all runs of all figures are then done side by side ([`lab`]), and each figure turns
+//! what came out into a [`sheet`]. Predictions come from `run.db` alone.
+
+mod figures;
+mod lab;
+mod picture;
+mod plan;
+mod sheet;
+mod statistics;
+mod summary;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use foretell_ati::DirectoryLock;
+
+use crate::cli::{Paper, ReproduceArguments};
+use crate::directory::write_whole;
+use crate::failure::Failure;
+use figures::Figure;
+use lab::Results;
+use plan::Plan;
+use sheet::Sheet;
+use summary::Summary;
+
+/// How often each point is measured, as in paper 004 (IV-A).
+const SEEDS: u64 = 10;
+/// The same with `--quick`.
+const QUICK_SEEDS: u64 = 3;
+
+/// Names of all figures.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    figures::ALL.iter().map(|figure| figure.file)
+}
+
+/// Runs the command.
+pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let Paper::UrsaMinor = arguments.paper;
+    let directory = &arguments.output;
+    // two reproductions at once would write over each other
+    let _lock = DirectoryLock::take(directory)?;
+    let wanted = |figure: &&Figure| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure.file)
+    };
+    let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
+    let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
+    let mut plan = Plan::default();
+    for figure in &figures {
+        (figure.needs)(&mut plan);
+    }
+    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.map_or(1, NonZeroUsize::get);
+    let runs = directory.join("runs");
+    let done = lab::perform(&plan, seeds, jobs, &runs, arguments.keep);
+    let (results, failure) = match done {
+        lab::Done::All(results) => (results, None),
+        lab::Done::Part(results, failure) => (results, Some(failure)),
+    };
+    let mut sheets = Vec::new();
+    for figure in figures {
+        // what is finished is kept
+        if let Some(sheet) = finished(figure, &results, seeds) {
+            write(directory, &sheet)?;
+            sheets.push(sheet);
+        }
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let summary = Summary::of(&sheets, arguments.quick, seeds);
+    write_whole(&directory.join("summary.json"), &summary.json())?;
+    let mut output = std::io::stdout().lock();
+    let text = summary.table(directory);
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// The sheet of a figure, if all of its runs are there.
+fn finished(figure: &Figure, results: &Results, seeds: u64) -> Option<Sheet> {
+    let mut needs = Plan::default();
+    (figure.needs)(&mut needs);
+    results.have(&needs, seeds).then(|| {
+        let mut sheet = Sheet::new(figure.file, figure.title);
+        (figure.report)(results, &mut sheet);
+        sheet
+    })
+}
+
+fn write(directory: &Path, sheet: &Sheet) -> Result<(), Failure> {
+    if !sheet.rows.is_empty() {
+        write_whole(&directory.join(format!("{}.csv", sheet.file)), &sheet.csv())?;
+    }
+    for (name, chart) in sheet.pictures() {
+        picture::draw(directory, &name, chart)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The figures of paper 004.
+
+mod caches;
+mod encodings;
+mod interference;
+mod movement;
+mod outstanding;
+mod overhead;
+mod read_shares;
+
+use foretell_sim::truth::Truth;
+
+use super::lab::{Prediction, Results};
+use super::plan::Plan;
+use super::sheet::Sheet;
+
+/// A figure of the paper, or a part of its text that has figures.
+pub(crate) struct Figure {
+    /// Name of its files, without ending.
+    pub(crate) file: &'static str,
+    /// What it shows.
+    pub(crate) title: &'static str,
+    /// What is simulated and asked for it.
+    pub(crate) needs: fn(&mut Plan),
+    /// Makes its table, its picture, and looks at the paper's claims.
+    pub(crate) report: fn(&Results, &mut Sheet),
+}
+
+/// In the order of the paper.
+pub(crate) const ALL: &[Figure] = &[
+    encodings::CPU,
+    encodings::NETWORK,
+    caches::HITS,
+    caches::DISKS,
+    read_shares::ENCRYPTION,
+    read_shares::CODING,
+    movement::MOVEMENT,
+    interference::INTERFERENCE,
+    outstanding::OUTSTANDING,
+    overhead::OVERHEAD,
+];
+
+/// Error of a prediction that the paper calls sufficient for most planning.
+const ACCEPTED: f64 = 0.15;
+
+/// MB/s of a workload, predicted and measured.
+fn throughput_mb_s(
+    workload: &'static str,
+) -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+    (
+        move |found: &Prediction| found.answer.workloads[workload].throughput_bytes_per_s / 1e6,
+        move |truth: &Truth| truth.workloads[workload].throughput_bytes_per_s / 1e6,
+    )
+}
+
+/// Share of the pages read that a node's cache had, predicted and measured.
+fn hit_rate(workload: &'static str) -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+    (
+        move |found: &Prediction| found.answer.workloads[workload].read_hit_rate.unwrap_or(0.0),
+        move |truth: &Truth| truth.workloads[workload].read_hit_rate.unwrap_or(0.0),
+    )
+}
+
+/// A share as people read it.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
