@@ -38,7 +38,7 @@ fn the_readme_shows_what_the_commands_print() {
         if std::env::var_os("UPDATE").is_none() {
             assert_eq!(shown, printed, "`UPDATE=1 cargo test --test readme` writes it anew");
         }
-        written += &format!("{BEGIN}{printed}```{after}");
+        written.extend([BEGIN, &printed, "```", after]);
     }
     assert!(parts.next().is_none(), "an output that no command here prints");
     if std::env::var_os("UPDATE").is_some() {
