@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, value_parser};
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
-const MOST_SEED: u64 = i64::MAX.cast_unsigned();
+pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};

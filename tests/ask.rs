@@ -184,3 +184,20 @@ fn random_clusters_are_drawn_and_scored_alike_each_time() {
     assert!(first["errors"]["throughput_rps"]["median"].as_f64().unwrap() < 0.5);
     assert_eq!(once(), first);
 }
+
+#[test]
+fn a_score_over_seeds_has_means_and_deviations() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=10 s"]);
+    let dir = dir.to_str().unwrap();
+    let change = "workload.mail.outstanding=2";
+    let once = json(&succeed(["score", dir, "--what-if", change, "--json"]));
+    let twice = json(&succeed(["score", dir, "--what-if", change, "--repeat", "2", "--json"]));
+    let of = |scores: &Value, key: &str| scores["comparisons"][0][key].as_f64();
+    assert_eq!((of(&once, "measured_sd"), of(&once, "predicted_sd")), (None, None));
+    // of two values the deviation is their distance by the root of two: the first run is one of them
+    let (mean, deviation) = (of(&twice, "measured").unwrap(), of(&twice, "measured_sd").unwrap());
+    let off = (mean - of(&once, "measured").unwrap()).abs();
+    assert!((off * 2.0 / f64::sqrt(2.0) - deviation).abs() < 1e-6, "{off} {deviation}");
+    assert!(of(&twice, "predicted_sd").unwrap() > 0.0);
+}

@@ -17,7 +17,7 @@ use foretell_whatif::{Answer, Model};
 use serde::Serialize;
 
 use crate::ask::open;
-use crate::cli::ScoreArguments;
+use crate::cli::{MOST_SEED, ScoreArguments};
 use crate::directory::SCENARIO_FILE;
 use crate::facts;
 use crate::failure::Failure;
@@ -33,6 +33,11 @@ pub(crate) struct Comparison {
     pub(crate) measured: f64,
     /// |predicted - measured| / measured.
     pub(crate) error: f64,
+    /// Standard deviations over seeds, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) predicted_sd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) measured_sd: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -51,12 +56,18 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let Some(directory) = &arguments.directory else {
         return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
     };
-    let observed = open(directory)?;
-    let mut document = Document::load(directory.join(SCENARIO_FILE))?;
-    let answer = observed.ask(&arguments.changes, &mut PartsShelf, model)?;
-    change(&mut document, &arguments.changes)?;
-    let truth = simulate(&document)?;
-    let comparisons = compare(&answer, &truth);
+    let document = Document::load(directory.join(SCENARIO_FILE))?;
+    let mut runs = vec![once(directory, &document, &arguments.changes, model)?];
+    let seed = document.check()?.seed.0;
+    for number in 1..u64::from(arguments.repeat) {
+        // the same scenario with another seed
+        let mut other = document.clone();
+        other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
+        let scratch = tempfile::tempdir().map_err(Failure::Output)?;
+        record(&other, scratch.path())?;
+        runs.push(once(scratch.path(), &other, &arguments.changes, model)?);
+    }
+    let comparisons = together(&runs);
     let text = if arguments.json {
         let changes = arguments.changes.iter().map(ToString::to_string).collect();
         let scores = Scores { comparisons: &comparisons, model, changes };
@@ -68,6 +79,49 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     };
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Predicts a change from the records in a directory, and simulates it.
+fn once(
+    directory: &Path,
+    document: &Document,
+    changes: &[Change],
+    model: Model,
+) -> Result<Vec<Comparison>, Failure> {
+    let answer = open(directory)?.ask(changes, &mut PartsShelf, model)?;
+    let mut after = document.clone();
+    change(&mut after, changes)?;
+    Ok(compare(&answer, &simulate(&after)?))
+}
+
+/// Means and standard deviations over runs that differ in their seeds.
+fn together(runs: &[Vec<Comparison>]) -> Vec<Comparison> {
+    let mut all = runs[0].clone();
+    if runs.len() == 1 {
+        return all;
+    }
+    for found in &mut all {
+        let same =
+            |other: &&Comparison| other.workload == found.workload && other.metric == found.metric;
+        let each: Vec<&Comparison> = runs.iter().filter_map(|run| run.iter().find(same)).collect();
+        let spread = |of: fn(&Comparison) -> f64| {
+            let count = each.len() as f64;
+            let mean = each.iter().map(|run| of(run)).sum::<f64>() / count;
+            let squares: f64 = each.iter().map(|run| (of(run) - mean).powi(2)).sum();
+            (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+        };
+        let (predicted, predicted_sd) = spread(|run| run.predicted);
+        let (measured, measured_sd) = spread(|run| run.measured);
+        *found = Comparison {
+            predicted,
+            measured,
+            error: (predicted - measured).abs() / measured,
+            predicted_sd: Some(predicted_sd),
+            measured_sd: Some(measured_sd),
+            ..found.clone()
+        };
+    }
+    all
 }
 
 /// Makes the changes.
@@ -188,7 +242,16 @@ pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
         let mut add = |metric, predicted: f64, measured: f64| {
             let error = (predicted - measured).abs() / measured;
             let workload = name.clone();
-            comparisons.push(Comparison { workload, metric, predicted, measured, error });
+            let (predicted_sd, measured_sd) = (None, None);
+            comparisons.push(Comparison {
+                workload,
+                metric,
+                predicted,
+                measured,
+                error,
+                predicted_sd,
+                measured_sd,
+            });
         };
         let response = predicted.response_time_ms;
         add("throughput_rps", predicted.throughput_rps, measured.throughput_rps);
@@ -210,6 +273,12 @@ pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
     comparisons
 }
 
+/// A figure, with its standard deviation if there is one.
+fn figure(mean: f64, deviation: Option<f64>) -> String {
+    let deviation = deviation.map_or_else(String::new, |sd| format!(" ± {sd:.4}"));
+    format!("{mean:.4}{deviation}")
+}
+
 fn table(comparisons: &[Comparison]) -> String {
     let mut table = Table::new();
     table.load_preset(NOTHING);
@@ -218,8 +287,8 @@ fn table(comparisons: &[Comparison]) -> String {
         table.add_row([
             found.workload.clone(),
             found.metric.to_owned(),
-            format!("{:.4}", found.predicted),
-            format!("{:.4}", found.measured),
+            figure(found.predicted, found.predicted_sd),
+            figure(found.measured, found.measured_sd),
             format!("{:.1} %", 100.0 * found.error),
         ]);
     }
