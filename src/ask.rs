@@ -1,7 +1,6 @@
 //! `foretell ask`: what would be, from the records of a run alone.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -15,15 +14,8 @@ use crate::shelf::PartsShelf;
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let observed = open(&arguments.directory)?;
     let answer = observed.ask(&arguments.changes, &mut PartsShelf, arguments.model.into())?;
-    let text = if arguments.json {
-        let mut text = serde_json::to_string_pretty(&answer).expect("an answer is JSON");
-        text.push('\n');
-        text
-    } else {
-        table(&answer)
-    };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    let text = if arguments.json { crate::output::json(&answer) } else { table(&answer) };
+    crate::output::print(&text)
 }
 
 /// The records of a run.

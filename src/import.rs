@@ -4,7 +4,6 @@ mod fio_json;
 mod trace;
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
@@ -50,8 +49,7 @@ fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
             format!("{}\n{}in {}\n", headline(&import), noted(&import, ""), file.display())
         }
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&printed)
 }
 
 /// What it is, in a line.

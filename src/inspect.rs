@@ -4,7 +4,6 @@ mod picture;
 mod pictures;
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use foretell_units::Bytes;
 use foretell_workloads::trace::{Profile, Profiler, TraceReader};
@@ -43,8 +42,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     }
     let text =
         if arguments.json { format!("{document:#}\n") } else { text(&name, &trace, &profile) };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// Names of the two directions, as they stand in a profile's pairs.

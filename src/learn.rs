@@ -6,7 +6,6 @@ mod rows;
 mod space;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 
 use foretell_learn::{Kind, Values};
@@ -24,8 +23,7 @@ pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
         Learning::Show(arguments) => keep::show(arguments)?,
         Learning::Models => models(),
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// How many threads to use.

@@ -11,6 +11,7 @@ mod import;
 mod inspect;
 mod interrupt;
 mod learn;
+mod output;
 mod progress;
 mod replay_cache;
 mod replay_disk;

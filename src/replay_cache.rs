@@ -8,7 +8,6 @@ mod follow;
 mod references;
 mod report;
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 
 use foretell_algorithms::cache::{MAX_CAPACITY, PolicyKind};
@@ -48,8 +47,7 @@ pub(crate) fn replay_cache(arguments: &ReplayCacheArguments) -> Result<(), Failu
     let report = Report::new(arguments, &plan, &references, &replayed);
     drop(references); // its bar goes before results are printed
     let text = if arguments.json { report.json() } else { report.text() };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// What is to be replayed.

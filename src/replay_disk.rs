@@ -1,7 +1,7 @@
 //! `foretell replay-disk`: a disk model beside the real disk whose trace it replays.
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 
 use foretell_scenarios::device::Device;
@@ -20,8 +20,7 @@ pub(crate) fn replay_disk(arguments: &ReplayDiskArguments) -> Result<(), Failure
     let device = Device::named(&arguments.device)?;
     let found = compare(&device, &arguments.trace)?;
     let text = if arguments.json { as_json(arguments, &found) } else { as_text(arguments, &found) };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {

@@ -13,7 +13,6 @@ mod sheet;
 mod statistics;
 mod summary;
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -74,9 +73,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     let summary = Summary::of(&sheets, arguments.quick, seeds);
     write_whole(&directory.join("summary.json"), &summary.json())?;
-    let mut output = std::io::stdout().lock();
-    let text = summary.table(directory);
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&summary.table(directory))
 }
 
 /// The sheet of a figure, if all of its runs are there.

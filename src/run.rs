@@ -1,6 +1,5 @@
 //! `foretell run`: simulate a scenario, or replay a trace.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,8 +51,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
         text
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&printed)
 }
 
 /// Writes what stands beside the records.
@@ -171,7 +169,5 @@ fn simulate(
 }
 
 fn json(truth: &Truth) -> String {
-    let mut text = serde_json::to_string_pretty(truth).expect("a truth is JSON");
-    text.push('\n');
-    text
+    crate::output::json(truth)
 }

@@ -3,8 +3,6 @@
 mod around;
 mod path;
 
-use std::io::Write;
-
 use foretell_ati::{Requests, RunDb, open_run};
 use foretell_units::Breadcrumb;
 use serde_json::json;
@@ -31,8 +29,7 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let steps = path::steps(&db, &facts, &records)?;
     let text =
         if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// Why there may be no record of a request.

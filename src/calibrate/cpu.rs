@@ -7,7 +7,6 @@
 //! number of passes, whatever m and n.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use foretell_algorithms::codec::{Cipher, Encoding};
@@ -47,8 +46,7 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     }
     let printed =
         if arguments.json { measured.json(arguments) } else { measured.text(arguments, &text) };
-    let mut output = std::io::stdout().lock();
-    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&printed)
 }
 
 /// The name that scenarios call the profile at `path` by.
@@ -261,9 +259,7 @@ impl Measured {
             "largest_error": worst,
             "file": arguments.output.as_ref().map(|path| path.display().to_string()),
         });
-        let mut text = serde_json::to_string_pretty(&document).expect("measurements are JSON");
-        text.push('\n');
-        text
+        crate::output::json(&document)
     }
 }
 

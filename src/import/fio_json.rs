@@ -1,7 +1,6 @@
 //! `foretell import fio-json`: what fio measured, as a table.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
@@ -41,8 +40,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
             format!("{rows} rows of {jobs} jobs in {files} results, in {}\n", output.display())
         }
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(printed.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&printed)
 }
 
 fn row(table: &mut String, file: &str, result: &JobResult, job: &Job, measured: &Measured) {

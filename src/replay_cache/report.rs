@@ -274,9 +274,7 @@ impl<'a> Report<'a> {
             "results": results,
             "curve": self.curve.map(|curve| self.curve_json(curve)),
         });
-        let mut text = serde_json::to_string_pretty(&document).expect("ratios are JSON");
-        text.push('\n');
-        text
+        crate::output::json(&document)
     }
 
     fn row(&self, row: &Row) -> Value {

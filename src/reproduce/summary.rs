@@ -92,9 +92,7 @@ impl Summary {
 
     /// As one JSON document.
     pub(crate) fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a summary is JSON");
-        text.push('\n');
-        text
+        crate::output::json(self)
     }
 
     /// As people read it.

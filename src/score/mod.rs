@@ -4,7 +4,6 @@ mod many;
 mod random;
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::Path;
 
 use comfy_table::presets::NOTHING;
@@ -71,14 +70,11 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let text = if arguments.json {
         let changes = arguments.changes.iter().map(ToString::to_string).collect();
         let scores = Scores { comparisons: &comparisons, model, changes };
-        let mut text = serde_json::to_string_pretty(&scores).expect("scores are JSON");
-        text.push('\n');
-        text
+        crate::output::json(&scores)
     } else {
         table(&comparisons)
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// Predicts a change from the records in a directory, and simulates it.
@@ -178,12 +174,11 @@ fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), 
             })
             .collect();
         let document = serde_json::json!({ "model": model, "errors": errors, "cases": scored });
-        format!("{}\n", serde_json::to_string_pretty(&document).expect("scores are JSON"))
+        crate::output::json(&document)
     } else {
         of_many(&scored, &spreads)
     };
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    crate::output::print(&text)
 }
 
 /// Errors at large, and the worst cases.

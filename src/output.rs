@@ -1,0 +1,20 @@
+//! Results go to standard output, all at once.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints results.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// A document of JSON as it is printed and kept: indented, with a line's end.
+pub(crate) fn json(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("keys are texts");
+    text.push('\n');
+    text
+}
