@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     if let Some(directory) = &directory {
-        keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
+        keep(directory, &document, &scenario, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         json(&truth)
@@ -55,13 +55,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// Writes what stands beside the records.
-fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
+fn keep(
+    directory: &RunDirectory,
+    document: &Document,
+    scenario: &Scenario,
+    truth: &Truth,
+) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
-    for (name, workload) in &truth.workloads {
-        if workload.jobs.iter().any(|job| !job.stage.is_empty()) {
-            let table = crate::cosbench::results(&workload.jobs);
-            directory.write(&format!("cosbench-{name}.csv"), &table)?;
-        }
+    for (file, text) in crate::cosbench::archive(scenario, truth)? {
+        directory.write(&file, &text)?;
     }
     // the truth comes last: where it is, everything is
     directory.write(TRUTH_FILE, &json(truth))
