@@ -271,7 +271,7 @@ impl<'a> Report<'a> {
             "notes": self.notes,
             "profile": profile,
         });
-        format!("{document:#}\n")
+        crate::output::json(&document)
     }
 }
 
