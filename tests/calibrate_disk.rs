@@ -187,17 +187,39 @@ fn bad_results_are_refused_with_reasons() {
     succeed(arguments(&names, &["--one-device"]));
 }
 
+/// One node with the device `it`, and a client that runs a fio job.
+const CLUSTER: &str = r#"
+warmup   = "200 ms"
+duration = "1 s"
+
+[tracking]
+overhead = false
+
+[node.server]
+cpu   = { profile = "xeon-2023", cores = 16 }
+cache = { size = "8 MiB", read_ahead = "0 B", write = "through" }
+disk  = ["it"]
+nic   = { rate = "100 Gbit/s", latency = "1 us" }
+
+[client.app]
+cpu = { profile = "xeon-2023", cores = 16 }
+nic = { rate = "100 Gbit/s", latency = "1 us" }
+
+[volume.v]
+size     = "1 GiB"
+nodes    = "server"
+encoding = "1-of-1"
+
+[workload.w]
+volume = "v"
+client = "app"
+kind   = "fio"
+file   = "job.fio"
+"#;
+
 /// The profile serves a scenario: the same job there, behind a network that hardly matters.
 fn in_a_cluster(device: &Path, job: &str) -> Value {
-    let scenario = format!(
-        "warmup = \"200 ms\"\nduration = \"1 s\"\n[node.server]\ncpu = {{ profile = \"xeon-2023\", cores \
-         = 16 }}\ncache = {{ size = \"8 MiB\", read_ahead = \"0 B\", write = \"through\" }}\ndisk = \
-         [\"it\"]\nnic = {{ rate = \"100 Gbit/s\", latency = \"1 us\" }}\n[client.app]\ncpu = {{ profile \
-         = \"xeon-2023\", cores = 16 }}\nnic = {{ rate = \"100 Gbit/s\", latency = \"1 us\" \
-         }}\n[volume.v]\nsize = \"1 GiB\"\nnodes = \"server\"\nencoding = \"1-of-1\"\n[tracking]\noverhead = false\n[workload.w]\nvolume = \
-         \"v\"\nclient = \"app\"\nkind = \"fio\"\nfile = \"job.fio\"\n"
-    );
-    let place = Place::with(&scenario);
+    let place = Place::with(CLUSTER);
     std::fs::create_dir(place.path("devices")).unwrap();
     std::fs::copy(device, place.path("devices/it.toml")).unwrap();
     std::fs::write(place.path("job.fio"), job).unwrap();
