@@ -137,6 +137,20 @@ fn what_cannot_be_fitted_is_said() {
 }
 
 #[test]
+fn time_outside_the_device_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut slow = Job::full("randread", 4096, 4, 100.0);
+    // a tenth of what four requests of 100 us could be
+    slow.seen = [Some((4_000.0, 100.0)), None];
+    let found = found(&files(&dir, &[slow], 3));
+    let notes = found["notes"].to_string();
+    assert!(
+        notes.contains("randread, 4 KiB, 4 outstanding: 90 % of the time passes outside"),
+        "{notes}"
+    );
+}
+
+#[test]
 fn bad_results_are_refused_with_reasons() {
     let dir = tempfile::tempdir().unwrap();
     let good = result(&[Job::full("randread", 4096, 16, 200.0).json(3)], "sda", 3);

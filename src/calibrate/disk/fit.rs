@@ -19,11 +19,14 @@ use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan};
 use foretell_workloads::fio;
 
 use super::closed_loop::{self, Driven, Got};
-use super::evidence::{Evidence, Run, RunJob};
+use super::evidence::{Evidence, Run, RunJob, words};
 use crate::failure::Failure;
 
 /// Error of IOPS and of latency that is borne.
 pub(super) const TOLERANCES: [f64; 2] = [0.10, 0.15];
+/// Share of its time that a job spends outside the device without being told to, beyond which that is
+/// said.
+const OUTSIDE: f64 = 0.05;
 /// Rounds in which simulated latencies are brought to those wanted.
 const ROUNDS: usize = 4;
 /// Runs of a condition that may give its latencies.
@@ -420,6 +423,17 @@ pub(super) fn assumptions(conditions: &[Condition]) -> Vec<String> {
         if !points.iter().any(|point| point.order == order) {
             let name = order.name();
             notes.push(format!("{name} requests were not measured: they are served as the others"));
+        }
+    }
+    for job in jobs().filter(|job| !job.of.throttled()) {
+        let share = job.gap_ns * job.of.iops() / f64::from(job.of.slots()) / 1e9;
+        if share > OUTSIDE {
+            notes.push(format!(
+                "{}: {:.0} % of the time passes outside the device, for IOPS × latency is less than \
+                 what may be outstanding; the simulated job pauses as long",
+                words(&job.of),
+                share * 100.0
+            ));
         }
     }
     let counts = || points.iter().map(|point| point.outstanding);

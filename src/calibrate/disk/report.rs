@@ -155,7 +155,8 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn text(&self, output: Option<&Path>, profile: &str) -> String {
-        let percent = |error: f64| format!("{:+.1} %", error * 100.0);
+        // none is not below zero
+        let percent = |error: f64| format!("{:+.1} %", (error * 1000.0).round() / 10.0 + 0.0);
         let mut runs = table(&[
             "run",
             "",
