@@ -1,20 +1,21 @@
 //! Results of COSBench workloads as COSBench itself archives them, for scripts that read those.
 //!
-//! `archive/run-history.csv` has a line for each workload, `archive/wN-NAME/wN-NAME.csv` its report: a
-//! line for each stage and kind of operation, numbers to two digits at the most, quantiles as the upper
+//! `archive/run-history.csv` has a line for each workload, `archive/workloads.csv` one for each of their
+//! stages and kinds of operation, `archive/wN-NAME/wN-NAME.csv` is a workload's own report: numbers to two digits at the most, quantiles as the upper
 //! end of a bucket of 10 ms, bytes a second for the bandwidth, and each state of the stage with its
 //! time. Simulated time is counted from the beginning of 1970. Source: COSBench 0.4,
-//! `SimpleWorkloadArchiver`, `CSVWorkloadExporter`, `CSVRunExporter`, `Counter`, `Formats`.
+//! `SimpleWorkloadArchiver`, `CSVWorkloadExporter`, `CSVMatrixExporter`, `CSVRunExporter`, `Counter`,
+//! `Formats`.
 //!
 //! Left out: `Avg-ProcTime`, what of a response was not transfer, which is not measured here (`N/A`, as
-//! COSBench writes what it does not know); the time line of each stage, histograms, `workloads.csv`.
+//! COSBench writes what it does not know); the time line of each stage, and histograms.
 //! Works of one stage that do the same have a line each. No operation fails.
 
 use std::fmt::Write;
 
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_sim::truth::{JobTruth, Truth};
-use foretell_workloads::cosbench::Workload;
+use foretell_workloads::cosbench::{Work, Workload};
 
 use crate::failure::Failure;
 
@@ -22,6 +23,11 @@ use crate::failure::Failure;
 const REPORT: &str = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,60%-ResTime,\
                       80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,Throughput,\
                       Bandwidth,Succ-Ratio,Status,Detailed Status";
+
+/// The columns of what all workloads did.
+const MATRIX: &str = "Id,Op-Name,Op-Count,Byte-Count,Worker-Count,Avg-ResTime,Avg-ProcTime,\
+                      60%-ResTime,80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,\
+                      Throughput,Bandwidth,Succ-Ratio,Config-Info";
 
 /// The columns of the list of workloads.
 const HISTORY: &str = "Id,Name,Submitted-At,Started-At,Stopped-At,Op-Info,State";
@@ -39,6 +45,7 @@ pub(crate) fn archive(
     truth: &Truth,
 ) -> Result<Vec<(String, String)>, Failure> {
     let (mut files, mut history) = (Vec::new(), format!("{HISTORY}\n"));
+    let mut all = format!("{MATRIX}\n");
     for workload in &scenario.workloads {
         let WorkloadKind::Cosbench { path } = &workload.kind else { continue };
         let Some(found) = truth.workloads.get(&workload.name) else { continue };
@@ -50,10 +57,12 @@ pub(crate) fn archive(
         let name: String = described.name.chars().map(plain).collect();
         let id = format!("w{}", files.len() + 1);
         let _ = writeln!(history, "{id},{name},{}", run(&found.jobs));
+        matrix(&mut all, &id, &described, &found.jobs);
         files.push((format!("archive/{id}-{name}/{id}-{name}.csv"), report(&found.jobs)));
     }
     if !files.is_empty() {
         files.push(("archive/run-history.csv".to_owned(), history));
+        files.push(("archive/workloads.csv".to_owned(), all));
     }
     Ok(files)
 }
@@ -78,26 +87,61 @@ fn run(jobs: &[JobTruth]) -> String {
 fn report(jobs: &[JobTruth]) -> String {
     let mut text = format!("{REPORT}\n");
     for job in jobs {
-        let time = &job.response_time_ms;
-        let [p60, p80, p90] = job.quantiles_ms;
-        let quantiles = [p60, p80, p90, time.p95, time.p99, time.max].map(bucket);
-        let mean = if time.mean > 0.0 { number(time.mean) } else { "N/A".to_owned() };
         let status = if job.completed { "completed" } else { "terminated" };
+        let (name, states) = (named(job.operation), states(job, status));
+        let (count, bytes) = (job.operations, job.bytes);
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{mean},N/A,{},{},{},100%,{status},{}",
+            "{},{name},{},{count},{bytes},{},{status},{states}",
             job.stage,
-            named(job.operation),
             job.operation,
-            job.operations,
-            job.bytes,
-            quantiles.join(","),
-            number(job.operations_per_s),
-            number(job.bytes_per_s),
-            states(job, status)
+            measures(job)
         );
     }
     text
+}
+
+/// Adds what a workload did, with who did it, to what all of them did.
+fn matrix(text: &mut String, id: &str, described: &Workload, jobs: &[JobTruth]) {
+    for of_stage in jobs.chunk_by(|a, b| a.stage == b.stage) {
+        for (job, number) in of_stage.iter().zip(1..) {
+            let work = work(described, job);
+            let workers = work.map_or(0, |work| work.workers);
+            let mut operations = work.into_iter().flat_map(|work| &work.operations);
+            let operation = operations.find(|operation| operation.kind.name() == job.operation);
+            let config = operation.map_or_else(String::new, |operation| {
+                let config = operation.config.replace(',', "-").replace(';', " ");
+                format!("{:.0}% {config}", operation.share * 100.0)
+            });
+            let _ = writeln!(
+                text,
+                "{id}-{}-{number},{},{},{},{workers},{},{config}",
+                job.stage,
+                named(job.operation),
+                job.operations,
+                job.bytes,
+                measures(job)
+            );
+        }
+    }
+}
+
+/// The work that a job is; the second of a name is called `name#2`.
+fn work<'a>(described: &'a Workload, job: &JobTruth) -> Option<&'a Work> {
+    let stage = described.stages.iter().find(|stage| stage.name == job.stage)?;
+    let twin = job.job.rsplit_once('#').and_then(|(name, twin)| Some((name, twin.parse().ok()?)));
+    let (name, twin) = twin.unwrap_or((job.job.as_str(), 1_usize));
+    stage.works.iter().filter(|work| work.name == name).nth(twin.checked_sub(1)?)
+}
+
+/// The columns from `Avg-ResTime` to `Succ-Ratio`.
+fn measures(job: &JobTruth) -> String {
+    let time = &job.response_time_ms;
+    let [p60, p80, p90] = job.quantiles_ms;
+    let quantiles = [p60, p80, p90, time.p95, time.p99, time.max].map(bucket);
+    let mean = if time.mean > 0.0 { number(time.mean) } else { "N/A".to_owned() };
+    let (throughput, bandwidth) = (number(job.operations_per_s), number(job.bytes_per_s));
+    format!("{mean},N/A,{},{throughput},{bandwidth},100%", quantiles.join(","))
 }
 
 /// The operation with what it is counted as, where that is another.

@@ -553,6 +553,14 @@ fn cosbench_workloads_run_stage_by_stage() {
         "{history}"
     );
     assert_eq!(lines.len(), 2);
+    let matrix = archived("workloads.csv").unwrap();
+    let lines: Vec<&str> = matrix.lines().collect();
+    assert!(lines[0].starts_with("Id,Op-Name,Op-Count,Byte-Count,Worker-Count,Avg-ResTime,"));
+    assert!(lines.iter().all(|line| line.split(',').count() == 17), "{matrix}");
+    let found = format!("w1-s3-main-2,write,{writes},{},4,", writes * 64_000);
+    assert!(lines[4].starts_with(&found), "{matrix}");
+    let config = ",100%,20% containers=u(1-2) objects=u(11-20) sizes=c(64)KB";
+    assert!(lines[4].ends_with(config), "{matrix}");
 }
 
 /// The first line of a report, as COSBench 0.4 writes it.
