@@ -88,11 +88,11 @@ fn report(jobs: &[JobTruth]) -> String {
     let mut text = format!("{REPORT}\n");
     for job in jobs {
         let status = if job.completed { "completed" } else { "terminated" };
-        let (name, states) = (named(job.operation), states(job, status));
+        let (name, history) = (named(job.operation), states(job, status));
         let (count, bytes) = (job.operations, job.bytes);
         let _ = writeln!(
             text,
-            "{},{name},{},{count},{bytes},{},{status},{states}",
+            "{},{name},{},{count},{bytes},{},{status},{history}",
             job.stage,
             job.operation,
             measures(job)
