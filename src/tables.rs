@@ -55,6 +55,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         }
     }
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
+    if let Some(arrays) = arrays(truth) {
+        let _ = writeln!(text, "What caches of arrays found\n{arrays}\n");
+    }
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
         let _ = writeln!(text, "{losses}");
@@ -253,6 +256,23 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
         ]);
     }
     table
+}
+
+/// The caches of arrays: pages that reads found, and pages written again before they were destaged.
+fn arrays(truth: &Truth) -> Option<Table> {
+    let mut table = table(&["host", "disk", "read hits", "write hits"]);
+    for (host, resources) in &truth.hosts {
+        for (resource, known) in resources {
+            let Some(cache) = &known.cache else { continue };
+            table.add_row([
+                host.clone(),
+                resource.clone(),
+                percent(cache.read_hit_rate),
+                percent(known.write_cache.and_then(|cache| cache.write_hit_rate)),
+            ]);
+        }
+    }
+    (!table.is_empty()).then_some(table)
 }
 
 /// What full ports of the switch cost, if they did.

@@ -53,7 +53,7 @@ fn run(what: &str, reads: f64, random: bool, mib: u64, (warm, count): (u64, u64)
     let took = start.elapsed().as_secs_f64();
     let rate = count as f64 / took / 1e6;
     let iops = count as f64 / (now - begun).as_secs_f64();
-    let hits = array.hits();
+    let hits = array.hits().unwrap_or_default().read;
     let found = hits.hits as f64 / hits.pages.max(1) as f64;
     let after = array.member_operations();
     let members = (after.reads + after.writes - before.reads - before.writes) as f64;

@@ -1,7 +1,9 @@
 //! The agenda: what happens next.
 //!
 //! Pending events lie in a 4-ary heap ordered by one integer, time above and sequence number
-//! below, so events at equal times come out in the order in which they were scheduled. A heap with
+//! below, so events at equal times come out in the order in which they were scheduled. Those that may
+//! be planned early or late, and must not come out differently for it, come after all others of their
+//! time, by a rank. A heap with
 //! four children is half as deep as a binary one and its siblings share a cache line; calendar
 //! queues, which beat it on smooth loads, collapse where some events are microseconds away and
 //! others seconds.
@@ -15,8 +17,13 @@ use std::cmp::Ordering;
 pub struct Agenda<E> {
     now: SimTime,
     sequence: u64,
+    /// Events that were scheduled by rank.
+    ranked: u64,
     pending: QuaternaryHeap<Entry<E>>,
 }
+
+/// Set in the sequence number of an event that has a rank instead.
+const RANKED: u64 = 1 << 63;
 
 /// 24 bytes with an event of 8; an aligned 128-bit key would make it 32.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +34,7 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time in the upper 64 bits, sequence number in the lower: unique.
+    /// Time in the upper 64 bits, sequence number in the lower: unique but for ranked events.
     fn key(&self) -> u128 {
         (u128::from(self.at) << 64) | u128::from(self.sequence)
     }
@@ -36,7 +43,12 @@ impl<E> Entry<E> {
 impl<E: Copy> Agenda<E> {
     /// Nothing pending, at the start of time.
     pub fn new() -> Self {
-        Self { now: SimTime::ZERO, sequence: 0, pending: QuaternaryHeap::with_capacity(1024) }
+        Self {
+            now: SimTime::ZERO,
+            sequence: 0,
+            ranked: 0,
+            pending: QuaternaryHeap::with_capacity(1024),
+        }
     }
 
     /// The present: the time of the event that was taken last.
@@ -46,7 +58,7 @@ impl<E: Copy> Agenda<E> {
 
     /// Events taken so far are those scheduled less those pending.
     pub fn taken(&self) -> u64 {
-        self.sequence - self.pending.len() as u64
+        self.sequence + self.ranked - self.pending.len() as u64
     }
 
     /// Number of pending events.
@@ -61,9 +73,20 @@ impl<E: Copy> Agenda<E> {
 
     /// Puts `event` on the agenda at `at`, which must not be in the past.
     pub fn schedule(&mut self, at: SimTime, event: E) {
-        assert!(at >= self.now, "an event at {at} is scheduled in the past of {}", self.now);
-        self.pending.push(Entry { at: at.as_ns(), sequence: self.sequence, event });
+        self.push(at, self.sequence, event);
         self.sequence += 1;
+    }
+
+    /// As [`Agenda::schedule`], but after all that is scheduled so for `at`, and by `rank` among its
+    /// like: when it was scheduled makes no difference.
+    pub fn schedule_ranked(&mut self, at: SimTime, rank: u32, event: E) {
+        self.push(at, RANKED | u64::from(rank), event);
+        self.ranked += 1;
+    }
+
+    fn push(&mut self, at: SimTime, sequence: u64, event: E) {
+        assert!(at >= self.now, "an event at {at} is scheduled in the past of {}", self.now);
+        self.pending.push(Entry { at: at.as_ns(), sequence, event });
     }
 
     /// Takes the next event and moves the present to it.
@@ -125,6 +148,19 @@ mod tests {
         let order: Vec<i32> = std::iter::from_fn(|| agenda.next()).collect();
         assert_eq!(order, (0..100).collect::<Vec<_>>());
         assert_eq!(agenda.taken(), 100);
+    }
+
+    #[test]
+    fn ranked_events_come_last_and_by_rank() {
+        let mut agenda = Agenda::new();
+        let at = SimTime::from_ns(7);
+        agenda.schedule_ranked(at, 2, "second");
+        agenda.schedule_ranked(at, 1, "first");
+        agenda.schedule(at, "plain");
+        agenda.schedule(SimTime::from_ns(8), "later");
+        let order: Vec<&str> = std::iter::from_fn(|| agenda.next()).collect();
+        assert_eq!(order, ["plain", "first", "second", "later"]);
+        assert_eq!(agenda.taken(), 4);
     }
 
     #[test]

@@ -472,7 +472,10 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
     |at, step| {
         let event = match step {
             Step::Forward { train } => Event::Forward { train },
-            Step::Wake { connection } => Event::Wake { connection },
+            Step::Wake { connection } => {
+                let wake = Event::Wake { connection };
+                return agenda.schedule_ranked(at, connection, wake);
+            }
             Step::Deliver { number } => Event::Deliver { leg: number },
         };
         agenda.schedule(at, event);

@@ -9,6 +9,7 @@ use foretell_scenarios::model::Storage;
 use foretell_units::{Breadcrumb, Bytes, HostId, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
+use crate::array::ArrayHits;
 use crate::device::Device;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
@@ -144,9 +145,9 @@ impl Node {
         }
     }
 
-    /// What each disk did since the mark.
-    pub(crate) fn disk_usage(&mut self, now: SimTime) -> Vec<Usage> {
-        self.disks.iter_mut().map(|disk| disk.usage(now)).collect()
+    /// What each disk did since the mark, and the caches of those that are arrays.
+    pub(crate) fn disk_usage(&mut self, now: SimTime) -> Vec<(Usage, Option<ArrayHits>)> {
+        self.disks.iter_mut().map(|disk| (disk.usage(now), disk.array_hits())).collect()
     }
 
     /// Hits since the mark.

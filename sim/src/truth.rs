@@ -7,6 +7,7 @@ use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::array::{ArrayHits, CacheHits};
 use crate::cluster::Cluster;
 use crate::ledger::Usage;
 use crate::network::{Counts, Troubles};
@@ -168,6 +169,12 @@ pub struct ResourceTruth {
     pub demand_ms_per_request: f64,
     /// Jobs done.
     pub operations: u64,
+    /// Of an array: its controller's memory, as reads find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheTruth>,
+    /// Of an array: the memory that keeps written data without power.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<WriteCacheTruth>,
     /// Of an adapter that receives: segments for it that were dropped at its port of the switch, the
     /// warm-up's included.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,13 +204,23 @@ pub struct NetworkTruth {
     pub timeouts: u64,
 }
 
-/// What a node's cache did.
-#[derive(Clone, Debug, Serialize)]
+/// What a node's cache did, or an array's.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct CacheTruth {
     /// Pages found by reads, of those asked for; `null`: no reads.
     pub read_hit_rate: Option<f64>,
     /// Pages that reads asked for.
     pub pages_read: u64,
+}
+
+/// What an array's write cache did.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct WriteCacheTruth {
+    /// Pages that waited to be destaged already when they were written, of those written; `null`: no
+    /// writes.
+    pub write_hit_rate: Option<f64>,
+    /// Pages written.
+    pub pages_written: u64,
 }
 
 /// The resource with the highest utilization.
@@ -230,7 +247,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         let name = cluster.scenario.hosts[index].name.clone();
         let host = &mut cluster.hosts[index];
         let mut resources = BTreeMap::new();
-        let mut add = |resource: String, usage: Usage, trouble: Trouble| {
+        let mut add = |resource: String, usage: Usage, own: Particulars| {
             if usage.utilization > bottleneck.utilization {
                 bottleneck = Bottleneck {
                     host: name.clone(),
@@ -245,17 +262,19 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
                     queue_length_mean: usage.queue_length_mean,
                     demand_ms_per_request: ratio(usage.busy.as_ms_f64(), requests).unwrap_or(0.0),
                     operations: usage.operations,
-                    segments_dropped: trouble.segments_dropped,
-                    segments_resent: trouble.segments_resent,
-                    timeouts: trouble.timeouts,
+                    cache: own.cache,
+                    write_cache: own.write_cache,
+                    segments_dropped: own.segments_dropped,
+                    segments_resent: own.segments_resent,
+                    timeouts: own.timeouts,
                 },
             );
         };
-        let none = Trouble::default();
+        let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
         if let Some(node) = &mut host.node {
-            for (disk, usage) in node.disk_usage(now).into_iter().enumerate() {
-                add(format!("disk{disk}"), usage, none);
+            for (disk, (usage, hits)) in node.disk_usage(now).into_iter().enumerate() {
+                add(format!("disk{disk}"), usage, hits.map_or(none, caches_of_array));
             }
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
@@ -285,19 +304,33 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
     }
 }
 
-/// What went wrong on a cable.
+/// What is told of some resources alone.
 #[derive(Clone, Copy, Default)]
-struct Trouble {
+struct Particulars {
+    cache: Option<CacheTruth>,
+    write_cache: Option<WriteCacheTruth>,
     segments_dropped: Option<u64>,
     segments_resent: Option<u64>,
     timeouts: Option<u64>,
 }
 
 /// What went wrong on the way to a host, and what it did about what went wrong on its way to others.
-fn troubles(found: Troubles) -> (Trouble, Trouble) {
-    let to_host = Trouble { segments_dropped: Some(found.dropped), ..Trouble::default() };
+fn troubles(found: Troubles) -> (Particulars, Particulars) {
+    let none = Particulars::default();
+    let to_host = Particulars { segments_dropped: Some(found.dropped), ..none };
     let (segments_resent, timeouts) = (Some(found.resent), Some(found.timeouts));
-    (to_host, Trouble { segments_dropped: None, segments_resent, timeouts })
+    (to_host, Particulars { segments_resent, timeouts, ..none })
+}
+
+/// What the caches of an array did.
+fn caches_of_array(hits: ArrayHits) -> Particulars {
+    let rate = |found: CacheHits| ratio(found.hits as f64, found.pages);
+    let cache = CacheTruth { read_hit_rate: rate(hits.read), pages_read: hits.read.pages };
+    let write_cache = hits.write.map(|written| WriteCacheTruth {
+        write_hit_rate: rate(written),
+        pages_written: written.pages,
+    });
+    Particulars { cache: Some(cache), write_cache, ..Particulars::default() }
 }
 
 fn network(counts: Counts) -> NetworkTruth {

@@ -12,13 +12,23 @@ use foretell_algorithms::node::{Buffer, Effects, Owner, PageKey, Run};
 /// Whose pages those of an array are: nobody's in particular.
 const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };
 
-/// Pages that reads asked an array's cache for, and those that were there.
+/// Pages that an array's cache was asked for, or given, and those that were there already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CacheHits {
-    /// Pages asked for.
+    /// Pages read, or written.
     pub pages: u64,
-    /// Pages that were there, or on their way.
+    /// Of reads, pages that were in either cache, or on their way; of writes, pages that waited to be
+    /// destaged already, so that the members are written to once.
     pub hits: u64,
+}
+
+/// What the caches of an array did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ArrayHits {
+    /// Reads.
+    pub read: CacheHits,
+    /// Writes into the write cache, if there is one.
+    pub write: Option<CacheHits>,
 }
 
 /// Missed pages that are to be read.

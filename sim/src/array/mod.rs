@@ -19,7 +19,8 @@
 //! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck;
 //! taking old data or parity from the cache; destaging by age or while members are idle (WOW's and
 //! AMP's refinements); several arrays behind one controller. A page that was written in part counts as
-//! there, as in a node's cache.
+//! there, as in a node's cache. Destaging makes members busy, but is in nobody's service: a stripe
+//! holds pages of several writers, and is often written more than once before it goes.
 //!
 //! Sources: Chen et al., RAID: High-Performance, Reliable Secondary Storage, ACM Computing Surveys 26
 //! (1994); Gill & Modha, WOW: Wise Ordering for Writes, FAST 2005, for destaging by stripes and LRW; the
@@ -46,7 +47,7 @@ use crate::ssd::line::Line;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
 
-pub use cache::CacheHits;
+pub use cache::{ArrayHits, CacheHits};
 use cache::{Cache, Missing};
 use layout::{Layout, Range};
 pub use members::MemberOps;
@@ -461,9 +462,10 @@ impl<T: Copy + Debug> Array<T> {
         self.members.operations()
     }
 
-    /// Pages that reads asked the cache for since the mark, and those that were there.
-    pub fn hits(&self) -> CacheHits {
-        self.cache.as_ref().map(Cache::hits).unwrap_or_default()
+    /// What the caches did since the mark; `None`: there are none.
+    pub fn hits(&self) -> Option<ArrayHits> {
+        let write = self.write_cache.as_ref().map(|write| write.written.hits());
+        self.cache.as_ref().map(|cache| ArrayHits { read: cache.hits(), write })
     }
 
     /// Bytes in the write cache, those on their way to the members included.
@@ -481,6 +483,9 @@ impl<T: Copy + Debug> Array<T> {
         self.members.mark(now);
         if let Some(cache) = &mut self.cache {
             cache.mark();
+        }
+        if let Some(write) = &mut self.write_cache {
+            write.written.mark();
         }
         let mirror = self.write_cache.iter_mut().map(|write| &mut write.mirror);
         self.interface.iter_mut().chain(mirror).for_each(|line| line.mark(now));

@@ -164,7 +164,7 @@ fn what_was_read_is_there() {
     let found = times_from(&mut array, at(20), &[io(Op::Read, 9, 2)]);
     assert_eq!(found, [missed + PAGE]);
     assert_eq!(array.member_operations(), MemberOps { reads: 2, writes: 0 });
-    assert_eq!(array.hits(), CacheHits { pages: 5, hits: 3 });
+    assert_eq!(array.hits().unwrap().read, CacheHits { pages: 5, hits: 3 });
     // a write goes through, and is there afterwards
     let found = times_from(&mut array, at(30), &[io(Op::Write, 50, 1)]);
     assert_eq!(found, [PAGE + READ + WRITE + OVERHEAD]);
@@ -192,6 +192,7 @@ fn writes_are_done_in_memory_until_it_is_full() {
     // those that were left alone for longest: a page that is still there needs no room
     assert_eq!(times_from(&mut array, at(30), &[io(Op::Write, 96 * 12, 1)]), [done]);
     assert_eq!(array.written(), Bytes::kib(32));
+    assert_eq!(array.hits().unwrap().write, Some(CacheHits { pages: 14, hits: 1 }));
     // a dozen at once: four find no room until what was taken at the fifth is on the members
     let many: Vec<_> = (20..32).map(|page| io(Op::Write, 96 * page, 1)).collect();
     let found = times_from(&mut array, at(40), &many);

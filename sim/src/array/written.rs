@@ -8,6 +8,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::cache::CacheHits;
 use super::layout::Range;
 use foretell_algorithms::slab::Slab;
 
@@ -24,6 +25,8 @@ pub(super) struct Written {
     waiting: u64,
     /// Pages on their way to the members.
     leaving: u64,
+    /// Pages written since measuring began, and those that waited already.
+    hits: CacheHits,
     by_number: HashMap<u64, u32, FixedState>,
     stripes: Slab<Stripe>,
     /// The stripe that was left alone for longest, and the one written last.
@@ -50,6 +53,7 @@ impl Written {
             stripe,
             waiting: 0,
             leaving: 0,
+            hits: CacheHits::default(),
             by_number: HashMap::with_hasher(FixedState::default()),
             stripes: Slab::new(),
             oldest: NONE,
@@ -65,6 +69,16 @@ impl Written {
     /// Pages that take room.
     pub(super) fn held(&self) -> u64 {
         self.waiting + self.leaving
+    }
+
+    /// Pages written since measuring began, and those that waited already.
+    pub(super) fn hits(&self) -> CacheHits {
+        self.hits
+    }
+
+    /// Measuring begins.
+    pub(super) fn mark(&mut self) {
+        self.hits = CacheHits::default();
     }
 
     /// Whether a page waits here.
@@ -85,6 +99,7 @@ impl Written {
                 return false;
             }
         }
+        let before = self.waiting;
         let (mut page, end) = (first, first + pages);
         while page < end {
             let number = page / self.stripe;
@@ -92,6 +107,8 @@ impl Written {
             self.add(number, page - number * self.stripe, until - number * self.stripe);
             page = until;
         }
+        self.hits.pages += pages;
+        self.hits.hits += pages - (self.waiting - before);
         true
     }
 

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use foretell_scenarios::{device, model};
 use foretell_units::{SimSpan, SimTime};
 
-use crate::array::Array;
+use crate::array::{Array, ArrayHits};
 use crate::curves::Curves;
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
@@ -178,6 +178,14 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             Kind::Ssd(ssd) => ssd.usage(now),
             Kind::Curves(curves) => curves.usage(now),
             Kind::Array(array) => array.usage(now),
+        }
+    }
+
+    /// What its caches did since the mark, if it is an array that has some.
+    pub fn array_hits(&self) -> Option<ArrayHits> {
+        match &self.kind {
+            Kind::Disk(_) | Kind::Ssd(_) | Kind::Curves(_) => None,
+            Kind::Array(array) => array.hits(),
         }
     }
 

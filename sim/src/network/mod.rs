@@ -151,7 +151,7 @@ pub enum Step {
     },
     /// A connection has something to do: [`Network::wake`].
     Wake {
-        /// The connection.
+        /// The connection, by which these steps are ordered at equal times.
         connection: u32,
     },
     /// The last byte of a message is with its receiver, and the network has forgotten it.
@@ -203,7 +203,8 @@ impl Network {
     ///
     /// `number` comes back with [`Network::forward`] or [`Step::Deliver`], once. `schedule` is told
     /// which step is to be taken when; steps at equal times are to be taken in the order in which
-    /// it was told.
+    /// it was told, but wakes after all else, in the order of their connections: a wake may be found
+    /// out early or late.
     pub fn send(
         &mut self,
         now: SimTime,
@@ -219,6 +220,12 @@ impl Network {
             let (out, back) = (&self.ports[from.index()], &self.ports[to.index()]);
             let round_trip = || (out.latency + back.latency) * 2 + out.segment + back.segment;
             connection = tcp.connection(from, to, round_trip);
+            let planned = tcp.connections[connection as usize].wake;
+            if planned.is_some_and(|wake| wake.due <= now) {
+                // a host that sends has looked at what has come
+                self.go_on(now, now, connection, schedule);
+            }
+            let tcp = self.tcp.as_mut().expect("it has just been there");
             let sender = &mut tcp.connections[connection as usize];
             if !sender.may_send(now, run, &tcp.settings) {
                 let order = self.counts.messages_sent;
@@ -266,8 +273,7 @@ impl Network {
         });
         let coming = Coming::new(train, self.sequence, run, times, spacing);
         self.sequence += 1;
-        let port = &mut self.ports[to.index()];
-        let delivered = port.announce(coming, run) + port.latency;
+        self.ports[to.index()].announce(coming, run);
         if let Some(pool) = &mut self.pool {
             pool.note(to.index());
         }
@@ -275,22 +281,23 @@ impl Network {
             schedule(times.0, Step::Forward { train });
             return;
         }
-        if self.is_safe(now, to) {
-            schedule(delivered, Step::Forward { train });
-            return;
+        if !self.is_safe(now, to) {
+            // perhaps what was there has left, and is known to have
+            self.walk(now, to, schedule);
         }
-        self.walk(now, to, schedule);
         if self.is_safe(now, to) {
-            schedule(delivered, Step::Forward { train });
+            let port = &self.ports[to.index()];
+            schedule(port.earliest(train) + port.latency, Step::Forward { train });
             return;
         }
         self.watch(train, to, schedule);
     }
 
-    /// Whether nothing that is at a port or on its way there could be dropped.
+    /// Whether nothing that is at a port or on its way there could be dropped, or was without its
+    /// being known.
     fn is_safe(&self, now: SimTime, to: HostId) -> bool {
-        self.ports[to.index()].ample(now)
-            && self.pool.as_ref().is_none_or(|pool| pool.ample(now, &self.ports))
+        self.ports[to.index()].is_safe(now)
+            && self.pool.as_ref().is_none_or(|pool| pool.is_safe(now, &self.ports))
     }
 
     /// Plans a look at whatever could be dropped, for when it has arrived; `train` is new.
@@ -300,9 +307,10 @@ impl Network {
             trains[other].looks += u32::from(other != train);
             schedule(tail, Step::Forward { train: other });
         };
-        match &self.pool {
+        match &mut self.pool {
             None => self.ports[to.index()].watch_all(&mut watch),
             Some(pool) => {
+                pool.doubtful = true;
                 for &port in pool.lively() {
                     self.ports[port as usize].watch_all(&mut watch);
                 }
@@ -468,15 +476,22 @@ impl Network {
     }
 
     /// When is a connection to be looked at, after all that is known now?
+    ///
+    /// The answer depends on what is known of the past and the future, not on when it became known:
+    /// what was planned on a lesser knowledge is given up.
     fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
-        let tcp = self.tcp.as_ref().expect("connections are TCP's");
+        let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &tcp.connections[id as usize];
-        let Some(due) = connection.next_wake(&tcp.settings) else { return };
-        if connection.wake.is_none_or(|wake| due < wake.due) {
+        let due = connection.next_wake(&tcp.settings);
+        if due == connection.wake.map(|wake| wake.due) {
+            return;
+        }
+        let wake = due.map(|due| {
             let delay = tcp.delay(connection, due, self.ports[connection.to.index()].segment);
-            let at = due.max(now) + delay;
-            let tcp = self.tcp.as_mut().expect("connections are TCP's");
-            tcp.connections[id as usize].wake = Some(Wake { at, due });
+            Wake { at: now.max(due + delay), due }
+        });
+        tcp.connections[id as usize].wake = wake;
+        if let Some(Wake { at, .. }) = wake {
             schedule(at, Step::Wake { connection: id });
         }
     }
@@ -490,7 +505,7 @@ impl Network {
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let sender = &mut tcp.connections[connection as usize];
-        // something due earlier may have been found after this
+        // the plan may have changed since
         if let Some(Wake { due, .. }) = sender.wake.take_if(|wake| wake.at == now) {
             self.go_on(now, due, connection, schedule);
         }

@@ -26,13 +26,16 @@ pub(super) struct Pool {
     /// Ports at which something is, or to which something is on its way; perhaps others.
     lively: Vec<u32>,
     is_lively: Vec<bool>,
+    /// Whether something that has arrived since the last walk may have been dropped.
+    pub(super) doubtful: bool,
 }
 
 impl Pool {
     /// An empty memory of that size.
     pub(super) fn new(size: Bytes, alpha: f64, ports: usize) -> Self {
         let alpha = ((alpha * 1024.0) as u64).max(1);
-        Self { size: size.get(), alpha, lively: Vec::new(), is_lively: vec![false; ports] }
+        let (lively, is_lively) = (Vec::new(), vec![false; ports]);
+        Self { size: size.get(), alpha, lively, is_lively, doubtful: false }
     }
 
     /// Something is on its way to a port.
@@ -53,9 +56,15 @@ impl Pool {
         (u128::from(self.size.saturating_sub(held)) * u128::from(self.alpha) / 1024) as u64
     }
 
+    /// Whether nothing that is at a port or on its way there could be dropped for want of shared
+    /// memory, or was without its being known.
+    pub(super) fn is_safe(&self, now: SimTime, ports: &[Port]) -> bool {
+        !self.doubtful && self.ample(now, ports)
+    }
+
     /// Whether no port could reach its threshold, whatever the order in which things arrive that
-    /// are on their way.
-    pub(super) fn ample(&self, now: SimTime, ports: &[Port]) -> bool {
+    /// were on their way when the ports were walked.
+    fn ample(&self, now: SimTime, ports: &[Port]) -> bool {
         let (mut held, mut most) = (0, 0);
         for &port in &self.lively {
             let (queued, coming) = ports[port as usize].bytes(now);
@@ -69,7 +78,7 @@ impl Pool {
 
     /// Finds out what became of the segments that arrive at any port by `now`.
     pub(super) fn walk(&mut self, now: SimTime, ports: &mut [Port], outcomes: &mut Vec<Outcome>) {
-        if !self.ample(now, ports) {
+        if !self.is_safe(now, ports) {
             self.step_through(now, ports, outcomes);
         }
         for &port in &self.lively {
@@ -81,6 +90,7 @@ impl Pool {
             is_lively[port as usize] = !quiet;
             !quiet
         });
+        self.doubtful &= !self.ample(now, ports);
     }
 
     /// As [`Pool::walk`], segment by segment.

@@ -41,6 +41,8 @@ pub(super) struct Port {
     coming_service: SimSpan,
     /// When the last of them ends, and which it is.
     last_end: (SimTime, u64),
+    /// Whether something that has arrived since the last walk may have been dropped.
+    doubtful: bool,
     /// Segments that have gone on to the host, and those dropped.
     pub(super) passed: u64,
     pub(super) dropped: u64,
@@ -219,6 +221,7 @@ impl Port {
             coming: VecDeque::new(),
             coming_service: SimSpan::ZERO,
             last_end: (SimTime::ZERO, 0),
+            doubtful: false,
             passed: 0,
             dropped: 0,
             resent: 0,
@@ -249,9 +252,16 @@ impl Port {
         (head, tail)
     }
 
-    /// Whether the buffer would hold all that is there and on its way.
+    /// Whether nothing that is there or on its way could be dropped, or was without its being known.
     #[inline]
-    pub(super) fn ample(&self, now: SimTime) -> bool {
+    pub(super) fn is_safe(&self, now: SimTime) -> bool {
+        !self.doubtful && self.ample(now)
+    }
+
+    /// Whether the buffer would hold all that is there, as far as the port was walked, and all that
+    /// was on its way then.
+    #[inline]
+    fn ample(&self, now: SimTime) -> bool {
         self.receive.backlog(now) + self.coming_service <= self.buffer
     }
 
@@ -270,33 +280,39 @@ impl Port {
         self.coming.iter().find(|coming| coming.train == train).map(|coming| coming.next_at)
     }
 
-    /// A train is on its way. Returns when its last segment leaves, if nothing is dropped and
-    /// nothing else is sent; never too late.
+    /// A train is on its way.
     #[inline]
-    pub(super) fn announce(&mut self, mut coming: Coming, run: Run) -> SimTime {
+    pub(super) fn announce(&mut self, mut coming: Coming, run: Run) {
         coming.last = self.last(run);
-        let own = coming.service(self.segment);
-        let free = self.receive.free_at();
-        let mut finish = coming.finish_alone(coming.left, free, self.segment);
-        if self.last_end <= coming.end() {
-            // all that is on its way arrives, and is served, before its last segment
-            let first =
-                self.coming.front().map_or(coming.head, |first| first.head.min(coming.head));
-            finish = finish.max(free.max(first) + self.coming_service + own);
-            self.last_end = coming.end();
-        }
-        self.coming_service += own;
+        self.last_end = self.last_end.max(coming.end());
+        self.coming_service += coming.service(self.segment);
         let mut place = self.coming.len();
         while place > 0 && self.coming[place - 1].head > coming.head {
             place -= 1;
         }
         self.coming.insert(place, coming);
+    }
+
+    /// When the last segment of a train on its way leaves, if nothing is dropped and nothing else is
+    /// sent; never too late if the port is safe.
+    #[inline]
+    pub(super) fn earliest(&self, train: u32) -> SimTime {
+        let first = self.coming.front().expect("the train is on its way");
+        let of = |coming: &&Coming| coming.train == train;
+        let coming = self.coming.iter().rev().find(of).expect("it is on its way");
+        let free = self.receive.free_at();
+        let finish = coming.finish_alone(coming.left, free, self.segment);
+        if self.last_end == coming.end() {
+            // all that is on its way arrives, and is served, before its last segment
+            return finish.max(free.max(first.head) + self.coming_service);
+        }
         finish
     }
 
     /// Calls `watch` with each train on its way for which no look is planned at the moment when its
     /// last segment arrives, and with that moment.
     pub(super) fn watch_all(&mut self, mut watch: impl FnMut(u32, SimTime)) {
+        self.doubtful = true;
         for coming in &mut self.coming {
             if !coming.watched {
                 coming.watched = true;
@@ -345,6 +361,7 @@ impl Port {
             }
         }
         self.receive.settle(now);
+        self.doubtful &= !self.ample(now);
     }
 
     /// Looks at the trains that begin before the first one ends.

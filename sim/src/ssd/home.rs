@@ -21,6 +21,10 @@ const FREE_AFTER_RANDOM: u32 = super::blocks::ENOUGH_ROOM;
 pub(super) struct Home {
     /// By block of a die: how many of the host's rows lie before it; last: all.
     before: Vec<u32>,
+    /// By stretch of so many of the host's rows, as a power of two: the block that its first lies in.
+    /// From there it is a step or two to the block of another.
+    stretches: Vec<u32>,
+    stretch: u32,
 }
 
 impl Home {
@@ -42,7 +46,11 @@ impl Home {
             Some(*sum)
         }));
         assert_eq!(before.last(), Some(&wanted));
-        Self { before }
+        // about as long as what half a block holds
+        let stretch = (wanted / (before.len() as u32 - 1).max(1)).max(2).ilog2() - 1;
+        let block_of = |row| before.partition_point(|before| *before <= row) as u32 - 1;
+        let stretches = (0..=wanted >> stretch).map(|number| block_of(number << stretch)).collect();
+        Self { before, stretches, stretch }
     }
 
     /// Blocks of a die that hold data.
@@ -60,7 +68,10 @@ impl Home {
     pub(super) fn address(&self, geometry: &Geometry, unit: Unit) -> Address {
         let (row, place) = (unit / geometry.row, unit % geometry.row);
         let (index, die) = (row / geometry.dies, row % geometry.dies);
-        let block = self.before.partition_point(|before| *before <= index) - 1;
+        let mut block = self.stretches[(index >> self.stretch) as usize] as usize;
+        while self.before[block + 1] <= index {
+            block += 1;
+        }
         let row = self.spread(geometry, block as u32, index - self.before[block]);
         geometry.address(die, block as u32, row) + place
     }

@@ -74,6 +74,14 @@ impl Incast {
             Step(Step),
             Answer(u32),
         }
+        fn plan(agenda: &mut Agenda<Role>, at: SimTime, step: Step) {
+            match step {
+                Step::Wake { connection } => {
+                    agenda.schedule_ranked(at, connection, Role::Step(step));
+                }
+                _ => agenda.schedule(at, Role::Step(step)),
+            }
+        }
         let mut agenda: Agenda<Role> = Agenda::new();
         let mut draws = Seed(self.seed).stream("incast/think");
         let client = HostId(0);
@@ -82,7 +90,7 @@ impl Incast {
                 let now = agenda.now();
                 let hosts = (client, HostId(server));
                 network.send(now, hosts, wire_bytes(Bytes(128)), server, &mut |at, step| {
-                    agenda.schedule(at, Role::Step(step));
+                    plan(agenda, at, step);
                 });
             }
         };
@@ -90,7 +98,7 @@ impl Incast {
         let (mut answered, mut rounds, mut end) = (0, 0, SimTime::ZERO);
         while let Some(event) = agenda.next() {
             let now = agenda.now();
-            let mut later = |at, step| agenda.schedule(at, Role::Step(step));
+            let mut later = |at, step| plan(&mut agenda, at, step);
             match event {
                 Role::Step(Step::Forward { train }) => {
                     if let Some(number) = network.forward(now, train, &mut later) {

@@ -76,7 +76,12 @@ fn run(mut network: Network, messages: &[Sent]) -> Outcome {
     while let Some(event) = agenda.next() {
         let now = agenda.now();
         assert!(agenda.taken() < 20_000_000, "it goes on for ever");
-        let mut later = |at, step| agenda.schedule(at, Event::Step(step));
+        let mut later = |at, step| match step {
+            Step::Wake { connection } => {
+                agenda.schedule_ranked(at, connection, Event::Step(step));
+            }
+            _ => agenda.schedule(at, Event::Step(step)),
+        };
         let number = match event {
             Event::Send(number) => {
                 let Sent { from, to, data, .. } = messages[number as usize];

@@ -77,8 +77,8 @@ fn walked(trains: &[Train], buffer: u64, single_steps: bool) -> Fates {
             port.walk(now, &mut outcomes);
         }
         let coming = Coming::new(number as u32, number as u64, train.run, times, spacing);
-        let least = port.announce(coming, train.run);
-        ends.push(least);
+        port.announce(coming, train.run);
+        ends.push(port.earliest(number as u32));
     }
     port.walk(SimTime::from_ns(10_000_000_000), &mut outcomes);
     let mut fates: Fates = vec![(Vec::new(), 0); trains.len()];

@@ -60,13 +60,7 @@ fn unequal_messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Val
 }
 
 proptest! {
-    // The same cases in every run. Known: in one of some ten thousand others, where segments are
-    // lost, the fast network and that of single segments differ in when a loss is told.
-    #![proptest_config(ProptestConfig {
-        cases: 300,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn oracle_cables_alone_match_a_list_of_all_segments(sent in messages(60, 2_000, 65_000)) {
