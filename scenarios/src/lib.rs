@@ -36,6 +36,7 @@ mod tree;
 pub use change::{Change, ChangeError};
 pub use check::TRACE_FORMATS;
 pub use document::Document;
+pub use names::meant;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use profiles::ProfileKind;
 pub use shape::schema_text;

@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// Help with a wrong name: the nearest, or all there are.
-pub(crate) fn meant<'a>(
+pub fn meant<'a>(
     found: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<String> {
