@@ -1,5 +1,6 @@
 //! Ctrl-C ends a run in order, so that nothing half-written is left; the second one ends it at once.
 
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,4 +23,9 @@ pub(crate) fn watch() {
 /// Whether the user wants an end.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
+}
+
+/// Lets a run go on until the user wants an end.
+pub(crate) fn unless_asked<T>(_: T) -> ControlFlow<()> {
+    if asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

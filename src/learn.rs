@@ -6,7 +6,6 @@ mod rows;
 mod space;
 
 use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 
 use foretell_learn::{Kind, Values};
 
@@ -24,11 +23,6 @@ pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
         Learning::Models => models(),
     };
     crate::output::print(&text)
-}
-
-/// How many threads to use.
-fn jobs(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn models() -> String {

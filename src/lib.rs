@@ -10,6 +10,7 @@ mod failure;
 mod import;
 mod inspect;
 mod interrupt;
+mod jobs;
 mod learn;
 mod output;
 mod progress;
@@ -19,6 +20,7 @@ mod reproduce;
 mod run;
 mod score;
 mod shelf;
+mod simulate;
 mod tables;
 mod trace;
 

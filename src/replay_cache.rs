@@ -8,8 +8,6 @@ mod follow;
 mod references;
 mod report;
 
-use std::num::NonZeroUsize;
-
 use foretell_algorithms::cache::{MAX_CAPACITY, PolicyKind};
 use foretell_units::Bytes;
 
@@ -27,10 +25,7 @@ const MOST_BYTES: u64 = 1 << 61;
 pub(crate) fn replay_cache(arguments: &ReplayCacheArguments) -> Result<(), Failure> {
     let plan = Plan::of(arguments)?;
     let mut references = References::open(arguments)?;
-    let jobs = arguments
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN);
+    let jobs = crate::jobs::threads(arguments.jobs);
     let followers = follow_all(&mut references, plan.followers(arguments), jobs)?;
     let totals = references.totals();
     if totals.requests == [0, 0] {

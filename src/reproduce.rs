@@ -13,7 +13,6 @@ mod sheet;
 mod statistics;
 mod summary;
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use foretell_ati::DirectoryLock;
@@ -21,6 +20,7 @@ use foretell_ati::DirectoryLock;
 use crate::cli::{Paper, ReproduceArguments};
 use crate::directory::write_whole;
 use crate::failure::Failure;
+use crate::jobs;
 use figures::Figure;
 use lab::Results;
 use plan::Plan;
@@ -52,14 +52,9 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     for figure in &figures {
         (figure.needs)(&mut plan);
     }
-    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.map_or(1, NonZeroUsize::get);
+    let threads = jobs::threads(arguments.jobs);
     let runs = directory.join("runs");
-    let done = lab::perform(&plan, seeds, jobs, &runs, arguments.keep);
-    let (results, failure) = match done {
-        lab::Done::All(results) => (results, None),
-        lab::Done::Part(results, failure) => (results, Some(failure)),
-    };
+    let (results, failure) = lab::perform(&plan, seeds, threads, &runs, arguments.keep);
     let mut sheets = Vec::new();
     for figure in figures {
         // what is finished is kept

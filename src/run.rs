@@ -4,19 +4,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use foretell_ati::{Facts, KindSet, RecordKind, Recorder, Selection, Summary};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;
-use foretell_sim::{Cluster, SimError};
-use foretell_units::Seed;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 
 use crate::cli::RunArguments;
 use crate::directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 use crate::failure::Failure;
 use crate::progress::Watch;
-use crate::{facts, tables};
+use crate::simulate::Simulation;
+use crate::{output, tables};
 
 /// The scenario that a bare trace is replayed in.
 const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
@@ -24,34 +21,38 @@ const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let document = load(arguments)?;
-    let mut scenario = document.check()?;
-    if let Some(seed) = arguments.seed {
-        scenario.seed = Seed(seed);
-    }
-    let selection = selection(&scenario.tracking)?;
-    // traces are opened before anything of an earlier run is removed
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let (start, started) = (ProcessTime::now(), Instant::now());
-    let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
+    // traces are opened before anything of an earlier run is removed
+    let simulation = Simulation::new(&document)?;
+    let scenario = simulation.scenario.clone();
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
-    let (mut truth, summary) =
-        simulate(cluster, &scenario, &document, selection, directory.as_ref())?;
+    let watch = Watch::new();
+    let look = |progress| watch.look(progress);
+    let (mut truth, kept) = match &directory {
+        Some(directory) => {
+            let (truth, summary) = simulation.record(directory.lock(), look)?;
+            (truth, Some((directory, summary)))
+        }
+        None => (simulation.run(look)?, None),
+    };
+    drop(watch);
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
-    if let Some(directory) = &directory {
+    if let Some((directory, _)) = &kept {
         keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
-        json(&truth)
+        output::json(&truth)
     } else {
         let mut text = tables::of_run(&scenario, &truth, cpu);
-        if let Some(directory) = &directory {
-            text += &tables::what_was_kept(directory.path(), &summary);
+        if let Some((directory, summary)) = &kept {
+            text += &tables::what_was_kept(directory.path(), summary);
         }
         text
     };
-    crate::output::print(&printed)
+    output::print(&printed)
 }
 
 /// Writes what stands beside the records.
@@ -64,7 +65,7 @@ fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<
         }
     }
     // the truth comes last: where it is, everything is
-    directory.write(TRUTH_FILE, &json(truth))
+    directory.write(TRUTH_FILE, &output::json(truth))
 }
 
 /// The scenario with the changes asked for.
@@ -112,62 +113,4 @@ fn has_times(path: &Path) -> Result<bool, Failure> {
         Err(TraceError::UnknownFormat { .. }) => Ok(true),
         Err(error) => Err(error.into()),
     }
-}
-
-pub(crate) fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
-    let wrong = |error: String| Failure::Usage(format!("record: {error}"));
-    let selection: Selection = tracking
-        .record
-        .parse()
-        .map_err(|error: foretell_ati::SelectionError| wrong(error.to_string()))?;
-    if tracking.kinds.is_empty() {
-        return Ok(selection);
-    }
-    let kinds = tracking
-        .kinds
-        .iter()
-        .map(|name| name.parse::<RecordKind>())
-        .collect::<Result<KindSet, _>>()
-        .map_err(|error| wrong(error.to_string()))?;
-    Ok(selection.of_kinds(kinds))
-}
-
-fn simulate(
-    mut cluster: Cluster,
-    scenario: &Scenario,
-    document: &Document,
-    selection: Selection,
-    directory: Option<&RunDirectory>,
-) -> Result<(Truth, Summary), Failure> {
-    let recorder = match directory {
-        Some(directory) => Recorder::create_in(directory.lock(), selection)?,
-        None => Recorder::forgetful(selection),
-    };
-    let watch = Watch::new();
-    cluster.record_to(recorder);
-    let outcome = cluster.run(|progress| watch.look(progress));
-    drop(watch);
-    let demands = cluster.demands();
-    let recorder = cluster.into_recorder();
-    match outcome {
-        Ok(truth) => {
-            let mut facts = Facts::default();
-            if directory.is_some() {
-                facts = facts::of(scenario, &document.known_to_operator()?);
-                facts::ended(&mut facts, &truth);
-            }
-            let summary = recorder.finish(&facts, &demands)?;
-            Ok((truth, summary))
-        }
-        // the store knows better than the simulation why it failed
-        Err(SimError::StoreFailed) => {
-            recorder.finish(&Facts::default(), &[])?;
-            Err(SimError::StoreFailed.into())
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn json(truth: &Truth) -> String {
-    crate::output::json(truth)
 }

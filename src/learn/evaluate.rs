@@ -9,9 +9,10 @@ use foretell_learn::{Dataset, Folds, Spec, Tuned, out_of_fold, tuned_out_of_fold
 use foretell_units::Seed;
 use serde_json::{Value, json};
 
-use super::{jobs, keep, rows, space};
+use super::{keep, rows, space};
 use crate::cli::EvaluateArguments;
 use crate::failure::Failure;
+use crate::jobs;
 
 /// Folds inside the rows that a fold leaves to learn from.
 const INNER_FOLDS: usize = 10;
@@ -62,7 +63,7 @@ fn predictions(
     folds: &Folds,
 ) -> Result<(Vec<f64>, Vec<Tuned>), Failure> {
     let log_target = arguments.data.log_target;
-    let jobs = jobs(arguments.folds.jobs);
+    let jobs = jobs::threads(arguments.folds.jobs);
     if !arguments.search {
         return Ok((out_of_fold(spec, data, folds, log_target, jobs)?, Vec::new()));
     }

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use foretell_learn::{SearchRange, SearchSettings, Spec, Values, default_ranges, tune};
 use serde_json::{Map, Value, json};
 
-use super::{jobs, rows};
+use super::rows;
 use crate::cli::{SearchArguments, SpaceArguments};
 use crate::failure::Failure;
+use crate::jobs;
 
 /// How to search.
 pub(super) fn settings(
@@ -19,7 +20,7 @@ pub(super) fn settings(
         explorations: space.explorations.get(),
         iterations: space.iterations,
         least_gain: space.least_gain,
-        jobs: jobs(asked),
+        jobs: jobs::threads(asked),
     }
 }
 

@@ -6,23 +6,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::ControlFlow;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use foretell_ati::{DirectoryLock, Facts, Recorder, open_run};
+use foretell_ati::{DirectoryLock, open_run};
 use foretell_sim::truth::Truth;
-use foretell_sim::{Cluster, SimError};
 use foretell_whatif::{Answer, Model, Observed};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::plan::{Plan, Setup};
 use crate::directory::{SCENARIO_FILE, write_whole};
 use crate::failure::Failure;
-use crate::run::selection;
 use crate::shelf::PartsShelf;
-use crate::{facts, interrupt};
+use crate::simulate::Simulation;
+use crate::{interrupt, jobs};
 
 /// The models, in the order in which their answers are kept.
 pub(crate) const MODELS: [Model; 2] = [Model::Replay, Model::Bounds];
@@ -79,14 +75,6 @@ impl Results {
     }
 }
 
-/// How far it came.
-pub(crate) enum Done {
-    /// To the end.
-    All(Results),
-    /// Until something failed or the user asked for an end.
-    Part(Results, Failure),
-}
-
 struct Job<'a> {
     setup: &'a Setup,
     questions: Vec<&'a Setup>,
@@ -94,9 +82,15 @@ struct Job<'a> {
     directory: PathBuf,
 }
 
-/// Does all of a plan with the seeds 1, 2, ...; recorded runs go to directories in `runs`.
-pub(crate) fn perform(plan: &Plan, seeds: u64, threads: usize, runs: &Path, keep: bool) -> Done {
-    interrupt::watch();
+/// Does all of a plan with the seeds 1, 2, ...; recorded runs go to directories in `runs`. Where
+/// not all could be done there is a failure beside what was.
+pub(crate) fn perform(
+    plan: &Plan,
+    seeds: u64,
+    threads: NonZeroUsize,
+    runs: &Path,
+    keep: bool,
+) -> (Results, Option<Failure>) {
     let mut jobs = Vec::new();
     for (number, (setup, questions)) in plan.runs.iter().enumerate() {
         for seed in 1..=seeds {
@@ -105,90 +99,31 @@ pub(crate) fn perform(plan: &Plan, seeds: u64, threads: usize, runs: &Path, keep
         }
     }
     // those with many questions take longest and come first
-    let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(jobs[*index].questions.len()));
-    let bar = bar(jobs.len() as u64);
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let collected: Mutex<BTreeMap<usize, Result<Outcome, Failure>>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) && !interrupt::asked() {
-                    let taken = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&index) = order.get(taken) else { break };
-                    let done = perform_one(&jobs[index], keep);
-                    if done.is_err() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    collected.lock().expect("no thread panics").insert(index, done);
-                    bar.inc(1);
-                }
-            });
-        }
-    });
-    bar.finish_and_clear();
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.questions.len()));
+    let done = jobs::perform(&jobs, threads, |job| perform_one(job, keep));
     if !keep {
         // it is empty; if it cannot be removed that harms nobody
         let _ = fs::remove_dir(runs);
     }
-    let (mut results, mut failure, mut done) = (Results::default(), None, 0);
-    for (index, outcome) in collected.into_inner().expect("no thread panics") {
-        let job = &jobs[index];
-        match outcome {
-            Ok(outcome) => {
-                done += 1;
-                results.outcomes.entry(job.setup.clone()).or_default().insert(job.seed, outcome);
-            }
-            Err(error) => {
-                failure.get_or_insert(error);
-            }
-        }
+    let mut results = Results::default();
+    for (number, outcome) in done.results {
+        let job = &jobs[number];
+        results.outcomes.entry(job.setup.clone()).or_default().insert(job.seed, outcome);
     }
-    if interrupt::asked() {
-        let done = format!("{done} of {} runs", jobs.len());
-        return Done::Part(results, Failure::Interrupted { done });
-    }
-    match failure {
-        Some(failure) => Done::Part(results, failure),
-        None => Done::All(results),
-    }
-}
-
-/// On a terminal only.
-fn bar(length: u64) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{bar:30} {pos}/{len} runs  elapsed {elapsed}, left {eta}");
-    ProgressBar::new(length).with_style(style.expect("the template is right"))
+    (results, done.failure)
 }
 
 fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
     let mut document = job.setup.document()?;
     document.set("seed", &job.seed.to_string())?;
-    let scenario = document.check()?;
-    let selection = selection(&scenario.tracking)?;
+    let simulation = Simulation::new(&document)?;
     if job.questions.is_empty() {
-        let mut cluster = Cluster::new(scenario, Recorder::forgetful(selection))?;
-        let truth = cluster.run(|_| unless_interrupted())?;
+        let truth = simulation.run(interrupt::unless_asked)?;
         return Ok(Outcome { truth, predictions: BTreeMap::new() });
     }
     let lock = DirectoryLock::take(&job.directory)?;
     let recorded = || {
-        let recorder = Recorder::create_in(&lock, selection)?;
-        let mut cluster = Cluster::new(scenario.clone(), recorder)?;
-        let truth = cluster.run(|_| unless_interrupted());
-        let demands = cluster.demands();
-        let recorder = cluster.into_recorder();
-        let truth = match truth {
-            // the store knows better than the simulation why it failed
-            Err(SimError::StoreFailed) => {
-                recorder.finish(&Facts::default(), &[])?;
-                return Err(SimError::StoreFailed.into());
-            }
-            truth => truth?,
-        };
-        let mut facts = facts::of(&scenario, &document.known_to_operator()?);
-        facts::ended(&mut facts, &truth);
-        recorder.finish(&facts, &demands)?;
+        let (truth, _) = simulation.record(&lock, interrupt::unless_asked)?;
         let observed = Observed::open(&job.directory)?;
         let read_share = read_share(&job.directory)?;
         let mut predictions = BTreeMap::new();
@@ -221,8 +156,4 @@ fn read_share(run: &Path) -> Result<f64, Failure> {
     let share = run.sql().query_row(sql, [], |row| row.get(0));
     // a prediction was possible, so there are requests
     Ok(share.expect("the records of a run can be read"))
-}
-
-fn unless_interrupted() -> ControlFlow<()> {
-    if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -1,16 +1,13 @@
 //! `foretell score --random N`: how good predictions are at large.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use foretell_scenarios::Document;
 use foretell_units::SimSpan;
 use foretell_whatif::{Model, Observed};
 use serde::Serialize;
 
 use super::random::{Case, case};
-use super::{Comparison, change, compare, record, simulate};
+use super::{Comparison, change, compare, record, scratch, simulate};
 use crate::failure::Failure;
+use crate::jobs;
 use crate::shelf::PartsShelf;
 
 /// Requests that the slowest workload completes in the measured time, if that is possible.
@@ -33,27 +30,8 @@ pub(super) struct Scored {
 
 /// Scores cases `0..count`, on all cores.
 pub(super) fn score(count: u32, seed: u64, model: Model) -> Result<Vec<Scored>, Failure> {
-    let next = AtomicU32::new(0);
-    let found: Mutex<Vec<Result<Scored, Failure>>> = Mutex::new(Vec::new());
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        break;
-                    }
-                    let scored = one(seed, index, model);
-                    found.lock().expect("no thread panics").push(scored);
-                }
-            });
-        }
-    });
-    let found = found.into_inner().expect("no thread panics");
-    let mut scored = found.into_iter().collect::<Result<Vec<Scored>, Failure>>()?;
-    scored.sort_by_key(|scored| scored.case);
-    Ok(scored)
+    let cases: Vec<u32> = (0..count).collect();
+    jobs::perform(&cases, jobs::threads(None), |index| one(seed, *index, model)).all()
 }
 
 /// One case; another with the same number where the changed cluster would be overloaded.
@@ -69,7 +47,7 @@ fn one(seed: u64, index: u32, model: Model) -> Result<Scored, Failure> {
 }
 
 fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Failure> {
-    let mut document = Document::parse("random.toml", &case.text, "")?;
+    let mut document = case.document.clone();
     // how long must be measured follows from a short run
     let Some(pilot) = stable(simulate(&document))? else { return Ok(None) };
     let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
@@ -79,7 +57,7 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
     }
     let seconds = (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round();
     document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
-    let directory = tempfile::tempdir().map_err(Failure::Output)?;
+    let directory = scratch()?;
     if stable(record(&document, directory.path()))?.is_none() {
         return Ok(None);
     }
@@ -106,7 +84,7 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
         comparisons: compare(&answer, &truth),
         predicted_in_s,
         simulated_in_s,
-        scenario: case.text.replacen("20 s\"\nseed", &format!("{seconds} s\"\nseed"), 1),
+        scenario: document.resolved()?,
     }))
 }
 

@@ -8,20 +8,20 @@ use std::path::Path;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_ati::{DirectoryLock, Recorder};
+use foretell_ati::DirectoryLock;
 use foretell_scenarios::{Change, Document};
-use foretell_sim::Cluster;
 use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model};
 use serde::Serialize;
+use tempfile::TempDir;
 
 use crate::ask::open;
 use crate::cli::{MOST_SEED, ScoreArguments};
 use crate::directory::SCENARIO_FILE;
-use crate::facts;
 use crate::failure::Failure;
-use crate::run::selection;
+use crate::interrupt;
 use crate::shelf::PartsShelf;
+use crate::simulate::Simulation;
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +48,7 @@ struct Scores<'a> {
 
 /// Runs the command.
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
+    interrupt::watch();
     let model = Model::from(arguments.model);
     if let Some(count) = arguments.random {
         return at_large(count, arguments, model);
@@ -62,7 +63,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         // the same scenario with another seed
         let mut other = document.clone();
         other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
-        let scratch = tempfile::tempdir().map_err(Failure::Output)?;
+        let scratch = scratch()?;
         record(&other, scratch.path())?;
         runs.push(once(scratch.path(), &other, &arguments.changes, model)?);
     }
@@ -88,6 +89,23 @@ fn once(
     let mut after = document.clone();
     change(&mut after, changes)?;
     Ok(compare(&answer, &simulate(&after)?))
+}
+
+/// What happens when nothing is kept.
+fn simulate(document: &Document) -> Result<Truth, Failure> {
+    Simulation::new(document)?.run(interrupt::unless_asked)
+}
+
+/// Keeps the records of a run in a directory.
+fn record(document: &Document, directory: &Path) -> Result<(), Failure> {
+    let lock = DirectoryLock::take(directory)?;
+    Simulation::new(document)?.record(&lock, interrupt::unless_asked)?;
+    Ok(())
+}
+
+/// A directory for records that nobody keeps.
+fn scratch() -> Result<TempDir, Failure> {
+    tempfile::tempdir().map_err(Failure::file("create a directory in", &std::env::temp_dir()))
 }
 
 /// Means and standard deviations over runs that differ in their seeds.
@@ -126,30 +144,6 @@ pub(crate) fn change(document: &mut Document, changes: &[Change]) -> Result<(), 
         document.set(&change.path, &change.value)?;
     }
     Ok(())
-}
-
-/// What really happens. Records are posted and cost what they cost, but are not kept.
-pub(crate) fn simulate(document: &Document) -> Result<Truth, Failure> {
-    let scenario = document.check()?;
-    let selection = selection(&scenario.tracking)?;
-    let mut cluster = Cluster::new(scenario, Recorder::forgetful(selection))?;
-    Ok(cluster.run(|_| std::ops::ControlFlow::Continue(()))?)
-}
-
-/// Runs a scenario, and keeps its records in a directory.
-pub(crate) fn record(document: &Document, directory: &Path) -> Result<Truth, Failure> {
-    let scenario = document.check()?;
-    let selection = selection(&scenario.tracking)?;
-    let lock = DirectoryLock::take(directory)?;
-    let mut cluster = Cluster::new(scenario.clone(), Recorder::create_in(&lock, selection)?)?;
-    let outcome = cluster.run(|_| std::ops::ControlFlow::Continue(()));
-    let demands = cluster.demands();
-    let recorder = cluster.into_recorder();
-    let truth = outcome?;
-    let mut facts = facts::of(&scenario, &document.known_to_operator()?);
-    facts::ended(&mut facts, &truth);
-    recorder.finish(&facts, &demands)?;
-    Ok(truth)
 }
 
 /// Scores random changes of random clusters.

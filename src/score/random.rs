@@ -11,7 +11,8 @@ use foretell_units::{Seed, Stream};
 
 /// A cluster and what is asked of it.
 pub(super) struct Case {
-    pub(super) text: String,
+    /// It runs for 20 seconds, which is for the caller to change.
+    pub(super) document: Document,
     pub(super) changes: Vec<Change>,
 }
 
@@ -83,7 +84,7 @@ pub(super) fn case(seed: u64, index: u32) -> Case {
             }
             let same = after.resolved().ok() == document.resolved().ok();
             if after.check().is_ok() && !same {
-                return Case { text, changes };
+                return Case { document, changes };
             }
         }
     }

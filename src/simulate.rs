@@ -1,0 +1,81 @@
+//! Running the cluster that a document describes, with or without keeping its records.
+
+use std::ops::ControlFlow;
+
+use foretell_ati::{
+    DirectoryLock, Facts, KindSet, RecordKind, Recorder, Selection, SelectionError, Summary,
+};
+use foretell_scenarios::Document;
+use foretell_scenarios::model::{Scenario, Tracking};
+use foretell_sim::truth::Truth;
+use foretell_sim::{Cluster, Progress, SimError};
+
+use crate::facts;
+use crate::failure::Failure;
+
+/// A cluster that is ready to run.
+pub(crate) struct Simulation<'a> {
+    document: &'a Document,
+    /// What the document describes.
+    pub(crate) scenario: Scenario,
+    selection: Selection,
+    cluster: Cluster,
+}
+
+impl<'a> Simulation<'a> {
+    /// Builds the cluster, and opens the files that its workloads read.
+    pub(crate) fn new(document: &'a Document) -> Result<Self, Failure> {
+        let scenario = document.check()?;
+        let selection = selection(&scenario.tracking)?;
+        let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
+        Ok(Self { document, scenario, selection, cluster })
+    }
+
+    /// Runs it. Records are posted and cost what they cost, but are not kept.
+    pub(crate) fn run(
+        mut self,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Truth, Failure> {
+        self.cluster.record_to(Recorder::forgetful(self.selection));
+        Ok(self.cluster.run(watch)?)
+    }
+
+    /// Runs it and keeps its records in the locked directory, which holds a whole `run.db` only if
+    /// the run came to its end.
+    pub(crate) fn record(
+        mut self,
+        directory: &DirectoryLock,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Truth, Summary), Failure> {
+        self.cluster.record_to(Recorder::create_in(directory, self.selection)?);
+        let outcome = self.cluster.run(watch);
+        let demands = self.cluster.demands();
+        let recorder = self.cluster.into_recorder();
+        match outcome {
+            Ok(truth) => {
+                let mut facts = facts::of(&self.scenario, &self.document.known_to_operator()?);
+                facts::ended(&mut facts, &truth);
+                let summary = recorder.finish(&facts, &demands)?;
+                Ok((truth, summary))
+            }
+            // the store knows better than the simulation why it failed
+            Err(SimError::StoreFailed) => {
+                recorder.finish(&Facts::default(), &[])?;
+                Err(SimError::StoreFailed.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Which records are wanted.
+fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
+    let wrong = |error: SelectionError| Failure::Usage(format!("record: {error}"));
+    let selection: Selection = tracking.record.parse().map_err(wrong)?;
+    if tracking.kinds.is_empty() {
+        return Ok(selection);
+    }
+    let kinds: Result<KindSet, _> =
+        tracking.kinds.iter().map(|name| name.parse::<RecordKind>()).collect();
+    Ok(selection.of_kinds(kinds.map_err(|error| Failure::Usage(format!("record: {error}")))?))
+}
