@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::value::Value;
+
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,4 +75,19 @@ pub struct TableSchema {
     pub columns: Vec<Column>,
     /// Rows that are kept together in a file, at most.
     pub rows_per_file: u64,
+}
+
+impl Kind {
+    /// A cell of a table of comma-separated values; `None` if it does not fit.
+    pub(crate) fn parse(self, cell: &str) -> Option<Value> {
+        if cell.is_empty() {
+            return Some(Value::Missing);
+        }
+        match self {
+            Self::Flag => cell.parse().ok().map(Value::Flag),
+            Self::Whole => cell.parse().ok().map(Value::Whole),
+            Self::Number => cell.parse().ok().map(Value::number),
+            Self::Text => Some(Value::from(cell)),
+        }
+    }
 }

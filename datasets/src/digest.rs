@@ -29,3 +29,19 @@ impl ContentDigest {
         })
     }
 }
+
+/// SHA-256 of a file, and its length in bytes.
+pub(crate) fn hex_of_file(path: &std::path::Path) -> Result<(String, u64), crate::DataError> {
+    use std::io::Read as _;
+    let failed = |error| crate::DataError::file("read", path)(error);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let (mut digest, mut bytes, mut buffer) = (ContentDigest::default(), 0, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut buffer).map_err(failed)?;
+        if read == 0 {
+            return Ok((digest.finish(), bytes));
+        }
+        digest.update(&buffer[..read]);
+        bytes += read as u64;
+    }
+}

@@ -78,9 +78,7 @@ impl DataError {
     }
 
     /// For `map_err`: the Parquet library could not write.
-    pub(crate) fn parquet(
-        path: &Path,
-    ) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {
+    pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {
         let path = path.to_owned();
         move |error| {
             // a full disk is told as the system tells it

@@ -182,8 +182,12 @@ struct Frames {
 impl Frames {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
         let file = File::open(path).map_err(DataError::file("read", path))?;
-        let mut frames =
-            Self { reader: BufReader::new(file), path: path.to_owned(), at: 0, content: Vec::new() };
+        let mut frames = Self {
+            reader: BufReader::new(file),
+            path: path.to_owned(),
+            at: 0,
+            content: Vec::new(),
+        };
         let mut header = vec![0; HEADER as usize];
         let whole = frames.fill(&mut header)?;
         let other = |fault: &str| DataError::Format {
@@ -347,7 +351,8 @@ mod tests {
     use super::*;
 
     fn entry(run: u64) -> Entry {
-        let row = vec![Value::Whole(run as i64), Value::Number(0.1), Value::from("a"), Value::Missing];
+        let row =
+            vec![Value::Whole(run as i64), Value::Number(0.1), Value::from("a"), Value::Missing];
         Entry { run, split: "train".to_owned(), tables: vec![vec![row], vec![]] }
     }
 
