@@ -94,6 +94,17 @@ impl Factor {
         }
     }
 
+    /// The paths that it changes; some more than once.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let (levels, range) = match &self.domain {
+            Domain::Levels(levels) => (levels.as_slice(), None),
+            Domain::Range(range) => (&[][..], Some(range)),
+        };
+        let of_levels = levels.iter().flat_map(|level| &level.changes);
+        let of_range = range.into_iter().flat_map(|range| &range.paths);
+        of_levels.map(|change| change.path.as_str()).chain(of_range.map(String::as_str))
+    }
+
     /// Number of values in a full factorial design; `None`: a range without a number of values.
     pub fn levels(&self) -> Option<u64> {
         match &self.domain {

@@ -176,16 +176,20 @@ struct Frames {
     reader: BufReader<File>,
     path: PathBuf,
     at: u64,
+    /// Where the journal ended when it was opened: it may be growing.
+    end: u64,
     content: Vec<u8>,
 }
 
 impl Frames {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
         let file = File::open(path).map_err(DataError::file("read", path))?;
+        let end = file.metadata().map_err(DataError::file("read", path))?.len();
         let mut frames = Self {
             reader: BufReader::new(file),
             path: path.to_owned(),
             at: 0,
+            end,
             content: Vec::new(),
         };
         let mut header = vec![0; HEADER as usize];
@@ -227,7 +231,7 @@ impl Frames {
         let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
         let sum = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
         let run = u64::from_le_bytes(std::array::from_fn(|byte| head[8 + byte]));
-        if length > MOST_CONTENT {
+        if length > MOST_CONTENT || self.at + FRAME as u64 + u64::from(length) > self.end {
             return Ok(None);
         }
         let mut content = std::mem::take(&mut self.content);

@@ -50,8 +50,18 @@ pub struct Sweep {
     /// Record types that are kept of the same requests.
     pub records: Vec<String>,
     pub(crate) base: Document,
+    /// The file's text, and where it names the base scenario.
+    pub(crate) source: Source,
     /// The base scenario with all its defaults.
     pub(crate) resolved: String,
+}
+
+/// The text of a sweep file.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) scenario: std::ops::Range<usize>,
+    pub(crate) here: bool,
 }
 
 /// A point of a design.
@@ -103,8 +113,15 @@ impl Sweep {
         &self.base
     }
 
+    /// Changes the base scenario, before any factor does.
+    pub fn change_base(&mut self, changes: &[Change]) -> Result<(), ScenarioErrors> {
+        apply_all(&mut self.base, changes)?;
+        self.resolved = self.base.resolved()?;
+        Ok(())
+    }
+
     /// The points, in order.
-    pub fn points(&self) -> impl Iterator<Item = Point> {
+    pub fn points(&self) -> impl Iterator<Item = Point> + Send {
         let (candidates, wanted) = self.design.extent(&self.factors);
         let seed = Seed(self.seed);
         (0..candidates)
@@ -118,8 +135,18 @@ impl Sweep {
             .map(|(settings, number)| Point { number, settings })
     }
 
+    /// How many points there are, and how many the design asked for (a full factorial one asks for
+    /// nothing): fewer if the constraints leave no more.
+    pub fn count_points(&self) -> (u64, Option<u64>) {
+        let wanted = match self.design {
+            Design::Full | Design::LatinHypercube { .. } => None,
+            Design::Sobol { points } | Design::Random { points } => Some(points),
+        };
+        (self.points().count() as u64, wanted)
+    }
+
     /// The runs, in order.
-    pub fn runs(&self) -> impl Iterator<Item = Run> {
+    pub fn runs(&self) -> impl Iterator<Item = Run> + Send {
         self.points().flat_map(move |point| {
             let part = self.split.part(&point.settings, self.seed);
             (0..self.replicates).map(move |replicate| {
@@ -144,6 +171,16 @@ impl Sweep {
     /// The base scenario with all its defaults.
     pub fn resolved_base(&self) -> &str {
         &self.resolved
+    }
+
+    /// The sweep file's text, with the base scenario (`set` included) in a file of this name (changing it
+    /// once more changes nothing); a sweep that holds its scenario itself as it is.
+    pub fn text_with_scenario(&self, file: &str) -> String {
+        let Source { text, scenario, here, .. } = &self.source;
+        if *here {
+            return text.clone();
+        }
+        format!("{}\"{file}\"{}", &text[..scenario.start], &text[scenario.end..])
     }
 
     /// What tells this sweep from others: two with equal fingerprints have equal data sets. Title,

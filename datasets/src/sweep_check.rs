@@ -12,7 +12,7 @@ use crate::expression::Condition;
 use crate::factor::{Domain, Factor, Range, Setting};
 use crate::quantity::{self, Quantity};
 use crate::split::Split;
-use crate::sweep::{Invalid, Sweep, apply_all};
+use crate::sweep::{Invalid, Source, Sweep, apply_all};
 use crate::sweep_file::{RawFactor, RawScenario, RawSplit, RawSweep};
 
 /// Points and replicates beyond which a number is a slip.
@@ -125,6 +125,10 @@ impl Checker<'_> {
             .and_then(|output| output.records.as_ref())
             .map(|records| records.get_ref().clone())
             .unwrap_or_default();
+        if let (None, Some(at)) = (requests, output.and_then(|output| output.records.as_ref())) {
+            let help = "such as `requests = \"1/100\"`";
+            self.add(at, "records are kept of sampled requests; tell which", Some(help.to_owned()));
+        }
         if let Some(errors) = ScenarioErrors::collect(std::mem::take(&mut self.errors)) {
             return Err(errors);
         }
@@ -144,6 +148,11 @@ impl Checker<'_> {
             requests,
             records,
             base,
+            source: Source {
+                text: self.text,
+                scenario: raw.scenario.span(),
+                here: matches!(raw.scenario.get_ref(), RawScenario::Here(_)),
+            },
             resolved,
         })
     }
