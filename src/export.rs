@@ -40,7 +40,8 @@ fn tables(run: &RunDb) -> Result<Vec<TableSchema>, Failure> {
     let names: Vec<String> = query(run, FACTS, |row| row.get(0))?;
     let mut found = Vec::new();
     for name in names {
-        let rows: Vec<i64> = query(run, &format!("SELECT EXISTS (SELECT 1 FROM \"{name}\")"), |row| row.get(0))?;
+        let rows: Vec<i64> =
+            query(run, &format!("SELECT EXISTS (SELECT 1 FROM \"{name}\")"), |row| row.get(0))?;
         if rows != [1] {
             continue;
         }

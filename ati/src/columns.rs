@@ -27,7 +27,11 @@ impl Record {
         struct Cells(Vec<i64>);
         impl RowSink for Cells {
             type Error = std::convert::Infallible;
-            fn row<const N: usize>(&mut self, _: RecordKind, row: [i64; N]) -> Result<(), Self::Error> {
+            fn row<const N: usize>(
+                &mut self,
+                _: RecordKind,
+                row: [i64; N],
+            ) -> Result<(), Self::Error> {
                 self.0.extend(row);
                 Ok(())
             }

@@ -117,7 +117,8 @@ pub(super) fn check(
             Err(errors) => errors.lines(),
             Ok(scenario) => match tables.unknown(scenario) {
                 Some(what) => {
-                    let fault = format!("{what} is not in the base scenario, which has the columns");
+                    let fault =
+                        format!("{what} is not in the base scenario, which has the columns");
                     return Err(Failure::Usage(told_point(prepared, &point, &fault)));
                 }
                 None => return Ok(()),

@@ -51,7 +51,8 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
         (None, [only]) => only.clone(),
         (None, _) => {
             return Err(Failure::Usage(
-                "shards in several directories are joined in another; tell which, `-o DIR`".to_owned(),
+                "shards in several directories are joined in another; tell which, `-o DIR`"
+                    .to_owned(),
             ));
         }
     };

@@ -46,13 +46,8 @@ pub(super) fn perform<J: Numbered + Send>(
     threads: NonZeroUsize,
     work: impl Fn(J) -> Result<(), Failure> + Sync,
 ) -> (u64, Option<Failure>) {
-    let state = Mutex::new(State {
-        jobs,
-        next: None,
-        under_way: BTreeSet::new(),
-        failure: None,
-        done: 0,
-    });
+    let state =
+        Mutex::new(State { jobs, next: None, under_way: BTreeSet::new(), failure: None, done: 0 });
     let moved = Condvar::new();
     std::thread::scope(|scope| {
         for _ in 0..threads.get() {

@@ -123,7 +123,10 @@ impl Tables {
     fn runs(&self, factors: &[Factor]) -> TableSchema {
         let mut columns = identity();
         let text = |name: &str, told: &str| Column::new(name, Kind::Text, Role::Identity, "", told);
-        columns.push(text("scenario_hash", "SHA-256 of the scenario with all its defaults, but for the seed"));
+        columns.push(text(
+            "scenario_hash",
+            "SHA-256 of the scenario with all its defaults, but for the seed",
+        ));
         columns.push(text("tool_version", "version of the program"));
         columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));
         columns.extend(factors.iter().map(Factor::column));
@@ -133,16 +136,43 @@ impl Tables {
         for (group, is_node) in &self.groups {
             group_columns(group, *is_node, &mut columns);
         }
-        let observed = |name, kind, unit, told: &str| Column::new(name, kind, Role::Observed, unit, told);
-        columns.push(observed("bottleneck", Kind::Text, "", "group and kind of the resource with the highest utilization"));
-        columns.push(observed("bottleneck_utilization", Kind::Number, "", "its share of time busy"));
-        columns.push(observed("network_segments_dropped", Kind::Whole, "segments", "segments dropped at full ports of the switch, the warm-up's included"));
-        columns.push(observed("network_timeouts", Kind::Whole, "", "retransmission timeouts, the warm-up's included"));
+        let observed =
+            |name, kind, unit, told: &str| Column::new(name, kind, Role::Observed, unit, told);
+        columns.push(observed(
+            "bottleneck",
+            Kind::Text,
+            "",
+            "group and kind of the resource with the highest utilization",
+        ));
+        columns.push(observed(
+            "bottleneck_utilization",
+            Kind::Number,
+            "",
+            "its share of time busy",
+        ));
+        columns.push(observed(
+            "network_segments_dropped",
+            Kind::Whole,
+            "segments",
+            "segments dropped at full ports of the switch, the warm-up's included",
+        ));
+        columns.push(observed(
+            "network_timeouts",
+            Kind::Whole,
+            "",
+            "retransmission timeouts, the warm-up's included",
+        ));
         columns.push(observed("events", Kind::Whole, "", "events simulated"));
-        columns.push(observed("simulated_s", Kind::Number, "seconds", "measured time, without the warm-up"));
+        columns.push(observed(
+            "simulated_s",
+            Kind::Number,
+            "seconds",
+            "measured time, without the warm-up",
+        ));
         TableSchema {
             name: "runs".to_owned(),
-            description: "A row is a run: what was set, and what clients and resources did.".to_owned(),
+            description: "A row is a run: what was set, and what clients and resources did."
+                .to_owned(),
             columns,
             rows_per_file: RUNS_PER_FILE,
         }
@@ -225,7 +255,8 @@ fn prefix(name: &str) -> String {
 }
 
 fn identity() -> Vec<Column> {
-    let column = |(name, told): (&str, &str)| Column::new(name, Kind::Whole, Role::Identity, "", told);
+    let column =
+        |(name, told): (&str, &str)| Column::new(name, Kind::Whole, Role::Identity, "", told);
     NUMBERS.into_iter().map(column).collect()
 }
 
@@ -261,17 +292,42 @@ fn workload_columns(workload: &str, columns: &mut Vec<Column>) {
             let told = format!("{told}: {whose} of workload `{workload}`");
             columns.push(Column::new(format!("{of}{op}_{name}"), kind, Role::Observed, unit, told));
         };
-        add("throughput_rps", Kind::Number, "requests per second", "requests completed in a second");
-        add("throughput_bytes_per_s", Kind::Number, "bytes per second", "bytes read and written in a second");
+        add(
+            "throughput_rps",
+            Kind::Number,
+            "requests per second",
+            "requests completed in a second",
+        );
+        add(
+            "throughput_bytes_per_s",
+            Kind::Number,
+            "bytes per second",
+            "bytes read and written in a second",
+        );
         for (name, told) in TIMES {
             add(&format!("response_time_{name}_ms"), Kind::Number, "milliseconds", told);
         }
         add("requests", Kind::Whole, "requests", "requests completed");
         if op.is_empty() {
-            add("throughput_half_width_rps", Kind::Number, "requests per second", "half-width of the 95 % confidence interval of the throughput");
-            add("response_time_mean_half_width_ms", Kind::Number, "milliseconds", "half-width of the 95 % confidence interval of the mean response time");
+            add(
+                "throughput_half_width_rps",
+                Kind::Number,
+                "requests per second",
+                "half-width of the 95 % confidence interval of the throughput",
+            );
+            add(
+                "response_time_mean_half_width_ms",
+                Kind::Number,
+                "milliseconds",
+                "half-width of the 95 % confidence interval of the mean response time",
+            );
             add("outstanding_mean", Kind::Number, "requests", "requests outstanding on average");
-            add("read_hit_rate", Kind::Number, "", "share of the pages that reads ask for which the nodes' caches have");
+            add(
+                "read_hit_rate",
+                Kind::Number,
+                "",
+                "share of the pages that reads ask for which the nodes' caches have",
+            );
         }
     }
 }
@@ -315,11 +371,20 @@ fn group_columns(group: &str, is_node: bool, columns: &mut Vec<Column>) {
         if kind == "disk" && !is_node {
             continue;
         }
-        add(format!("{of}_{kind}_utilization_mean"), format!("share of time busy, average over the {told} of `{group}`"));
-        add(format!("{of}_{kind}_utilization_max"), format!("share of time busy, of the busiest of the {told} of `{group}`"));
+        add(
+            format!("{of}_{kind}_utilization_mean"),
+            format!("share of time busy, average over the {told} of `{group}`"),
+        );
+        add(
+            format!("{of}_{kind}_utilization_max"),
+            format!("share of time busy, of the busiest of the {told} of `{group}`"),
+        );
     }
     if is_node {
-        add(format!("{of}_cache_read_hit_rate"), format!("share of the pages that reads ask for which the caches of `{group}` have"));
+        add(
+            format!("{of}_cache_read_hit_rate"),
+            format!("share of the pages that reads ask for which the caches of `{group}` have"),
+        );
     }
 }
 
@@ -359,21 +424,41 @@ fn group_cells(
 }
 
 fn request_table() -> TableSchema {
-    let column = |name: &str, kind, role, unit: &str, told: &str| Column::new(name, kind, role, unit, told);
+    let column =
+        |name: &str, kind, role, unit: &str, told: &str| Column::new(name, kind, role, unit, told);
     TableSchema {
         name: "requests".to_owned(),
-        description: "A row is a request: a sample of those issued after the warm-up and completed."
-            .to_owned(),
+        description:
+            "A row is a request: a sample of those issued after the warm-up and completed."
+                .to_owned(),
         columns: vec![
             column("run_id", Kind::Whole, Role::Identity, "", "number of the run"),
             column("workload", Kind::Text, Role::Factor, "", "the workload"),
             column("client", Kind::Text, Role::Factor, "", "the client machine"),
             column("volume", Kind::Text, Role::Factor, "", "the volume"),
             column("op", Kind::Text, Role::Factor, "", "`read` or `write`"),
-            column("offset_bytes", Kind::Whole, Role::Factor, "bytes", "where it begins in the volume"),
+            column(
+                "offset_bytes",
+                Kind::Whole,
+                Role::Factor,
+                "bytes",
+                "where it begins in the volume",
+            ),
             column("size_bytes", Kind::Whole, Role::Factor, "bytes", "bytes asked for"),
-            column("issued_ns", Kind::Whole, Role::Observed, "nanoseconds", "when it was issued, since the simulation began"),
-            column("response_time_ms", Kind::Number, Role::Observed, "milliseconds", "from issue to completion"),
+            column(
+                "issued_ns",
+                Kind::Whole,
+                Role::Observed,
+                "nanoseconds",
+                "when it was issued, since the simulation began",
+            ),
+            column(
+                "response_time_ms",
+                Kind::Number,
+                Role::Observed,
+                "milliseconds",
+                "from issue to completion",
+            ),
         ],
         rows_per_file: RECORDS_PER_FILE,
     }
@@ -427,9 +512,8 @@ pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
 
 /// The same for records of a single run.
 pub(crate) fn plain_record_table(kind: RecordKind) -> TableSchema {
-    let column = |name: &str| {
-        Column::new(name, Kind::Whole, Role::Observed, "", kind.meaning(name))
-    };
+    let column =
+        |name: &str| Column::new(name, Kind::Whole, Role::Observed, "", kind.meaning(name));
     TableSchema {
         name: kind.name().to_owned(),
         description: format!("A row is an activity record of type `{kind}`."),

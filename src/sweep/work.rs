@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use foretell_datasets::{
-    EncodedEntry, Entry, Invalid, JournalWriter, Journals, Run, hex_of,
-};
+use foretell_datasets::{EncodedEntry, Entry, Invalid, JournalWriter, Journals, Run, hex_of};
 use foretell_sim::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -31,17 +29,19 @@ pub(super) fn perform(
     let before = count(place, fingerprint)?;
     let mut done = Done::open(place, fingerprint)?;
     let shard = place.shard;
-    let left = prepared.sweep.runs().filter(move |run| shard.has(run.number)).filter_map(
-        move |run| match done.has(run.number) {
-            Ok(true) => None,
-            Ok(false) => Some(Ok(run)),
-            Err(error) => Some(Err(error)),
-        },
-    );
+    let left =
+        prepared.sweep.runs().filter(move |run| shard.has(run.number)).filter_map(move |run| {
+            match done.has(run.number) {
+                Ok(true) => None,
+                Ok(false) => Some(Ok(run)),
+                Err(error) => Some(Err(error)),
+            }
+        });
     let bar = bar(all.saturating_sub(before));
     let journal = Mutex::new(journal);
     let (now, failure) = super::queue::perform(left, threads, |run: Run| {
-        let until = |_| if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let until =
+            |_| if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         let entry = attempt(prepared, &run, until)?;
         journal.lock().expect("no thread panics").append(&entry)?;
         bar.inc(1);
