@@ -11,6 +11,7 @@ mod work;
 
 pub(crate) use tables::plain_record_table;
 
+use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -51,15 +52,17 @@ struct Prepared {
 }
 
 fn prepare(file: &Path) -> Result<Prepared, Failure> {
-    let mut sweep = Sweep::load(file)?;
-    sweep.change_base(&recording(&sweep)?)?;
+    let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
+    // recording costs nothing, so that what is kept does not change what is observed
+    let unrecorded = [change("record", "none"), change("tracking.overhead", "false")];
+    let mut sweep = Sweep::load(file, &unrecorded)?;
+    nothing_recorded_varies(&sweep)?;
     let base = sweep.base().check()?;
     let tables = Tables::new(&base, &sweep.factors, sweep.requests.is_some(), &sweep.records)?;
     if let Some(kept) = sweep.requests {
-        let change = |path: &str, value: String| Change { path: path.to_owned(), value };
         sweep.change_base(&[
-            change("record", format!("every 1/{kept} requests")),
-            change("tracking.types", format!("{:?}", tables.kinds())),
+            change("record", &format!("every 1/{kept} requests")),
+            change("tracking.types", &format!("{:?}", tables.kinds())),
         ])?;
     }
     let (points, wanted) = sweep.count_points();
@@ -75,17 +78,15 @@ fn prepare(file: &Path) -> Result<Prepared, Failure> {
     Ok(Prepared { sweep, tables, manifest })
 }
 
-/// Recording costs nothing in a sweep, so that what is kept does not change what is observed.
-fn recording(sweep: &Sweep) -> Result<Vec<Change>, Failure> {
+fn nothing_recorded_varies(sweep: &Sweep) -> Result<(), Failure> {
     let recorded = |path: &str| path == "record" || path.starts_with("tracking");
-    let mut changes = sweep.factors.iter().flat_map(foretell_datasets::Factor::paths);
-    if let Some(path) = changes.find(|path| recorded(path)) {
-        return Err(Failure::Usage(format!(
+    let mut paths = sweep.factors.iter().flat_map(foretell_datasets::Factor::paths);
+    match paths.find(|path| recorded(path)) {
+        None => Ok(()),
+        Some(path) => Err(Failure::Usage(format!(
             "`{path}` cannot be a factor: a sweep decides by `output` what is recorded, at no cost"
-        )));
+        ))),
     }
-    let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
-    Ok(vec![change("record", "none"), change("tracking.overhead", "false")])
 }
 
 fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
@@ -93,7 +94,7 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     let threads = jobs::threads(arguments.jobs);
     let shard = arguments.shard.unwrap_or(Shard::WHOLE);
     if arguments.check {
-        let plan = check::check(&prepared, shard, threads)?;
+        let plan = check::check(&prepared, shard, threads, true)?;
         return output::print(&if arguments.json { plan.json() } else { plan.text() });
     }
     let directory = arguments.output.as_deref().expect("the command line wants it");
@@ -103,8 +104,11 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     {
         return print_whole(directory, &prepared.manifest, &content, arguments.json);
     }
-    let plan = check::check(&prepared, shard, threads)?;
-    eprint!("{}", plan.text());
+    let watched = std::io::stderr().is_terminal();
+    let plan = check::check(&prepared, shard, threads, watched)?;
+    if watched {
+        eprint!("{}", plan.text());
+    }
     keep_sources(&prepared, directory)?;
     let done = work::perform(&prepared, &place, threads, plan.runs)?;
     if shard != Shard::WHOLE {
@@ -155,12 +159,8 @@ fn print_whole(
         text += &format!(", {} left out", content.left_out);
     }
     let bytes: u64 = content.files.iter().map(|file| file.bytes).sum();
-    text += &format!(
-        "; {} files, {:.1} MB\ndigest {}\n",
-        content.files.len(),
-        bytes as f64 / 1e6,
-        content.digest
-    );
+    let (files, bytes, digest) = (content.files.len(), size(bytes as f64), &content.digest);
+    text += &format!("; {files} files, {bytes}\ndigest {digest}\n");
     output::print(&text)
 }
 
@@ -252,6 +252,11 @@ fn keep_sources(prepared: &Prepared, directory: &Path) -> Result<(), Failure> {
 fn runs_of(shard: Shard, all: u64) -> u64 {
     // those with a number below `all` that leaves the rest `number - 1`
     (all + shard.of.get() - shard.number) / shard.of
+}
+
+/// Bytes, for people.
+fn size(bytes: f64) -> String {
+    if bytes < 1e6 { format!("{:.0} kB", bytes / 1e3) } else { format!("{:.1} MB", bytes / 1e6) }
 }
 
 /// Threads and the time that they save.

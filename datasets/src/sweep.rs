@@ -102,10 +102,10 @@ pub struct Run {
 }
 
 impl Sweep {
-    /// Reads the file at `path`; paths in it are taken from its directory. Errors with all that is
-    /// wrong, the base scenario's errors included.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioErrors> {
-        crate::sweep_check::load(path.as_ref())
+    /// Reads the file at `path`; paths in it are taken from its directory. `changes` are made to the
+    /// base scenario first. Errors with all that is wrong, the base scenario's errors included.
+    pub fn load(path: impl AsRef<Path>, changes: &[Change]) -> Result<Self, ScenarioErrors> {
+        crate::sweep_check::load(path.as_ref(), changes)
     }
 
     /// The base scenario, with what `set` changes.

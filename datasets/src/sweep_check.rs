@@ -34,7 +34,7 @@ const TAKEN: [&str; 10] = [
     "bottleneck",
 ];
 
-pub(crate) fn load(path: &Path) -> Result<Sweep, ScenarioErrors> {
+pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErrors> {
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = match error.kind() {
@@ -48,7 +48,7 @@ pub(crate) fn load(path: &Path) -> Result<Sweep, ScenarioErrors> {
         let span = error.span().unwrap_or(0..0);
         ScenarioErrors::from(ScenarioError::in_text(&shown, &text, span, error.message(), None))
     })?;
-    Checker { shown, text, path, errors: Vec::new() }.check(&raw)
+    Checker { shown, text, path, errors: Vec::new() }.check(&raw, changes)
 }
 
 struct Checker<'a> {
@@ -72,10 +72,11 @@ impl Checker<'_> {
         self.errors.push(ScenarioError::in_text(&self.shown, &self.text, span, message, help));
     }
 
-    fn check(mut self, raw: &RawSweep) -> Result<Sweep, ScenarioErrors> {
+    fn check(mut self, raw: &RawSweep, first: &[Change]) -> Result<Sweep, ScenarioErrors> {
         let changes: Vec<Change> =
             raw.set.iter().filter_map(|change| self.change(change)).collect();
         let mut base = self.base(&raw.scenario)?;
+        apply_all(&mut base, first)?;
         apply_all(&mut base, &changes)?;
         let resolved = base.resolved()?;
         let mut written: Vec<_> = raw.factor.iter().collect();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use foretell_datasets::{Invalid, Point};
 use serde_json::json;
 
-use super::{Prepared, queue, runs_of, share, work};
+use super::{Prepared, queue, runs_of, share, size, work};
 use crate::cli::Shard;
 use crate::failure::Failure;
 use crate::{interrupt, output};
@@ -32,7 +32,7 @@ pub(super) struct Plan {
     shard: Shard,
     /// Design points that will be left out.
     left_out: u64,
-    /// Estimates; `None`: the runs tried have failed.
+    /// Estimates; `None`: not wanted, or the runs tried have failed.
     estimate: Option<Estimate>,
     threads: NonZeroUsize,
 }
@@ -60,10 +60,10 @@ impl Plan {
             let seconds = share(estimate.run_s * self.runs as f64, self.threads);
             let _ = write!(
                 text,
-                "; about {} with {} at once, {:.1} MB",
+                "; about {} with {} at once, {}",
                 told(seconds),
                 self.threads,
-                estimate.run_bytes * self.runs as f64 / 1e6
+                size(estimate.run_bytes * self.runs as f64)
             );
         }
         text + "\n"
@@ -94,12 +94,13 @@ fn told(seconds: f64) -> String {
     }
 }
 
-/// Checks every design point of a shard, and tries some runs. Errors with the points that are no
+/// Checks every design point of a shard, and tries some runs if times are wanted. Errors with the points that are no
 /// valid scenarios, and why.
 pub(super) fn check(
     prepared: &Prepared,
     shard: Shard,
     threads: NonZeroUsize,
+    timed: bool,
 ) -> Result<Plan, Failure> {
     interrupt::watch();
     let Prepared { sweep, tables, manifest } = prepared;
@@ -154,7 +155,7 @@ pub(super) fn check(
         return Err(Failure::Usage(text));
     }
     let runs = runs_of(shard, manifest.runs());
-    let estimate = estimate(prepared, runs, shard);
+    let estimate = if timed { estimate(prepared, runs, shard) } else { None };
     let (points, shard) = (manifest.points, shard);
     Ok(Plan { runs, points, replicates, shard, left_out, estimate, threads })
 }
