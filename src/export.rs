@@ -1,5 +1,6 @@
 //! `foretell export`: the tables of a run's store as Parquet or CSV.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use foretell_ati::rusqlite::types::ValueRef;
@@ -30,7 +31,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<(), Failure> {
             .and_then(|file| fill(&run, &table, file));
         let rows = written.inspect_err(|_| drop(fs::remove_file(&partial)))?;
         fs::rename(&partial, &path).map_err(Failure::file("write", &path))?;
-        text += &format!("{}: {rows} rows\n", path.display());
+        let _ = writeln!(text, "{}: {rows} rows", path.display());
     }
     output::print(&text)
 }

@@ -11,6 +11,7 @@ mod work;
 
 pub(crate) use tables::plain_record_table;
 
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -153,14 +154,14 @@ fn print_whole(
     }
     let mut text = format!("{}: {} runs", directory.display(), content.runs);
     if content.failures > 0 {
-        text += &format!(", {} failed (table `failures`)", content.failures);
+        let _ = write!(text, ", {} failed (table `failures`)", content.failures);
     }
     if content.left_out > 0 {
-        text += &format!(", {} left out", content.left_out);
+        let _ = write!(text, ", {} left out", content.left_out);
     }
     let bytes: u64 = content.files.iter().map(|file| file.bytes).sum();
     let (files, bytes, digest) = (content.files.len(), size(bytes as f64), &content.digest);
-    text += &format!("; {files} files, {bytes}\ndigest {digest}\n");
+    let _ = writeln!(text, "; {files} files, {bytes}\ndigest {digest}");
     output::print(&text)
 }
 

@@ -173,6 +173,7 @@ fn a_sweep_that_was_killed_goes_on_and_ends_the_same() {
     let mut kills = 0;
     for round in 0..100 {
         let mut child = foretell().args(place.arguments("killed", &["--resume"])).spawn().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "it is to be killed at some moment")]
         std::thread::sleep(Duration::from_millis(150 + 37 * (round % 5)));
         let alive = child.try_wait().unwrap().is_none();
         child.kill().unwrap();
@@ -265,7 +266,7 @@ fn faults_of_a_sweep_file_have_places_and_remedies() {
         ("replicates = 2", "replicate = 2", "unknown field `replicate`"),
         ("'1-of-3' and", "'1-of-3' nd", "`)` is missing"),
         ("(encoding ==", "(encodng ==", "there is no factor `encodng`"),
-        ("volume.data.encoding", "volume.dta.encoding", "`data`"),
+        ("volume.data.encoding", "volume.dta.encoding", "did you mean `volume.data`?"),
         ("[1, 8]", "[1, 1]", "`1` stands there twice"),
         ("replicates = 2", "replicates = 2\ndesign = \"sobl\"", "did you mean `sobol`?"),
         ("replicates = 2", "replicates = 2\ndesign = \"sobol\"", "needs a number of `points`"),

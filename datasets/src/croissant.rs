@@ -84,7 +84,7 @@ fn field(table: &str, set: &str, column: &Column) -> Json {
     };
     let mut description = column.description.clone();
     if !column.unit.is_empty() {
-        description += &format!(" ({})", column.unit);
+        description = format!("{description} ({})", column.unit);
     }
     json!({
         "@type": "cr:Field",

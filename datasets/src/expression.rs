@@ -130,7 +130,6 @@ impl Expression {
 }
 
 impl Operator {
-    #[expect(clippy::float_cmp, reason = "a level is compared with itself as it is written")]
     fn apply(self, left: &Worth, right: &Worth) -> Worth {
         match (self, left, right) {
             (Self::Or, Worth::Truth(a), Worth::Truth(b)) => Worth::Truth(*a || *b),

@@ -84,7 +84,7 @@ impl Factor {
                 let [low, high] = [range.low, range.high].map(|end| self.quantity.value(end));
                 let mut text = format!("{low} to {high}");
                 if range.step > 0.0 && (range.step > 1.0 || self.kind() != Kind::Whole) {
-                    text += &format!(" in steps of {}", range.step);
+                    text = format!("{text} in steps of {}", range.step);
                 }
                 if range.logarithmic {
                     text += ", logarithmic";
@@ -160,10 +160,6 @@ impl Range {
         self.possible(self.between(low, self.last() + half, share))
     }
 
-    #[expect(
-        clippy::suboptimal_flops,
-        reason = "a fused multiplication is not the same everywhere"
-    )]
     fn between(&self, low: f64, high: f64, share: f64) -> f64 {
         if self.logarithmic {
             let (from, to) = (libm::log(low), libm::log(high));
@@ -173,10 +169,6 @@ impl Range {
         }
     }
 
-    #[expect(
-        clippy::suboptimal_flops,
-        reason = "a fused multiplication is not the same everywhere"
-    )]
     fn possible(&self, number: f64) -> f64 {
         if self.step <= 0.0 {
             return number.clamp(self.low, self.high);
@@ -186,10 +178,6 @@ impl Range {
     }
 
     /// The last possible value.
-    #[expect(
-        clippy::suboptimal_flops,
-        reason = "a fused multiplication is not the same everywhere"
-    )]
     fn last(&self) -> f64 {
         if self.step <= 0.0 {
             return self.high;

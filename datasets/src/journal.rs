@@ -300,7 +300,7 @@ impl InOrder {
 
 /// Several journals as one, in the order of runs.
 pub struct Journals {
-    journals: Vec<InOrder>,
+    each: Vec<InOrder>,
     /// The next run of each journal.
     heads: BinaryHeap<Reverse<(Frame, usize)>>,
     last: Option<(u64, usize)>,
@@ -309,16 +309,16 @@ pub struct Journals {
 impl Journals {
     /// Opens journals; errors if one is of another sweep than `fingerprint` tells.
     pub fn open(paths: &[PathBuf], fingerprint: Option<&str>) -> Result<Self, DataError> {
-        let mut journals = Self { journals: Vec::new(), heads: BinaryHeap::new(), last: None };
+        let mut journals = Self { each: Vec::new(), heads: BinaryHeap::new(), last: None };
         for path in paths {
-            journals.journals.push(InOrder::open(path, fingerprint)?);
-            journals.advance(journals.journals.len() - 1)?;
+            journals.each.push(InOrder::open(path, fingerprint)?);
+            journals.advance(journals.each.len() - 1)?;
         }
         Ok(journals)
     }
 
     fn advance(&mut self, journal: usize) -> Result<(), DataError> {
-        if let Some(frame) = self.journals[journal].next()? {
+        if let Some(frame) = self.each[journal].next()? {
             self.heads.push(Reverse((frame, journal)));
         }
         Ok(())
@@ -332,7 +332,7 @@ impl Journals {
     /// The next run.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, DataError> {
         let Some((frame, journal)) = self.next_frame()? else { return Ok(None) };
-        self.journals[journal].entry(frame).map(Some)
+        self.each[journal].entry(frame).map(Some)
     }
 
     fn next_frame(&mut self) -> Result<Option<(Frame, usize)>, DataError> {
@@ -341,7 +341,7 @@ impl Journals {
             && run == frame.run
         {
             let [first, second] =
-                [other, journal].map(|index| self.journals[index].frames.path.clone());
+                [other, journal].map(|index| self.each[index].frames.path.clone());
             return Err(DataError::Twice { run, first, second });
         }
         self.last = Some((frame.run, journal));

@@ -74,7 +74,7 @@ impl Manifest {
             percent(sweep.split.test)
         );
         if let Some(condition) = &sweep.split.extrapolation {
-            split += &format!("; test_extrapolation: `{}`", condition.text());
+            split = format!("{split}; test_extrapolation: `{}`", condition.text());
         }
         let factor = |factor: &crate::Factor| {
             let mut told = factor.values_told();

@@ -496,7 +496,7 @@ impl Checker<'_> {
 
     fn one_in(&mut self, share: &Spanned<String>) -> Option<u32> {
         let found = share.get_ref().trim().strip_prefix("1/").and_then(|k| k.parse().ok());
-        if !found.is_some_and(|k| k > 0) {
+        if found.is_none_or(|k| k == 0) {
             self.add(share, "a share of the requests is written as \"1/100\"", None);
         }
         found.filter(|k| *k > 0)

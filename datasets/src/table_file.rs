@@ -1,6 +1,5 @@
 //! Files of tables: Parquet or comma-separated values.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -179,7 +178,7 @@ fn arrow_schema(table: &TableSchema) -> SchemaRef {
             Kind::Text => DataType::Utf8,
         };
         #[expect(clippy::disallowed_types, reason = "Arrow wants this type; it sorts the keys")]
-        let told = HashMap::from([
+        let told = std::collections::HashMap::from([
             ("description".to_owned(), column.description.clone()),
             ("unit".to_owned(), column.unit.clone()),
             ("role".to_owned(), crate::card::word(&column.role)),

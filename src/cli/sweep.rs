@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 /// Arguments of `sweep`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct SweepArguments {
     /// What to do with shards.

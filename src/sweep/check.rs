@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use foretell_datasets::{Invalid, Point};
+use foretell_units::Seed;
 use serde_json::json;
 
 use super::{Prepared, queue, runs_of, share, size, work};
@@ -18,7 +19,7 @@ use crate::{interrupt, output};
 /// Wrong design points that are named.
 const NAMED: usize = 10;
 /// Runs that are tried to see how long they take, at most, and one in so many.
-const TRIED: u64 = 5;
+const TRIED: u64 = 20;
 const ONE_IN: u64 = 100;
 /// Time given to each of them; the rest is reckoned.
 const TRIAL: Duration = Duration::from_secs(2);
@@ -165,19 +166,20 @@ fn told_point(prepared: &Prepared, point: &Point, fault: &str) -> String {
     format!("point {} ({settings}): {}", point.number, fault.replace('\n', "; "))
 }
 
-/// Tries runs that lie evenly in the sweep.
+/// Tries runs drawn at random: those at equal distances would agree in some factor.
 fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
     let tried = (runs / ONE_IN).clamp(1, TRIED);
-    let wanted: Vec<u64> = (0..tried).map(|index| (2 * index + 1) * runs / (2 * tried)).collect();
+    let mut draws = Seed(prepared.sweep.seed).stream("sweep/estimate");
+    let wanted: Vec<u64> = (0..tried).map(|_| draws.below(runs)).collect();
     let mine = prepared.sweep.runs().filter(|run| shard.has(run.number));
     let (mut seconds, mut bytes, mut ended) = (0.0, 0.0, 0_u32);
     for (_, run) in mine.enumerate().filter(|(index, _)| wanted.contains(&(*index as u64))) {
         #[expect(clippy::disallowed_methods, reason = "runs are timed to say how long all take")]
         let start = Instant::now();
-        let mut share = 1.0;
+        let mut came = 1.0;
         let outcome = work::attempt(prepared, &run, |progress| {
             if let Some(end) = progress.end {
-                share = progress.now.as_ns() as f64 / end.as_ns().max(1) as f64;
+                came = progress.now.as_ns() as f64 / end.as_ns().max(1) as f64;
             }
             let late = start.elapsed() > TRIAL || interrupt::asked();
             if late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -189,7 +191,7 @@ fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
                 bytes += entry.bytes() as f64;
             }
             // it was cut off: reckoned from how far it came; its size is that of the others
-            Err(_) if share < 1.0 && share > 0.0 => seconds += elapsed / share,
+            Err(_) if came < 1.0 && came > 0.0 => seconds += elapsed / came,
             Err(_) => return None,
         }
         ended += 1;

@@ -84,10 +84,10 @@ impl Tables {
         for table in &tables.schemas {
             let mut names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             names.sort_unstable();
-            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(Failure::Usage(format!(
                     "table `{}` would have two columns `{}`; name the factor, workload or group otherwise",
-                    table.name, pair[0]
+                    table.name, name
                 )));
             }
         }

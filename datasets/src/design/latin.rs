@@ -1,4 +1,4 @@
-//! Latin hypercube (McKay, Beckman & Conover 1979): of n points each has a stratum of every factor
+//! Latin hypercube (Technometrics 21, 1979): of n points each has a stratum of every factor
 //! to itself.
 //!
 //! The strata are dealt by a keyed permutation of 0..n for each factor, computed for one number at
