@@ -31,6 +31,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Directory of the journals of all shards.
 const SHARDS: &str = "shards";
+/// Copies of what a sweep was made from.
+const SWEEP: &str = "sweep.toml";
+const SCENARIO: &str = "scenario.toml";
 /// The journal of a shard, in the directory of its name.
 const JOURNAL: &str = "runs.journal";
 
@@ -235,9 +238,9 @@ fn journals(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// Keeps the sweep file and the base scenario in the data set, so that these make it again.
 fn keep_sources(prepared: &Prepared, directory: &Path) -> Result<(), Failure> {
-    let base = prepared.sweep.resolved_base();
-    let text = prepared.sweep.text_with_scenario("scenario.toml");
-    for (name, text) in [("scenario.toml", base), ("sweep.toml", &text)] {
+    let (sweep, base) = prepared.sweep.texts(SCENARIO);
+    let base = base.map(|base| (SCENARIO, base));
+    for (name, text) in base.into_iter().chain([(SWEEP, sweep.as_str())]) {
         let path = directory.join(name);
         // shards that begin together write the same
         if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {

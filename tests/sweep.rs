@@ -202,11 +202,19 @@ fn a_directory_belongs_to_one_sweep() {
         assert!(place.fault("out", more).contains("holds another sweep (`Small`, by version"));
     }
     assert_eq!(before, files(&directory));
-    // what the data set keeps makes it again
-    let again = place.path("again");
-    let sweep = directory.join("sweep.toml");
-    succeed(["sweep", sweep.to_str().unwrap(), "-o", again.to_str().unwrap()]);
-    assert_eq!(before, files(&again));
+    // what the data set keeps makes it again, also from a scenario in a file of its own
+    let (sweep, scenario) = SWEEP.split_once("[scenario]\n").unwrap();
+    let sweep = format!("scenario = \"base.toml\"\nset = [\"duration=300 ms\"]\n{sweep}");
+    std::fs::write(place.path("base.toml"), scenario.replace("[scenario.", "[")).unwrap();
+    std::fs::write(place.path("sweep.toml"), sweep).unwrap();
+    let named = place.sweep("named", &[]);
+    for (directory, again) in [(&directory, "again"), (&named, "named-again")] {
+        let again = place.path(again);
+        let sweep = directory.join("sweep.toml");
+        succeed(["sweep", sweep.to_str().unwrap(), "-o", again.to_str().unwrap()]);
+        assert_eq!(files(directory), files(&again));
+    }
+    assert_ne!(before, files(&named), "it is shorter");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) fn card(manifest: &Manifest, content: &Content) -> String {
         text,
         "Made by `foretell sweep`, version {}: runs of a simulated storage cluster over a design of \
          experiments. Every row is a run, simulated from a scenario and a seed; nothing was measured on \
-         real hardware. `sweep.toml` and `scenario.toml` beside this file make the same data set again:\n\n\
+         real hardware. `sweep.toml` beside this file makes the same data set again:\n\n\
          ```\nforetell sweep sweep.toml -o DIR\n```\n",
         manifest.tool_version
     );

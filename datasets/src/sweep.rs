@@ -168,19 +168,15 @@ impl Sweep {
         Ok(document)
     }
 
-    /// The base scenario with all its defaults.
-    pub fn resolved_base(&self) -> &str {
-        &self.resolved
-    }
-
-    /// The sweep file's text, with the base scenario (`set` included) in a file of this name (changing it
-    /// once more changes nothing); a sweep that holds its scenario itself as it is.
-    pub fn text_with_scenario(&self, file: &str) -> String {
+    /// The sweep file's text and the base scenario's, which it names as `file`; `None` if the sweep
+    /// holds its scenario itself. Not with all defaults: some follow from what factors change.
+    pub fn texts(&self, file: &str) -> (String, Option<&str>) {
         let Source { text, scenario, here, .. } = &self.source;
         if *here {
-            return text.clone();
+            return (text.clone(), None);
         }
-        format!("{}\"{file}\"{}", &text[..scenario.start], &text[scenario.end..])
+        let text = format!("{}\"{file}\"{}", &text[..scenario.start], &text[scenario.end..]);
+        (text, Some(self.base.text()))
     }
 
     /// What tells this sweep from others: two with equal fingerprints have equal data sets. Title,

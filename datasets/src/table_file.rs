@@ -20,9 +20,9 @@ use crate::manifest::Format;
 use crate::value::Value;
 
 /// Cells that are held back until they are written together.
-const BATCH_CELLS: usize = 1 << 17;
-/// Rows that a Parquet file keeps together.
-const ROW_GROUP: usize = 1 << 16;
+const BATCH_CELLS: usize = 1 << 16;
+/// Cells that a Parquet file keeps together: 8 MiB or less, which a writer holds in memory.
+const GROUP_CELLS: usize = 1 << 20;
 
 /// A file while it is written.
 pub struct TableFile {
@@ -197,7 +197,7 @@ fn properties(table: &TableSchema) -> WriterProperties {
     ];
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("3 is a level")))
-        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_max_row_group_row_count(Some((GROUP_CELLS / table.columns.len().max(1)).max(1)))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_key_value_metadata(Some(keys))
         .set_created_by("foretell".to_owned())

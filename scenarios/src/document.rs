@@ -63,6 +63,11 @@ impl Document {
         }
     }
 
+    /// The text that it was read from, without the changes made since.
+    pub fn text(&self) -> &str {
+        self.sources.first().map_or("", |source| &source.text)
+    }
+
     /// Checks everything; errors with all that is wrong.
     pub fn check(&self) -> Result<Scenario, ScenarioErrors> {
         self.checked().map(|checked| checked.scenario)

@@ -7,7 +7,7 @@ use foretell_ati::DirectoryLock;
 use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
 use serde_json::json;
 
-use super::{SHARDS, format_of, journals, print_whole, whole};
+use super::{SCENARIO, SHARDS, SWEEP, format_of, journals, print_whole, whole};
 use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -78,8 +78,12 @@ fn same(a: &Path, b: &Path) -> bool {
 }
 
 fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
-    for name in ["sweep.toml", "scenario.toml"] {
+    for name in [SWEEP, SCENARIO] {
         let path = from.join(name);
+        if name == SCENARIO && !path.exists() {
+            // the sweep holds its scenario itself
+            continue;
+        }
         let text = std::fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
         crate::directory::write_whole(&to.join(name), &text)?;
     }
