@@ -103,9 +103,8 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     }
     let directory = arguments.output.as_deref().expect("the command line wants it");
     let place = Place::take(directory, shard, arguments.resume, &prepared.manifest)?;
-    if shard == Shard::WHOLE
-        && let Some(content) = Content::read(directory)?
-    {
+    if let Some(content) = Content::read(directory)? {
+        place.leave();
         return print_whole(directory, &prepared.manifest, &content, arguments.json);
     }
     let watched = std::io::stderr().is_terminal();
@@ -193,11 +192,9 @@ impl Place {
         }
         let own = directory.join(SHARDS).join(shard.name());
         let journal = own.join(JOURNAL);
-        let begun = if shard == Shard::WHOLE {
-            directory.join(SHARDS).exists() || Content::read(directory)?.is_some()
-        } else {
-            journal.exists()
-        };
+        let own_begun =
+            if shard == Shard::WHOLE { directory.join(SHARDS) } else { journal.clone() };
+        let begun = own_begun.exists() || Content::read(directory)?.is_some();
         if begun && !resume {
             return Err(Failure::Usage(format!(
                 "`{}` holds this sweep already; `--resume` goes on with it",
@@ -209,6 +206,14 @@ impl Place {
         let others = if shard == Shard::WHOLE { journals(directory)? } else { Vec::new() };
         let others = others.into_iter().filter(|other| *other != journal).collect();
         Ok(Self { shard, journal, others, _lock: lock })
+    }
+
+    /// Removes what was only made to take it.
+    fn leave(self) {
+        for own in self.journal.ancestors().skip(1).take(2) {
+            // there is nothing in it
+            let _ = std::fs::remove_dir(own);
+        }
     }
 
     /// All journals that tell what was done.

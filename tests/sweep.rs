@@ -137,8 +137,10 @@ fn the_content_depends_on_neither_jobs_nor_shards_nor_their_order() {
     place.sweep("shards", &["--shard", "2/3"]);
     succeed(merge.clone());
     assert_eq!(files(&one), files(&place.path("shards")));
-    // again: it is whole
+    // again: it is whole, and a shard has nothing to do
     assert!(succeed(merge).contains(&digest(&one)));
+    let done = succeed(place.arguments("shards", &["--shard", "2/3", "--resume"]));
+    assert!(done.contains(&digest(&one)) && !place.path("shards/shards").exists(), "{done}");
 
     // shards in directories of their own; one of them twice, with the same journal
     for (directory, shard) in [("a", "1/2"), ("b", "2/2"), ("b2", "2/2")] {

@@ -355,8 +355,7 @@ mod tests {
     use super::*;
 
     fn entry(run: u64) -> Entry {
-        let row =
-            vec![Value::Whole(run as i64), Value::Number(0.1), Value::from("a"), Value::Missing];
+        let row = vec![Value::count(run), Value::Number(0.1), Value::from("a"), Value::Missing];
         Entry { run, split: "train".to_owned(), tables: vec![vec![row], vec![]] }
     }
 
@@ -385,7 +384,7 @@ mod tests {
         write(&b, &[1, 5, 3]);
         write(&b, &[7]);
         assert_eq!(runs(&[a.clone(), b.clone()]).unwrap(), [0, 1, 2, 3, 4, 5, 7]);
-        assert_eq!(runs(&[a.clone()]).unwrap(), [0, 2, 4]);
+        assert_eq!(runs(std::slice::from_ref(&a)).unwrap(), [0, 2, 4]);
         assert!(matches!(runs(&[a.clone(), a]), Err(DataError::Twice { run: 0, .. })));
     }
 

@@ -78,7 +78,7 @@ fn directions(dimension: usize) -> [u32; BITS as usize] {
 mod tests {
     use super::*;
 
-    /// Point 999 in 21 dimensions as `scipy.stats.qmc.Sobol(21, scramble=False)` of SciPy has it, which
+    /// Point 999 in 21 dimensions as `scipy.stats.qmc.Sobol(21, scramble=False)` of `SciPy` has it, which
     /// uses the same direction numbers; times 1024, as it is one of the first 1024 points.
     const SCIPY_999: [u32; MOST_DIMENSIONS] = [
         161, 931, 83, 1013, 991, 865, 879, 729, 833, 647, 23, 453, 485, 969, 851, 571, 289, 673,
