@@ -12,8 +12,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 
-use crate::column::{Column, Kind, TableSchema};
+use crate::column::{Column, Kind, Role, TableSchema};
 use crate::error::DataError;
 use crate::journal::Row;
 use crate::manifest::Format;
@@ -195,7 +196,15 @@ fn properties(table: &TableSchema) -> WriterProperties {
         KeyValue::new("table".to_owned(), format!("{}: {}", table.name, table.description)),
         KeyValue::new("columns".to_owned(), told),
     ];
-    WriterProperties::builder()
+    let mut properties = WriterProperties::builder();
+    for column in &table.columns {
+        // observed numbers hardly repeat: a dictionary of them costs memory and gains nothing
+        if column.kind == Kind::Number && column.role == Role::Observed {
+            let path = ColumnPath::from(column.name.as_str());
+            properties = properties.set_column_dictionary_enabled(path, false);
+        }
+    }
+    properties
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("3 is a level")))
         .set_max_row_group_row_count(Some((GROUP_CELLS / table.columns.len().max(1)).max(1)))
         .set_statistics_enabled(EnabledStatistics::Chunk)
