@@ -78,5 +78,20 @@ fn table(answer: &Answer) -> String {
             100.0 * busiest.utilization
         );
     }
+    let misfits = answer.workloads.iter().filter_map(|(name, found)| {
+        let misfit = found.misfit?;
+        let percent = |part: f64| format!("{:+.1} %", 100.0 * part);
+        let (throughput, response) =
+            (percent(misfit.throughput), percent(misfit.mean_response_time));
+        Some(format!("{name} {throughput} throughput, {response} mean response time"))
+    });
+    let misfits: Vec<String> = misfits.collect();
+    if !misfits.is_empty() {
+        let _ = writeln!(
+            text,
+            "For the recorded run itself the replay is off by: {}",
+            misfits.join("; ")
+        );
+    }
     text
 }

@@ -2,6 +2,7 @@
 
 mod codecs;
 mod cpu;
+mod disk;
 mod fit;
 mod machine;
 mod profile;
@@ -15,5 +16,6 @@ use crate::failure::Failure;
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
     match &arguments.what {
         Calibration::Cpu(arguments) => cpu::calibrate(arguments),
+        Calibration::Disk(arguments) => disk::calibrate(arguments),
     }
 }

@@ -18,7 +18,9 @@ use clap::{Args, Parser, Subcommand, value_parser};
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use ask::{AskArguments, ModelChoice, ScoreArguments};
-pub use calibrate::{CalibrateArguments, CalibrateCpuArguments, Calibration};
+pub use calibrate::{
+    CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
+};
 pub use import::{
     AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
     ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,

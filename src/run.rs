@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use foretell_scenarios::Document;
+use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::Truth;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     if let Some((directory, _)) = &kept {
-        keep(directory, &document, &truth).inspect_err(|_| directory.discard())?;
+        keep(directory, &document, &scenario, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         output::json(&truth)
@@ -56,13 +57,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// Writes what stands beside the records.
-fn keep(directory: &RunDirectory, document: &Document, truth: &Truth) -> Result<(), Failure> {
+fn keep(
+    directory: &RunDirectory,
+    document: &Document,
+    scenario: &Scenario,
+    truth: &Truth,
+) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
-    for (name, workload) in &truth.workloads {
-        if workload.jobs.iter().any(|job| !job.stage.is_empty()) {
-            let table = crate::cosbench::results(&workload.jobs);
-            directory.write(&format!("cosbench-{name}.csv"), &table)?;
-        }
+    for (file, text) in crate::cosbench::archive(scenario, truth)? {
+        directory.write(&file, &text)?;
     }
     // the truth comes last: where it is, everything is
     directory.write(TRUTH_FILE, &output::json(truth))

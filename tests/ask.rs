@@ -134,7 +134,18 @@ fn the_store_alone_suffices_and_gives_the_same_answer_again() {
     let bounds = json(&succeed(["ask", dir.to_str().unwrap(), "--model", "bounds", "--json"]));
     let mail = &bounds["workloads"]["mail"];
     assert!(mail["throughput_rps"].as_f64() <= mail["peak_throughput_rps"].as_f64());
+    // mean value analysis: between the bounds and the replay, with means alone
+    let analysed = json(&succeed(["ask", dir.to_str().unwrap(), "--model", "mva", "--json"]));
+    let mail = &analysed["workloads"]["mail"];
+    let (found, most) = (mail["throughput_rps"].as_f64(), mail["peak_throughput_rps"].as_f64());
+    assert!(found.unwrap() <= most.unwrap() * 1.01, "{found:?}, at most {most:?}");
+    assert!(mail["response_time_ms"]["p99"].is_null());
+    for measure in ["throughput", "mean_response_time"] {
+        let off = mail["misfit"][measure].as_f64().unwrap();
+        assert!(off.abs() < 0.25, "{measure} of the run itself is off by {off}");
+    }
     let text = succeed(["ask", dir.to_str().unwrap()]);
+    assert!(text.contains("For the recorded run itself"), "{text}");
     assert!(text.contains("What clients would see") && text.contains("Busiest:"), "{text}");
 }
 

@@ -286,6 +286,43 @@ fn ffsb_threads_read_or_write_one_file_at_a_time() {
 }
 
 #[test]
+fn no_closed_load_has_more_outstanding_than_it_may() {
+    let dir = tempfile::tempdir().unwrap();
+    let jobs = "[j]\nioengine=libaio\nrw=randrw\nbs=8k\niodepth=4\nnumjobs=2\nsize=64m\ntime_based\n\
+                runtime=2\n";
+    let jobs = write(&dir, "deep.fio", jobs);
+    let objects = write(&dir, "small.xml", OBJECTS);
+    for (workload, most) in [
+        ("kind = \"ssio\"\nreads = 0.5\noutstanding = 5".to_owned(), 5),
+        ("kind = \"oltp\"\noutstanding = 4".to_owned(), 4),
+        (
+            "kind = \"ffsb\"\nreads = 0.5\nfile_set = \"160 MiB\"\nthreads = 3\noperations = 20"
+                .to_owned(),
+            3,
+        ),
+        ("kind = \"postmark\"\nfiles = 500\ntransactions = 200".to_owned(), 1),
+        (format!("kind = \"fio\"\nfile = \"{jobs}\""), 8),
+        // four workers of one work and two of another
+        (format!("kind = \"cosbench\"\nfile = \"{objects}\""), 6),
+    ] {
+        let place = Place::with(&format!(
+            "duration = \"2 s\"\n{BENCHMARKS}\n[workload.w]\nvolume = \"data\"\nclient = \
+             \"app0\"\n{workload}"
+        ));
+        succeed(place.keeping("kept", &[]));
+        let db = store(&place.path("kept"));
+        let steps = integers(&db, "SELECT phase, ts_ns FROM request ORDER BY ts_ns");
+        let (mut now, mut highest) = (0, 0);
+        for step in &steps {
+            now += if step[0] == 0 { 1 } else { -1 };
+            highest = highest.max(now);
+        }
+        assert!(steps.len() > 100, "{workload}: {} records", steps.len());
+        assert_eq!(highest, most, "{workload}");
+    }
+}
+
+#[test]
 fn open_arrivals_have_the_rates_asked_for() {
     let rate = |arrivals: &str, duration: &str| {
         let workload = format!("kind = \"ssio\"\nreads = 1\nworking_set = \"1 MiB\"\n{arrivals}");
@@ -467,14 +504,69 @@ fn cosbench_workloads_run_stage_by_stage() {
         (read["bytes"].as_u64(), read["seconds"].as_f64().map(f64::round)),
         (Some(reads * 64_000), Some(2.0))
     );
-    let csv = fs::read_to_string(Path::new(&out).join("cosbench-w.csv")).unwrap();
-    let mut lines = csv.lines();
-    assert!(
-        lines.next().unwrap().starts_with("Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,")
+    // in COSBench's own layout, for scripts that read that
+    let archived = |name: &str| fs::read_to_string(Path::new(&out).join("archive").join(name));
+    let csv = archived("w1-small/w1-small.csv").unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0].join(","), COSBENCH_COLUMNS);
+    let names: Vec<String> = rows[1..].iter().map(|row| row[..3].join(",")).collect();
+    assert_eq!(
+        names,
+        [
+            "s1-init,init-write,init",
+            "s2-prepare,prepare-write,prepare",
+            "s3-main,read,read",
+            "s3-main,write,write",
+            "s3-main,list,list",
+            "s4-cleanup,cleanup-delete,cleanup",
+            "s5-dispose,dispose-delete,dispose"
+        ]
     );
-    assert!(lines.any(|line| line.starts_with(&format!("s3-main,main,read,{reads},{},", reads * 64_000))), "{csv}");
-    assert!(csv.lines().all(|line| line.split(',').count() == 18), "{csv}");
+    for row in &rows[1..] {
+        let whole = |at: usize| row[at].parse::<u64>().unwrap();
+        // quantiles are ends of buckets of 10 ms, in order; 100 % is not below the mean
+        assert!((7..=12).all(|at| whole(at) % 10 == 0), "{row:?}");
+        assert!((8..=12).all(|at| whole(at) >= whole(at - 1)), "{row:?}");
+        assert!(whole(12) as f64 >= row[5].parse::<f64>().unwrap(), "{row:?}");
+        assert_eq!((row[6], row[15], row[16]), ("N/A", "100%", "completed"));
+        assert!(
+            row[17].starts_with("waiting @ 1970-01-01 00:00:") && row.len() == 17 + 8,
+            "{row:?}"
+        );
+        assert!(row[24].starts_with("completed @ 1970-01-01 00:00:"), "{row:?}");
+        for at in [5, 13, 14] {
+            let digits = row[at].split_once('.').map_or("", |(_, digits)| digits);
+            assert!(digits.len() <= 2 && !digits.ends_with('0'), "{row:?}");
+        }
+    }
+    let row = &rows[3];
+    assert_eq!((row[3], row[4]), (&*reads.to_string(), &*(reads * 64_000).to_string()));
+    // two seconds were counted: bandwidth is in bytes a second
+    let rates = [13, 14].map(|at| row[at].parse::<f64>().unwrap());
+    assert!((rates[1] / rates[0] - 64_000.0).abs() < 1_000.0, "{row:?}");
+    let history = archived("run-history.csv").unwrap();
+    let lines: Vec<&str> = history.lines().collect();
+    assert_eq!(lines[0], "Id,Name,Submitted-At,Started-At,Stopped-At,Op-Info,State");
+    assert!(lines[1].starts_with("w1,small,1970-01-01 00:00:"), "{history}");
+    assert!(
+        lines[1].ends_with(",init prepare read write list cleanup dispose,finished"),
+        "{history}"
+    );
+    assert_eq!(lines.len(), 2);
+    let matrix = archived("workloads.csv").unwrap();
+    let lines: Vec<&str> = matrix.lines().collect();
+    assert!(lines[0].starts_with("Id,Op-Name,Op-Count,Byte-Count,Worker-Count,Avg-ResTime,"));
+    assert!(lines.iter().all(|line| line.split(',').count() == 17), "{matrix}");
+    let found = format!("w1-s3-main-2,write,{writes},{},4,", writes * 64_000);
+    assert!(lines[4].starts_with(&found), "{matrix}");
+    let config = ",100%,20% containers=u(1-2) objects=u(11-20) sizes=c(64)KB";
+    assert!(lines[4].ends_with(config), "{matrix}");
 }
+
+/// The first line of a report, as COSBench 0.4 writes it.
+const COSBENCH_COLUMNS: &str = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,\
+     60%-ResTime,80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,Throughput,Bandwidth,\
+     Succ-Ratio,Status,Detailed Status";
 
 #[test]
 fn fio_results_become_a_table() {

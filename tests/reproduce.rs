@@ -45,7 +45,7 @@ fn a_figure_is_a_table_two_pictures_and_rows_of_the_summary() {
         assert!(row["holds"] == true || row["why"].is_string(), "{row}");
         assert!(printed.contains(row["claim"].as_str().unwrap()), "{row}");
     }
-    for model in ["replay", "bounds"] {
+    for model in ["replay", "bounds", "mva"] {
         assert_eq!(summary["predictions"][model]["comparisons"], 3);
     }
 }

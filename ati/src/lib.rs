@@ -24,6 +24,7 @@ mod kind;
 mod pages;
 mod record;
 mod recorder;
+mod resource;
 mod run;
 mod schema;
 mod selection;
@@ -43,6 +44,7 @@ pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Process, Volume,
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
 pub use record::{Body, Header, HostClock, Phase, Record};
 pub use recorder::{Method, Recorder, Summary};
+pub use resource::Resource;
 pub use run::{RunDb, open_run};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 pub use selection::{Requests, Selection, SelectionError};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foretell_units::{Bytes, Rate, SimSpan};
 
 pub use crate::array_file::{Array, ArrayCache, Level, WriteCache};
+pub use crate::curves_file::{Curve, Curves, Order};
 use crate::drive::Drive;
 pub use crate::ssd_file::{Precondition, Ssd};
 
@@ -19,6 +20,8 @@ pub enum Device {
     Ssd(Ssd),
     /// Equal devices behind one controller.
     Array(Box<Array>),
+    /// One known by how long its requests last.
+    Curves(Curves),
     /// One of which only measurements are known: it can be predicted, not simulated.
     Measured {
         /// Bytes that it holds.
@@ -34,6 +37,7 @@ impl Device {
             Self::Drive(drive) => drive.capacity(),
             Self::Ssd(ssd) => ssd.capacity,
             Self::Array(array) => array.capacity(),
+            Self::Curves(curves) => curves.capacity,
             Self::Measured { capacity } => *capacity,
         }
     }

@@ -1,7 +1,7 @@
 //! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
 //! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
 //! in [`crate::drive_file`], a solid-state drive in [`crate::ssd_file`], an array in
-//! [`crate::array_file`].
+//! [`crate::array_file`], a device by measured latencies in [`crate::curves_file`].
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::Problem;
 use crate::raw::{At, RawDisk, RawMeasured, RawSeek, Time};
 use crate::seek::{self, DataSheet};
 use crate::tree::Node;
-use crate::{array_file, ssd_file};
+use crate::{array_file, curves_file, ssd_file};
 
 /// The device of a profile, whose structure was checked.
 pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
@@ -24,6 +24,7 @@ pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
         "ssd" => ssd_file::ssd(&context.read(node)?, context).map(Device::Ssd),
         "array" => array_file::array(&context.read(node)?, context)
             .map(|array| Device::Array(Box::new(array))),
+        "curves" => curves_file::curves(&context.read(node)?, context).map(Device::Curves),
         "measured" => {
             let raw: RawMeasured = context.read(node)?;
             let capacity = context.size_above_zero(&raw.capacity, "a capacity")?;

@@ -68,6 +68,12 @@ impl Document {
         self.sources.first().map_or("", |source| &source.text)
     }
 
+    /// Takes relative paths, and profiles that stand beside scenarios, from `base` from now on.
+    #[must_use]
+    pub fn seen_from(self, base: impl AsRef<Path>) -> Self {
+        Self { base: base.as_ref().to_owned(), ..self }
+    }
+
     /// Checks everything; errors with all that is wrong.
     pub fn check(&self) -> Result<Scenario, ScenarioErrors> {
         self.checked().map(|checked| checked.scenario)

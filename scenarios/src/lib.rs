@@ -8,6 +8,7 @@ mod array_file;
 mod change;
 mod check;
 mod cpu_file;
+pub mod curves_file;
 pub mod device;
 mod device_file;
 mod device_named;

@@ -601,6 +601,15 @@ pub enum Think {
     Exponential(SimSpan),
 }
 
+impl Think {
+    /// How long on average.
+    pub fn mean(self) -> SimSpan {
+        match self {
+            Self::Fixed(mean) | Self::Exponential(mean) => mean,
+        }
+    }
+}
+
 /// What is recorded and what recording costs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tracking {

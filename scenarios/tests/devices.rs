@@ -1,8 +1,8 @@
 //! Profiles of solid-state drives and arrays.
 
-use foretell_scenarios::device::{Array, Device, Level, Precondition, Ssd};
-use foretell_scenarios::{Document, ScenarioErrors};
-use foretell_units::{Bytes, Rate, SimSpan};
+use foretell_scenarios::device::{Array, Device, Level, Order, Precondition, Ssd};
+use foretell_scenarios::{Document, ScenarioErrors, curves_file};
+use foretell_units::{Bytes, Op, Rate, SimSpan};
 
 const CLUSTER: &str = r#"
 duration = "1 s"
@@ -218,4 +218,45 @@ fn impossible_arrays_are_told_why() {
         wrong("\"50%\"", "\"70%\""),
         "destaging would end before it begins: `destage_low` is more than `destage_high` [\"70%\"]"
     );
+}
+
+const CURVES: &str = "[device.x]\nkind = \"curves\"\nsource = \"test\"\ncapacity = \"100 GB\"\n\
+    [[device.x.curve]]\nop = \"read\"\nreads = 1\nblock = \"4 KiB\"\noutstanding = [1, 16]\n\
+    latency = [\"90 us\", \"250 us\"]\n[[device.x.curve]]\norder = \"sequential\"\nop = \"write\"\n\
+    reads = \"30%\"\nblock = \"64 KiB\"\noutstanding = [4]\nlatency = [\"1.5 ms\"]\n";
+
+#[test]
+fn latency_curves_are_read_and_written() {
+    let Device::Curves(device) = with("x", CURVES).unwrap() else { panic!("it has curves") };
+    assert_eq!((device.queue_depth, device.curves.len()), (65_535, 2));
+    let [read, write] = &device.curves[..] else { panic!("two of them") };
+    assert_eq!((read.order, read.op, read.block), (Order::Random, Op::Read, Bytes::kib(4)));
+    assert_eq!(read.points, [(1, SimSpan::from_us(90)), (16, SimSpan::from_us(250))]);
+    assert_eq!((write.order, write.reads), (Order::Sequential, 0.3));
+    let text = curves_file::write(&device, "test", &["a note".to_owned()]);
+    assert!(text.starts_with("# a note\nkind"));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("y.toml");
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(Device::named(file.to_str().unwrap()).unwrap(), Device::Curves(device));
+}
+
+#[test]
+fn wrong_curves_are_refused() {
+    let wrong = |from: &str, to: &str| {
+        let profile = CURVES.replace(from, to);
+        assert_ne!(profile, CURVES);
+        with("x", &profile).unwrap_err().to_string()
+    };
+    let message = wrong("[1, 16]", "[1, 16, 32]");
+    assert!(message.contains("2 latencies for 3 numbers of requests outstanding"), "{message}");
+    let message = wrong("[1, 16]", "[16, 1]");
+    assert!(message.contains("no numbers of requests outstanding"), "{message}");
+    let message = wrong("[4]", "[0]");
+    assert!(message.contains("no numbers of requests outstanding"), "{message}");
+    let message = wrong("\"90 us\"", "\"0 us\"");
+    assert!(message.contains("a latency cannot be zero"), "{message}");
+    let same = "order = \"sequential\"\nop = \"write\"\nreads = \"30%\"\nblock = \"64 KiB\"";
+    let message = wrong(same, "op = \"read\"\nreads = \"100%\"\nblock = \"4096 B\"");
+    assert!(message.contains("a curve of random reads of 4 KiB"), "{message}");
 }

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
-use foretell_ati::Recorder;
+use foretell_ati::{Recorder, Resource};
 use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
-use crate::demand::Resource;
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::load::Instance;

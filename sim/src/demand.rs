@@ -7,42 +7,11 @@
 //! begins with, though it may take neighbours of another along; what hosts do for themselves is
 //! charged to nobody.
 
-use foretell_ati::Demand;
+use foretell_ati::{Demand, Resource};
 use foretell_units::{HostId, SimSpan, WorkloadId};
 
 /// No workload: a host's own work.
 pub(crate) use foretell_algorithms::node::NOBODY;
-
-/// A resource of a host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Resource {
-    Cpu,
-    /// Host to switch.
-    Transmit,
-    /// Switch to host.
-    Receive,
-    Disk(u32),
-}
-
-impl Resource {
-    fn number(self) -> usize {
-        match self {
-            Self::Cpu => 0,
-            Self::Transmit => 1,
-            Self::Receive => 2,
-            Self::Disk(disk) => 3 + disk as usize,
-        }
-    }
-
-    fn name(number: usize) -> String {
-        match number {
-            0 => "cpu".to_owned(),
-            1 => "nic_transmit".to_owned(),
-            2 => "nic_receive".to_owned(),
-            disk => format!("disk{}", disk - 3),
-        }
-    }
-}
 
 /// Accounts of each workload with each resource of each host.
 #[derive(Debug)]
@@ -61,7 +30,8 @@ struct Account {
 impl Demands {
     /// For so many workloads and hosts with so many disks each.
     pub(crate) fn new(workloads: usize, disks: impl Iterator<Item = usize>) -> Self {
-        let hosts = disks.map(|disks| vec![Account::default(); (3 + disks) * workloads]);
+        let hosts = disks
+            .map(|disks| vec![Account::default(); (Resource::BESIDE_DISKS + disks) * workloads]);
         Self { workloads, hosts: hosts.collect() }
     }
 
@@ -79,7 +49,7 @@ impl Demands {
         busy: SimSpan,
     ) {
         if workload != NOBODY {
-            let place = resource.number() * self.workloads + workload as usize;
+            let place = resource.index() * self.workloads + workload as usize;
             let account = &mut self.hosts[host.index()][place];
             account.busy += busy;
             account.operations += 1;
@@ -98,7 +68,7 @@ impl Demands {
                         rows.push(Demand {
                             workload: WorkloadId::from(workload),
                             host: HostId::from(host),
-                            resource: Resource::name(number),
+                            resource: Resource::at(number).to_string(),
                             busy: account.busy,
                             operations: account.operations,
                         });

@@ -6,6 +6,7 @@ pub mod array;
 pub mod batches;
 mod cluster;
 pub mod cpu;
+pub mod curves;
 mod demand;
 pub mod device;
 pub mod disk;

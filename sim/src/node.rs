@@ -4,12 +4,11 @@ use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{
     FileAccess, HitCounts, Machine, Node as Software, Note, Operation,
 };
-use foretell_ati::{Body, Phase};
+use foretell_ati::{Body, Phase, Resource};
 use foretell_scenarios::model::Storage;
 use foretell_units::{Breadcrumb, Bytes, HostId, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
-use crate::demand::Resource;
 use crate::device::Device;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};

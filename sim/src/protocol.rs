@@ -7,13 +7,13 @@
 
 use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::FileAccess;
-use foretell_ati::{Body, Phase as RecordPhase};
+use foretell_ati::{Body, Phase as RecordPhase, Resource};
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Volume, network_events};
 use crate::cpu::Thread;
-use crate::demand::{NOBODY, Resource};
+use crate::demand::NOBODY;
 use crate::event::{HostTask, Then};
 use crate::network::wire_bytes;
 use crate::payload::Fragments;

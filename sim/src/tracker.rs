@@ -5,12 +5,12 @@
 //! posting is charged to the task that the host runs next, and a full batch is a message like any
 //! other, which the storing node writes to a file of its own.
 
-use foretell_ati::{Body, Header, HostClock, Record, Recorder};
+use foretell_ati::{Body, Header, HostClock, Record, Recorder, Resource};
 use foretell_scenarios::model::{Scenario, TrackingCost};
 use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime};
 
 use crate::cpu::{Slice, Thread};
-use crate::demand::{Demands, Resource};
+use crate::demand::Demands;
 
 /// Posts records of all hosts.
 pub(crate) struct Tracker {

@@ -97,6 +97,12 @@ pub struct JobTruth {
     /// The same, at 60, 80 and 90 %: for COSBench's own table.
     #[serde(skip)]
     pub quantiles_ms: [f64; 3],
+    /// Simulated time at which counting began and ended, s: for the same.
+    #[serde(skip)]
+    pub counted_s: [f64; 2],
+    /// Whether all its processes ended before the run did.
+    #[serde(skip)]
+    pub completed: bool,
 }
 
 /// What a benchmark reports.
@@ -353,6 +359,7 @@ fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
         .filter(|job| job.tally.requests > 0)
         .map(|job| {
             let (tally, seconds) = (&job.tally, job.seconds(now));
+            let from = job.from.map_or(0.0, SimTime::as_secs_f64);
             let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
             JobTruth {
                 stage: job.stage.clone(),
@@ -367,6 +374,8 @@ fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
                 quantiles_ms: [0.6, 0.8, 0.9].map(|q| {
                     (tally.histogram.value_at_quantile(q) as f64 / 1e6).min(tally.max.as_ms_f64())
                 }),
+                counted_s: [from, from + seconds],
+                completed: job.left == 0,
             }
         })
         .collect()

@@ -50,7 +50,7 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
 }
 
 /// The name that scenarios call the profile at `path` by.
-fn profile_name(path: &Path) -> Result<String, Failure> {
+pub(super) fn profile_name(path: &Path) -> Result<String, Failure> {
     let stem = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".toml"));
     // as scenarios have it
     let good = |name: &&str| {

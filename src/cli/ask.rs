@@ -55,6 +55,8 @@ pub struct ScoreArguments {
 pub enum ModelChoice {
     /// Operational bounds on throughput: equations 1 and 2 of paper 004.
     Bounds,
+    /// Mean value analysis of a network of queues.
+    Mva,
     /// The recorded requests in a queueing model; percentiles too.
     #[default]
     Replay,
@@ -64,6 +66,7 @@ impl From<ModelChoice> for Model {
     fn from(choice: ModelChoice) -> Self {
         match choice {
             ModelChoice::Bounds => Self::Bounds,
+            ModelChoice::Mva => Self::Mva,
             ModelChoice::Replay => Self::Replay,
         }
     }

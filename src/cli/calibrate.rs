@@ -19,6 +19,29 @@ pub struct CalibrateArguments {
 pub enum Calibration {
     /// Measure this host's processor by running the real codecs, and write a profile of it.
     Cpu(CalibrateCpuArguments),
+    /// Write a profile of the device that fio was run on, from its results.
+    Disk(CalibrateDiskArguments),
+}
+
+/// Arguments of `calibrate disk`.
+#[derive(Debug, Args)]
+pub struct CalibrateDiskArguments {
+    /// Results of fio (`--output-format=json`), all of one device.
+    #[arg(long, value_name = "FILE.json", num_args = 1.., required = true)]
+    pub fio: Vec<PathBuf>,
+    /// Write the profile here: `devices/NAME.toml` beside a scenario makes it known there as `NAME`.
+    /// Without it the profile is printed.
+    #[arg(short = 'o', long = "output", value_name = "FILE.toml")]
+    pub output: Option<PathBuf>,
+    /// Bytes that the device holds; without it, as many as the jobs' files.
+    #[arg(long, value_name = "SIZE")]
+    pub capacity: Option<Bytes>,
+    /// Take devices of different names for one, such as equal disks of several hosts.
+    #[arg(long)]
+    pub one_device: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `calibrate cpu`.

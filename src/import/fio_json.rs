@@ -23,7 +23,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
-        for result in &found {
+        for result in &found.jobs {
             jobs += 1;
             let job = result.job().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
             for measured in &result.measured {

@@ -21,7 +21,7 @@ use crate::simulate::Simulation;
 use crate::{interrupt, jobs};
 
 /// The models, in the order in which their answers are kept.
-pub(crate) const MODELS: [Model; 2] = [Model::Replay, Model::Bounds];
+pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva];
 
 /// What a cluster did with one seed, and what was predicted from its records.
 #[derive(Debug)]
@@ -129,12 +129,9 @@ fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
         let mut predictions = BTreeMap::new();
         for target in &job.questions {
             let changes = job.setup.changes_to(target);
-            let ask = |model| {
-                let answer = observed.ask(&changes, &mut PartsShelf, model)?;
-                Ok(Prediction { answer, read_share })
-            };
-            let found = MODELS.into_iter().map(ask).collect::<Result<Vec<_>, Failure>>()?;
-            predictions.insert((*target).clone(), found);
+            let predicted = observed.predict(&changes, &mut PartsShelf)?;
+            let of = |model| Prediction { answer: predicted.answer(model), read_share };
+            predictions.insert((*target).clone(), MODELS.map(of).into());
         }
         Ok(Outcome { truth, predictions })
     };

@@ -141,7 +141,7 @@ impl Sheet {
     /// The table, with a line for each point.
     pub(crate) fn csv(&self) -> String {
         let mut text = "series,x,metric,measured_mean,measured_sd".to_owned();
-        for model in ["replay", "bounds"] {
+        for model in MODELS {
             let _ = write!(text, ",{model}_mean,{model}_sd,{model}_error");
         }
         text.push('\n');

@@ -31,7 +31,7 @@ pub(crate) struct Summary {
     /// The paper's claims.
     rows: Vec<Claim>,
     /// By model: all comparisons of Figures 5 to 11.
-    predictions: BTreeMap<&'static str, Accuracy>,
+    predictions: BTreeMap<String, Accuracy>,
 }
 
 /// How near the predictions of a model came.
@@ -72,9 +72,8 @@ impl Summary {
     pub(crate) fn of(sheets: &[Sheet], quick: bool, seeds: u64) -> Self {
         let mut rows: Vec<Claim> =
             sheets.iter().flat_map(|sheet| sheet.claims.iter().cloned()).collect();
-        let names = ["replay", "bounds"];
         let mut predictions = BTreeMap::new();
-        for (model, name) in names.into_iter().enumerate().take(MODELS.len()) {
+        for (model, name) in MODELS.iter().map(ToString::to_string).enumerate() {
             let all: Vec<Comparison> = sheets
                 .iter()
                 .filter(|sheet| JUDGED.contains(&sheet.file))
@@ -115,7 +114,7 @@ impl Summary {
         models.set_header(["model", "comparisons", "median error", "worst error"]);
         for (name, found) in &self.predictions {
             models.add_row([
-                (*name).to_owned(),
+                name.clone(),
                 found.comparisons.to_string(),
                 format!("{:.1} %", 100.0 * found.median_error),
                 format!("{:.1} %", 100.0 * found.worst_error),

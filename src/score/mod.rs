@@ -56,7 +56,8 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let Some(directory) = &arguments.directory else {
         return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
     };
-    let document = Document::load(directory.join(SCENARIO_FILE))?;
+    // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
+    let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
     let mut runs = vec![once(directory, &document, &arguments.changes, model)?];
     let seed = document.check()?.seed.0;
     for number in 1..u64::from(arguments.repeat) {

@@ -41,6 +41,7 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         Profile::Ssd(ssd) => ssd.queue_depth,
         Profile::Mechanical(_) | Profile::Measured { .. } => 1,
         Profile::Array(_) => 256,
+        Profile::Curves(curves) => curves.queue_depth,
     };
     let fresh = || Bench {
         device: Device::new(&spec),

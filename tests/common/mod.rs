@@ -1,6 +1,8 @@
 //! The built command, run in directories of the test's own.
 #![allow(dead_code, reason = "each test file is a crate that uses its part of this")]
 
+pub(crate) mod fio;
+
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

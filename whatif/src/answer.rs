@@ -1,6 +1,7 @@
 //! An answer: what the changed cluster would do.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -50,6 +51,19 @@ pub struct WorkloadAnswer {
     pub bottleneck: String,
     /// Time that a request takes of each resource, in all hosts of a kind together: `node.cpu`, ...
     pub demands_ms: BTreeMap<String, f64>,
+    /// How far the replay is off for the recorded run itself, if the workload was recorded: by this
+    /// much is an answer of model `replay` corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misfit: Option<Misfit>,
+}
+
+/// How far a model is off: modelled / recorded - 1.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Misfit {
+    /// In requests a second.
+    pub throughput: f64,
+    /// In the mean response time.
+    pub mean_response_time: f64,
 }
 
 /// Response times in milliseconds; percentiles where the model has them.
@@ -68,13 +82,46 @@ pub struct ResponseTimeMs {
     pub p99: Option<f64>,
 }
 
+impl ResponseTimeMs {
+    /// Of response times, ns.
+    pub(crate) fn of(mut all: Vec<u64>) -> Self {
+        all.sort_unstable();
+        let last = all.len().saturating_sub(1);
+        let at = |share: f64| {
+            let ns = all.get(((share * all.len() as f64) as usize).min(last));
+            Some(ns.copied().unwrap_or(0) as f64 / 1e6)
+        };
+        let sum: f64 = all.iter().map(|ns| *ns as f64).sum();
+        let mean = sum / all.len().max(1) as f64 / 1e6;
+        Self { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+    }
+
+    /// Of which the mean is known, s.
+    pub(crate) fn of_mean(seconds: f64) -> Self {
+        Self { mean: seconds * 1e3, p50: None, p95: None, p99: None }
+    }
+}
+
 /// How an answer is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// Operational bounds: equations 1 and 2 of paper 004.
     Bounds,
+    /// Approximate mean value analysis of a network of queues: throughput and mean response time in
+    /// the middle of the curve too.
+    Mva,
     /// The recorded requests in a queueing model.
     #[default]
     Replay,
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bounds => "bounds",
+            Self::Mva => "mva",
+            Self::Replay => "replay",
+        })
+    }
 }

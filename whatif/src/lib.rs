@@ -6,15 +6,20 @@
 //! requests that were recorded.
 
 mod answer;
+mod bounds;
+mod classes;
+mod correction;
 mod disk;
 mod error;
+mod mva;
 mod observed;
 mod predict;
 mod question;
 mod replay;
 
-pub use answer::{Answer, Busiest, Model, ResponseTimeMs, WorkloadAnswer};
+pub use answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
 pub use disk::{Continued, Measurement, Positioning, QUANTILES, Random};
 pub use error::WhatIfError;
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
-pub use question::{Described, EmptyShelf, Shelf};
+pub use predict::Prediction;
+pub use question::{Described, Shelf};

@@ -2,160 +2,194 @@
 
 use std::collections::BTreeMap;
 
+use foretell_ati::Resource;
 use foretell_scenarios::Change;
-use foretell_scenarios::model::{Arrivals, Scenario, Think, Workload};
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
-use crate::answer::{Answer, Busiest, Model, ResponseTimeMs, WorkloadAnswer};
+use crate::answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
+use crate::bounds::{alone_s, bounds, think_s};
+use crate::classes::analyse;
+use crate::correction::Correction;
 use crate::error::WhatIfError;
-use crate::observed::Observed;
-use crate::question::Shelf;
+use crate::observed::{ClientsSaw, Observed};
+use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
 
+/// The changed cluster, replayed; every model answers from this.
+#[derive(Debug)]
+pub struct Prediction<'a> {
+    observed: &'a Observed,
+    scenario: Scenario,
+    outcome: Outcome,
+    /// Whether anything is different at all.
+    is_changed: bool,
+}
+
 impl Observed {
-    /// What would be with these changes; without any, what is.
+    /// What would be with these changes; without any, what the model says of the run itself.
     pub fn ask(
         &self,
         changes: &[Change],
         parts: &mut dyn Shelf,
         model: Model,
     ) -> Result<Answer, WhatIfError> {
+        Ok(self.predict(changes, parts)?.answer(model))
+    }
+
+    /// Replays the recorded requests on the changed cluster, and on the recorded one beside it if
+    /// that was not done before.
+    pub fn predict(
+        &self,
+        changes: &[Change],
+        parts: &mut dyn Shelf,
+    ) -> Result<Prediction<'_>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
-        let outcome = replay(&Material {
-            scenario: &cluster.scenario,
-            requests: &cluster.requests,
-            stretch: &cluster.stretch,
-            measured: &cluster.measured,
+        let before = self.changed(&[], parts)?;
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| self.unchanged.get_or_init(|| replayed(&before).ok()));
+            replayed(&cluster)
         })?;
-        Ok(answer(&cluster.scenario, &outcome, model))
+        let is_changed = !changes.is_empty();
+        Ok(Prediction { observed: self, scenario: cluster.scenario, outcome, is_changed })
     }
 }
 
-/// The name of a host's resource by its place.
-fn resource(place: usize) -> String {
-    match place {
-        0 => "cpu".to_owned(),
-        1 => "nic_transmit".to_owned(),
-        2 => "nic_receive".to_owned(),
-        disk => format!("disk{}", disk - 3),
-    }
+fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
+    replay(&Material {
+        scenario: &cluster.scenario,
+        requests: &cluster.requests,
+        stretch: &cluster.stretch,
+        measured: &cluster.measured,
+    })
 }
 
-fn answer(scenario: &Scenario, outcome: &Outcome, model: Model) -> Answer {
-    let mut utilization: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    let mut bottleneck: Option<Busiest> = None;
-    for found in &outcome.resources {
-        let host = scenario.hosts[found.host].name.clone();
-        let resource = resource(found.place);
-        utilization.entry(host.clone()).or_default().insert(resource.clone(), found.utilization);
-        if bottleneck.as_ref().is_none_or(|busiest| found.utilization > busiest.utilization) {
-            bottleneck = Some(Busiest { host, resource, utilization: found.utilization });
+impl Prediction<'_> {
+    /// What a model says.
+    pub fn answer(&self, model: Model) -> Answer {
+        let (utilization, bottleneck) = self.utilization();
+        let analysed = analyse(&self.scenario, &self.outcome);
+        let workloads = self.scenario.workloads.iter().zip(&self.outcome.workloads).zip(analysed);
+        let workloads = workloads.map(|((workload, found), seen)| {
+            let limit = self.limit(found);
+            let peak = limit.as_ref().map_or(found.throughput_rps, |limit| limit.peak_rps);
+            let think = think_s(workload.arrivals);
+            let alone = alone_s(&self.scenario, found);
+            let (throughput_rps, response_time_ms) = match model {
+                Model::Replay => self.replayed(workload, found),
+                Model::Bounds => {
+                    let (throughput, response) = bounds(workload, alone, peak, found);
+                    (throughput, ResponseTimeMs::of_mean(response))
+                }
+                Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
+            };
+            let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
+            let answer = WorkloadAnswer {
+                throughput_rps,
+                throughput_bytes_per_s: throughput_rps * bytes,
+                peak_throughput_rps: peak,
+                response_time_ms,
+                outstanding: throughput_rps * response_time_ms.mean / 1e3,
+                outstanding_to_saturate: (alone + think) * peak,
+                read_hit_rate: found.read_hit_rate,
+                bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
+                demands_ms: self.demands_ms(found),
+                misfit: self.before(workload).map(|(modelled, recorded)| Misfit {
+                    throughput: modelled.throughput_rps / recorded.throughput_rps - 1.0,
+                    mean_response_time: modelled.response_ms.mean / recorded.response_ms.mean - 1.0,
+                }),
+            };
+            (workload.name.clone(), answer)
+        });
+        Answer { model, workloads: workloads.collect(), utilization, bottleneck }
+    }
+
+    /// Of a workload that was recorded: what the model says that clients saw, and what they saw.
+    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &ClientsSaw)> {
+        let mut recorded = self.observed.scenario.workloads.iter();
+        let place = recorded.position(|before| before.name == workload.name)?;
+        let unchanged = self.observed.unchanged.get()?.as_ref()?;
+        Some((&unchanged.workloads[place], &self.observed.clients_saw[place]))
+    }
+
+    /// What the replay found, less what it is known to get wrong: throughput, requests a second, and
+    /// response time.
+    fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
+        let said = found.response_ms;
+        let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) else {
+            return (found.throughput_rps, said);
+        };
+        let (modelled, recorded) = (modelled.response_ms, recorded.response_ms);
+        let correction = Correction { modelled, recorded };
+        let response = correction.apply(said);
+        let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
+            // as many are outstanding or thought about as before: Little's law
+            let think = think_s(workload.arrivals) * 1e3;
+            found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
+        } else {
+            found.throughput_rps
+        };
+        (throughput, response)
+    }
+
+    /// Utilization of every resource, and the busiest.
+    fn utilization(&self) -> (BTreeMap<String, BTreeMap<String, f64>>, Option<Busiest>) {
+        let mut utilization: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+        let mut bottleneck: Option<Busiest> = None;
+        for found in &self.outcome.resources {
+            let host = self.scenario.hosts[found.host].name.clone();
+            let resource = Resource::at(found.place).to_string();
+            let busy = found.utilization;
+            utilization.entry(host.clone()).or_default().insert(resource.clone(), busy);
+            if bottleneck.as_ref().is_none_or(|busiest| busy > busiest.utilization) {
+                bottleneck = Some(Busiest { host, resource, utilization: busy });
+            }
         }
+        (utilization, bottleneck)
     }
-    let workloads = scenario.workloads.iter().zip(&outcome.workloads);
-    let workloads = workloads.map(|(workload, found)| {
-        let completed = (found.completed as f64).max(1.0);
-        let mut peak = f64::INFINITY;
-        let mut limit = String::new();
+
+    /// Time that a request takes of each resource, ms, in all hosts of a kind together.
+    fn demands_ms(&self, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
         let mut demands: BTreeMap<String, f64> = BTreeMap::new();
-        for known in &outcome.resources {
-            let busy = found.busy[known.host][known.place].as_secs_f64();
+        for (host, usage) in self.scenario.hosts.iter().zip(&found.usage) {
+            let kind = if host.role.storage().is_some() { "node" } else { "client" };
+            let used = usage.iter().enumerate().filter(|(_, usage)| !usage.busy.is_zero());
+            for (place, usage) in used {
+                let demand = usage.busy.as_secs_f64() / (found.completed as f64).max(1.0);
+                *demands.entry(format!("{kind}.{}", Resource::at(place))).or_default() +=
+                    demand * 1e3;
+            }
+        }
+        demands
+    }
+
+    /// The resource that limits a workload, beside the load of the others.
+    fn limit(&self, found: &WorkloadOutcome) -> Option<Limit> {
+        let completed = (found.completed as f64).max(1.0);
+        let mut limit: Option<Limit> = None;
+        for known in &self.outcome.resources {
+            let busy = found.usage[known.host][known.place].busy.as_secs_f64();
             let demand = busy / completed;
             if demand <= 0.0 {
                 continue;
             }
-            let host = &scenario.hosts[known.host];
-            let kind = if host.role.storage().is_some() { "node" } else { "client" };
-            *demands.entry(format!("{kind}.{}", resource(known.place))).or_default() +=
-                demand * 1e3;
             // what the others use is not to be had
-            let own = busy / outcome.seconds / known.servers as f64;
+            let servers = known.servers as f64;
+            let own = busy / self.outcome.seconds / servers;
             let others = (known.utilization - own).clamp(0.0, 0.99);
-            let possible = known.servers as f64 * (1.0 - others) / demand;
-            if possible < peak {
-                peak = possible;
-                limit = format!("{}.{}", host.name, resource(known.place));
+            let peak_rps = servers * (1.0 - others) / demand;
+            if limit.as_ref().is_none_or(|limit| peak_rps < limit.peak_rps) {
+                let host = &self.scenario.hosts[known.host].name;
+                let resource = format!("{host}.{}", Resource::at(known.place));
+                limit = Some(Limit { peak_rps, resource });
             }
         }
-        let think = think_s(workload.arrivals);
-        let alone = alone_s(scenario, found, completed);
-        let peak = if peak.is_finite() { peak } else { found.throughput_rps };
-        let response = found.response_ms;
-        let replayed = ResponseTimeMs {
-            mean: response.mean,
-            p50: Some(response.p50),
-            p95: Some(response.p95),
-            p99: Some(response.p99),
-        };
-        let (throughput_rps, response_time_ms) = match model {
-            Model::Replay => (found.throughput_rps, replayed),
-            Model::Bounds => {
-                let (throughput, response) = bounds(workload, alone, think, peak, found);
-                let mean = response * 1e3;
-                (throughput, ResponseTimeMs { mean, p50: None, p95: None, p99: None })
-            }
-        };
-        let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
-        let answer = WorkloadAnswer {
-            throughput_rps,
-            throughput_bytes_per_s: throughput_rps * bytes,
-            peak_throughput_rps: peak,
-            response_time_ms,
-            outstanding: throughput_rps * response_time_ms.mean / 1e3,
-            outstanding_to_saturate: (alone + think) * peak,
-            read_hit_rate: found.read_hit_rate,
-            bottleneck: limit,
-            demands_ms: demands,
-        };
-        (workload.name.clone(), answer)
-    });
-    Answer { model, workloads: workloads.collect(), utilization, bottleneck }
-}
-
-/// Time between a completion and the next issue, seconds.
-fn think_s(arrivals: Arrivals) -> f64 {
-    match arrivals {
-        Arrivals::Closed { think: Think::Fixed(span) | Think::Exponential(span), .. } => {
-            span.as_secs_f64()
-        }
-        Arrivals::Poisson { .. }
-        | Arrivals::Deterministic { .. }
-        | Arrivals::Bursty { .. }
-        | Arrivals::Times { .. }
-        | Arrivals::Trace { .. } => 0.0,
+        limit
     }
 }
 
-/// Response time of a request that waits for nobody, seconds: D of paper 004's equation 1.
-///
-/// What it takes of the client, and of one node: the n of a write work side by side. Of n disks that
-/// read, it waits for the slowest, which takes the n-th harmonic number of times as long as one
-/// if times are exponential. What is written behind is not waited for.
-fn alone_s(scenario: &Scenario, found: &WorkloadOutcome, completed: f64) -> f64 {
-    let legs = (found.path.legs as f64 / completed).max(1.0);
-    let (mut client, mut node) = (0.0, 0.0);
-    for (host, busy) in scenario.hosts.iter().zip(&found.busy) {
-        // processor and cable; disks are looked at below
-        let busy: f64 = busy.iter().take(3).map(|span| span.as_secs_f64()).sum();
-        if host.role.storage().is_some() { node += busy } else { client += busy }
-    }
-    let slowest: f64 = (1..=legs.round() as u32).map(|k| 1.0 / f64::from(k)).sum();
-    let reading = found.path.reading.as_secs_f64() / legs * slowest;
-    (client + node / legs + reading + found.path.latency.as_secs_f64()) / completed
-}
-
-/// Throughput and response time by the asymptotic bounds: equation 1 of paper 004 and Little's law.
-fn bounds(
-    workload: &Workload,
-    alone: f64,
-    think: f64,
-    peak: f64,
-    found: &WorkloadOutcome,
-) -> (f64, f64) {
-    let Arrivals::Closed { outstanding, .. } = workload.arrivals else {
-        // an open workload issues what it issues
-        return (found.throughput_rps.min(peak), alone);
-    };
-    let outstanding = f64::from(outstanding) * workload.clients.len() as f64;
-    let throughput = peak.min(outstanding / (alone + think));
-    (throughput, (outstanding / throughput - think).max(alone))
+/// A resource and what it allows.
+struct Limit {
+    peak_rps: f64,
+    /// `brick3.disk0`.
+    resource: String,
 }

@@ -12,9 +12,6 @@ use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::observed::{Observed, Recorded};
 
-/// Sections of a scenario that can be asked about.
-const ASKABLE: [&str; 7] = ["node", "client", "host", "volume", "workload", "switch", "tracking"];
-
 /// What is at hand besides the records: parts that can be measured before they are bought, and
 /// workloads that are described before they are there.
 pub trait Shelf {
@@ -29,20 +26,6 @@ pub trait Shelf {
         scenario: &Scenario,
         workload: usize,
     ) -> Result<Vec<Vec<Described>>, String>;
-}
-
-/// A shelf with nothing on it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmptyShelf;
-
-impl Shelf for EmptyShelf {
-    fn measure(&mut self, _name: &str, _device: &Device) -> Option<Measurement> {
-        None
-    }
-
-    fn requests(&mut self, _: &Scenario, _: usize) -> Result<Vec<Vec<Described>>, String> {
-        Err("nothing is recorded of it".to_owned())
-    }
 }
 
 /// A request of a workload that was not recorded.
@@ -149,7 +132,6 @@ fn askable(change: &Change) -> Result<(), WhatIfError> {
         "seed" | "warmup" | "duration" | "payload" | "record" => {
             refused("a prediction is of the recorded time; run the scenario with it instead")
         }
-        _ if ASKABLE.contains(&section) || section == "cpu" => Ok(()),
         // the scenario says which sections there are
         _ => Ok(()),
     }

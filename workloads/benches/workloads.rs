@@ -80,6 +80,43 @@ fn spc(lines: u64) -> Vec<u8> {
     text
 }
 
+fn alibaba(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        let time = 1_577_808_144_360_767 + index * 60;
+        writeln!(text, "419,W,{},16384,{time}", scatter(index) * 512).expect("memory");
+    }
+    text
+}
+
+fn tencent(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        let time = 1_538_323_200 + index / 16;
+        writeln!(text, "{time},{},8,0,1063", scatter(index)).expect("memory");
+    }
+    text
+}
+
+fn blkparse(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        let (seconds, ns, lbn) = (index / 16_000, index % 16_000 * 62_500, scatter(index));
+        let before = format!("  8,0    3 {index:>8} {seconds:>5}.{ns:09}");
+        writeln!(text, "{before}   697  Q  WS {lbn} + 8 [kjournald]").expect("memory");
+    }
+    text
+}
+
+fn disksim(lines: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for index in 0..lines {
+        writeln!(text, "{}.{:06} 0 {} 8 1", index / 16, index % 16 * 62_500, scatter(index))
+            .expect("memory");
+    }
+    text
+}
+
 fn fio_iolog(lines: u64) -> Vec<u8> {
     let mut text = b"fio version 3 iolog\n".to_vec();
     for index in 0..lines {
@@ -105,12 +142,16 @@ type Make = fn(u64) -> Vec<u8>;
 
 fn traces() {
     let count = 2_000_000;
-    let cases: [(Format, &str, Make); 7] = [
+    let cases: [(Format, &str, Make); 11] = [
         (Format::Csv, "target 3 M/s", csv),
-        (Format::BlockList, "", block_list),
-        (Format::Msr, "", msr),
-        (Format::Spc, "", spc),
-        (Format::FioIolog, "", fio_iolog),
+        (Format::Msr, "target 3 M/s", msr),
+        (Format::Alibaba, "target 3 M/s", alibaba),
+        (Format::Tencent, "target 3 M/s", tencent),
+        (Format::Spc, "target 3 M/s", spc),
+        (Format::FioIolog, "target 3 M/s", fio_iolog),
+        (Format::Blkparse, "target 3 M/s", blkparse),
+        (Format::DiskSim, "target 3 M/s", disksim),
+        (Format::BlockList, "target 3 M/s", block_list),
         (Format::Vscsi, "target 20 M/s", vscsi),
         (Format::OracleGeneral, "target 20 M/s", oracle_general),
     ];

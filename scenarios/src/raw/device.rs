@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::leaf::{At, Size, Speed, Time};
 use crate::array_file::RawArray;
+use crate::curves_file::RawCurves;
 use crate::drive_file::raw::File;
 use crate::ssd_file::RawSsd;
 
@@ -26,6 +27,7 @@ impl JsonSchema for RawDevice {
                 File::json_schema(generator),
                 RawSsd::json_schema(generator),
                 RawArray::json_schema(generator),
+                RawCurves::json_schema(generator),
                 RawMeasured::json_schema(generator)
             ]
         })

@@ -1,4 +1,4 @@
-//! A scheduler in front of a solid-state drive.
+//! A scheduler in front of a device that takes several commands, such as a solid-state drive.
 //!
 //! The drive is given as many commands as it takes (`queue_depth`), in the scheduler's order; the
 //! others wait in front of it. As long as there are fewer, nothing waits here and the scheduler has
@@ -6,22 +6,36 @@
 
 use std::fmt::Debug;
 
-use foretell_scenarios::device;
 use foretell_scenarios::model::Scheduler as Name;
 use foretell_units::{Sectors, SimTime};
 
 use super::Done;
 use crate::ledger::{Ledger, Usage, Violation};
-use crate::ssd::Ssd;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
 use foretell_algorithms::slab::Slab;
 
-/// A solid-state drive and its scheduler.
+/// What stands behind a scheduler: it takes commands, and names the time at which it is to be woken.
+pub(crate) trait Inside {
+    /// Takes a command.
+    fn submit(&mut self, now: SimTime, io: Io<u32>);
+    /// Appends what is done at `now` to `done`.
+    fn complete(&mut self, now: SimTime, done: &mut Vec<Done<u32>>);
+    /// When to wake it.
+    fn wake(&self, now: SimTime) -> Option<SimTime>;
+    /// Measuring begins.
+    fn mark(&mut self, now: SimTime);
+    /// What it did since.
+    fn usage(&mut self, now: SimTime) -> Usage;
+    /// Whether the operational laws hold.
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation>;
+}
+
+/// A drive and its scheduler.
 #[derive(Debug)]
-pub(super) struct Front<T> {
+pub(super) struct Front<T, D> {
     scheduler: Box<dyn Scheduler<T>>,
-    drive: Ssd<u32>,
+    drive: D,
     /// Inside the drive.
     requests: Slab<Option<Request<T>>>,
     depth: usize,
@@ -34,13 +48,14 @@ pub(super) struct Front<T> {
     done: Vec<Done<u32>>,
 }
 
-impl<T: Copy + Debug + Send + 'static> Front<T> {
-    pub(super) fn new(spec: &device::Ssd, name: Name) -> Self {
+impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
+    /// `queue_depth`: commands that the drive takes.
+    pub(super) fn new(drive: D, queue_depth: u32, name: Name) -> Self {
         Self {
-            scheduler: scheduler(name, spec.queue_depth),
-            drive: Ssd::new(spec),
+            scheduler: scheduler(name, queue_depth),
+            drive,
             requests: Slab::new(),
-            depth: spec.queue_depth as usize,
+            depth: queue_depth as usize,
             again: None,
             head: Sectors(0),
             ledger: Ledger::default(),
@@ -133,6 +148,7 @@ impl<T: Copy + Debug + Send + 'static> Front<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ssd::Ssd;
     use crate::ssd::tests::small;
     use foretell_units::Op;
 
@@ -148,7 +164,7 @@ mod tests {
     fn order(name: Name) -> Vec<u32> {
         let mut spec = small();
         spec.queue_depth = 1;
-        let mut front = Front::new(&spec, name);
+        let mut front = Front::new(Ssd::new(&spec), 1, name);
         let mut next = None;
         for (tag, unit) in [8, 40, 0, 1].into_iter().enumerate() {
             next = front.submit(at(0), read(unit, tag as u32));
@@ -174,7 +190,7 @@ mod tests {
     fn merged_operations_are_one_command() {
         let mut spec = small();
         spec.queue_depth = 1;
-        let mut front = Front::new(&spec, Name::Noop);
+        let mut front = Front::new(Ssd::new(&spec), 1, Name::Noop);
         for (tag, unit) in [8, 0, 1, 2].into_iter().enumerate() {
             front.submit(at(0), read(unit, tag as u32));
         }

@@ -14,10 +14,13 @@ use foretell_scenarios::{device, model};
 use foretell_units::{SimSpan, SimTime};
 
 use crate::array::Array;
+use crate::curves::Curves;
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
+use crate::ssd::Ssd;
 
 use front::Front;
+pub(crate) use front::Inside;
 
 /// A storage device; `T` is what the caller needs to know when an operation is done.
 #[derive(Debug)]
@@ -34,7 +37,8 @@ pub struct Device<T> {
 #[derive(Debug)]
 enum Kind<T> {
     Disk(Box<Disk<T>>),
-    Ssd(Box<Front<T>>),
+    Ssd(Box<Front<T, Ssd<u32>>>),
+    Curves(Box<Front<T, Curves>>),
     Array(Box<Array<T>>),
 }
 
@@ -45,7 +49,8 @@ pub struct Done<T> {
     pub io: Io<T>,
     /// Service that it was given: of a disk, the time of its mechanism (of operations that were
     /// merged, the first has it all); of a solid-state drive, the
-    /// time of dies that its pages take, without garbage collection; of an array, the time of its
+    /// time of dies that its pages take, without garbage collection; of a device by its curves, what a
+    /// request takes where it serves most a second; of an array, the time of its
     /// interface and of the members' operations for which it waited.
     pub service: SimSpan,
 }
@@ -66,7 +71,14 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             device::Device::Mechanical(_) | device::Device::Drive(_) => {
                 Kind::Disk(Box::new(Disk::new(spec)))
             }
-            device::Device::Ssd(ssd) => Kind::Ssd(Box::new(Front::new(ssd, spec.scheduler))),
+            device::Device::Ssd(ssd) => {
+                let front = Front::new(Ssd::new(ssd), ssd.queue_depth, spec.scheduler);
+                Kind::Ssd(Box::new(front))
+            }
+            device::Device::Curves(curves) => {
+                let front = Front::new(Curves::new(curves), curves.queue_depth, spec.scheduler);
+                Kind::Curves(Box::new(front))
+            }
             device::Device::Array(array) => {
                 Kind::Array(Box::new(Array::new(array, spec.scheduler)))
             }
@@ -81,6 +93,10 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             Kind::Disk(disk) => disk.submit(now, io),
             Kind::Ssd(ssd) => {
                 let wake = ssd.submit(now, io);
+                self.name(wake)
+            }
+            Kind::Curves(curves) => {
+                let wake = curves.submit(now, io);
                 self.name(wake)
             }
             Kind::Array(array) => {
@@ -101,6 +117,10 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             }
             Kind::Ssd(ssd) => {
                 let wake = ssd.complete(now, &mut self.done);
+                self.tell(now, wake)
+            }
+            Kind::Curves(curves) => {
+                let wake = curves.complete(now, &mut self.done);
                 self.tell(now, wake)
             }
             Kind::Array(array) => {
@@ -136,6 +156,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &self.kind {
             Kind::Disk(disk) => disk.present(),
             Kind::Ssd(ssd) => ssd.present(),
+            Kind::Curves(curves) => curves.present(),
             Kind::Array(array) => array.present(),
         }
     }
@@ -145,6 +166,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.mark(now),
             Kind::Ssd(ssd) => ssd.mark(now),
+            Kind::Curves(curves) => curves.mark(now),
             Kind::Array(array) => array.mark(now),
         }
     }
@@ -154,6 +176,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.usage(now),
             Kind::Ssd(ssd) => ssd.usage(now),
+            Kind::Curves(curves) => curves.usage(now),
             Kind::Array(array) => array.usage(now),
         }
     }
@@ -163,6 +186,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &mut self.kind {
             Kind::Disk(disk) => disk.audit(now),
             Kind::Ssd(ssd) => ssd.audit(now),
+            Kind::Curves(curves) => curves.audit(now),
             Kind::Array(array) => array.audit(now),
         }
     }

@@ -112,7 +112,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
             Device::Drive(drive) => {
                 (Arm::Drive(Box::new(Drive::new(drive))), drive.specification().queue_depth)
             }
-            Device::Ssd(_) | Device::Array(_) | Device::Measured { .. } => {
+            Device::Ssd(_) | Device::Array(_) | Device::Curves(_) | Device::Measured { .. } => {
                 panic!("a device without heads is no disk")
             }
         };

@@ -52,7 +52,7 @@ use std::collections::VecDeque;
 use foretell_scenarios::device::Ssd as Spec;
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
-use crate::device::Done;
+use crate::device::{Done, Inside};
 use crate::ledger::{Ledger, Usage, Violation};
 use foretell_algorithms::io_scheduler::Io;
 
@@ -315,5 +315,31 @@ impl<T: Copy> Ssd<T> {
         self.ledger.audit(now, jobs)?;
         let working = self.dies.iter().filter_map(Die::since);
         self.die_ledger.audit(now, working.map(|since| (since, Some(since))))
+    }
+}
+
+impl Inside for Ssd<u32> {
+    fn submit(&mut self, now: SimTime, io: Io<u32>) {
+        Self::submit(self, now, io);
+    }
+
+    fn complete(&mut self, now: SimTime, done: &mut Vec<Done<u32>>) {
+        Self::complete(self, now, done);
+    }
+
+    fn wake(&self, now: SimTime) -> Option<SimTime> {
+        Self::wake(self, now)
+    }
+
+    fn mark(&mut self, now: SimTime) {
+        Self::mark(self, now);
+    }
+
+    fn usage(&mut self, now: SimTime) -> Usage {
+        Self::usage(self, now)
+    }
+
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        Self::audit(self, now)
     }
 }

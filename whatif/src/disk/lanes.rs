@@ -66,18 +66,20 @@ impl Lanes {
         }
     }
 
-    /// Serves an operation; returns when it is done, and what part of the device's time it takes.
+    /// Serves an operation; returns when it is done, what part of the device's time it takes, and how
+    /// long it takes alone.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
         (op, lbn, sectors): (Op, Sectors, Sectors),
-    ) -> (SimTime, SimSpan) {
+    ) -> (SimTime, SimSpan, SimSpan) {
         let bytes = sectors.get() * SECTOR_BYTES;
         let lanes = self.free_at.len();
         let cost = cost_of(&self.costs[index(op)], bytes as f64);
         // a large operation is spread over several lanes
         let first = mix(lbn.get() * SECTOR_BYTES / GRAIN) as usize;
         let share = SimSpan::from_ns(cost.share as u64);
+        let alone = SimSpan::from_ns(cost.alone.max(1000.0) as u64);
         let hold = cost.share * lanes as f64;
         let wide = (hold / cost.alone.max(1.0)).ceil().clamp(1.0, lanes as f64) as usize;
         let each = SimSpan::from_ns((hold / wide as f64) as u64);
@@ -89,7 +91,7 @@ impl Lanes {
         }
         let delay = SimSpan::from_ns((cost.alone - hold / wide as f64).max(0.0) as u64);
         if op == Op::Read {
-            return ((last + delay).max(now + SimSpan::from_ns(1000)), share);
+            return ((last + delay).max(now + SimSpan::from_ns(1000)), share, alone);
         }
         while self.written.front().is_some_and(|(at, _)| *at <= now) {
             let (_, bytes) = self.written.pop_front().expect("it is there");
@@ -108,7 +110,7 @@ impl Lanes {
             room_at = *at;
             over = over.saturating_sub(*bytes);
         }
-        (room_at + SimSpan::from_ns(cost.alone.max(1000.0) as u64), share)
+        (room_at + alone, share, alone)
     }
 }
 

@@ -30,13 +30,31 @@ pub(crate) struct Disk {
     /// Requests that the device holds beside the one that its arm serves, and since when.
     waiting: Vec<(Request<u32>, SimTime)>,
     /// Requests in service, by slot.
-    serving: Vec<Option<(Request<u32>, SimSpan)>>,
+    serving: Vec<Option<Serving>>,
     free: Vec<usize>,
     done_at: BinaryHeap<Reverse<(SimTime, u64, usize)>>,
     sequence: u64,
     again: Option<SimTime>,
     head: Sectors,
     busy: SimSpan,
+}
+
+/// An operation that is done. Of those that were merged the first has all the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) number: u32,
+    /// Time that the device could not give to others.
+    pub(crate) service: SimSpan,
+    /// Time that it takes when the device does nothing else.
+    pub(crate) alone: SimSpan,
+}
+
+/// A request in service, and what it takes: as in [`Done`].
+#[derive(Debug)]
+struct Serving {
+    request: Request<u32>,
+    service: SimSpan,
+    alone: SimSpan,
 }
 
 /// A drive holds no command back for longer (assumed: none is known to starve one).
@@ -83,23 +101,25 @@ impl Disk {
         self.next()
     }
 
-    /// Appends the numbers of the operations that are done, each with its service; of those that
-    /// were merged the first has it all. Returns when to call again.
-    pub(crate) fn complete(
-        &mut self,
-        now: SimTime,
-        done: &mut Vec<(u32, SimSpan)>,
-    ) -> Option<SimTime> {
+    /// Appends the operations that are done. Returns when to call again.
+    pub(crate) fn complete(&mut self, now: SimTime, done: &mut Vec<Done>) -> Option<SimTime> {
         while let Some(&Reverse((at, _, slot))) = self.done_at.peek() {
             if at > now {
                 break;
             }
             self.done_at.pop();
-            let (request, service) = self.serving[slot].take().expect("it was served");
+            let served = self.serving[slot].take().expect("it was served");
+            let Serving { request, service, alone } = served;
             self.free.push(slot);
             self.scheduler.served(now, &request);
-            let services = std::iter::once(service).chain(std::iter::repeat(SimSpan::ZERO));
-            done.extend(request.operations().map(|(_, io)| io.tag).zip(services));
+            let others = std::iter::repeat((SimSpan::ZERO, SimSpan::ZERO));
+            let times = std::iter::once((service, alone)).chain(others);
+            let numbers = request.operations().map(|(_, io)| io.tag);
+            done.extend(numbers.zip(times).map(|(number, (service, alone))| Done {
+                number,
+                service,
+                alone,
+            }));
         }
         self.go_on(now);
         self.next()
@@ -153,8 +173,11 @@ impl Disk {
 
     fn serve(&mut self, now: SimTime, request: Request<u32>, reach_ns: Option<f64>) {
         let what = (request.op, request.lbn, request.sectors);
-        let (at, service) = match &mut self.device {
-            Device::Rotating(disk) => disk.serve(now, what, reach_ns),
+        let (at, service, alone) = match &mut self.device {
+            Device::Rotating(disk) => {
+                let (at, service) = disk.serve(now, what, reach_ns);
+                (at, service, service)
+            }
             Device::Lanes(lanes) => lanes.serve(now, what),
         };
         self.busy += service;
@@ -162,7 +185,7 @@ impl Disk {
             self.serving.push(None);
             self.serving.len() - 1
         });
-        self.serving[slot] = Some((request, service));
+        self.serving[slot] = Some(Serving { request, service, alone });
         self.sequence += 1;
         self.done_at.push(Reverse((at, self.sequence, slot)));
     }

@@ -5,15 +5,17 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{RecordKind, Requests, RunDb, open_run};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::Scenario;
 use foretell_units::SimSpan;
 
+use crate::answer::ResponseTimeMs;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
+use crate::replay::Outcome;
 
 pub(crate) use requests::Recorded;
 
@@ -27,6 +29,13 @@ pub fn measurement_fact(device: &str) -> String {
     format!("device.{device}.measured")
 }
 
+/// What the clients of a workload saw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientsSaw {
+    pub(crate) throughput_rps: f64,
+    pub(crate) response_ms: ResponseTimeMs,
+}
+
 /// A run, as far as its records tell.
 #[derive(Debug)]
 pub struct Observed {
@@ -35,6 +44,11 @@ pub struct Observed {
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
     /// By workload, by the position of the client among the workload's.
     pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    /// By workload, in the measured time.
+    pub(crate) clients_saw: Vec<ClientsSaw>,
+    /// What the model says of the run itself, when it was first needed; nothing where it says that
+    /// the cluster does not keep up.
+    pub(crate) unchanged: OnceLock<Option<Outcome>>,
 }
 
 impl Observed {
@@ -62,8 +76,9 @@ impl Observed {
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, completed) = requests::read(&run, &scenario, duration)?;
-        for (workload, completed) in scenario.workloads.iter().zip(completed) {
+        let (requests, responses) = requests::read(&run, &scenario, duration)?;
+        for (workload, responses) in scenario.workloads.iter().zip(&responses) {
+            let completed = responses.len() as u64;
             if completed < LEAST_REQUESTS {
                 return Err(WhatIfError::TooFew {
                     workload: workload.name.clone(),
@@ -72,7 +87,13 @@ impl Observed {
                 });
             }
         }
-        Ok(Self { document, scenario, measured, requests })
+        let unchanged = OnceLock::new();
+        let clients_saw = responses.into_iter().map(|responses| ClientsSaw {
+            throughput_rps: responses.len() as f64 / duration.as_secs_f64().max(1e-9),
+            response_ms: ResponseTimeMs::of(responses),
+        });
+        let clients_saw = clients_saw.collect();
+        Ok(Self { document, scenario, measured, requests, clients_saw, unchanged })
     }
 
     /// Names of the devices of which measurements are recorded.

@@ -1,10 +1,11 @@
-//! The recorded requests, by workload and client.
+//! The recorded requests, by workload and client, and how long they took.
 
 use std::sync::Arc;
 
 use foretell_ati::{Body, Phase, RecordKind, RunDb};
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+use hashbrown::HashMap;
 
 use crate::error::WhatIfError;
 
@@ -17,9 +18,9 @@ pub(crate) struct Recorded {
     pub(crate) op: Op,
 }
 
-/// Requests by workload and position of the client, and how many of each workload completed in the
-/// measured time.
-type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<u64>);
+/// Requests by workload and position of the client; by workload, response times of those that
+/// completed in the measured time, ns.
+type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Vec<u64>>);
 
 pub(super) fn read(
     run: &RunDb,
@@ -28,7 +29,9 @@ pub(super) fn read(
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
-    let mut completed = vec![0; scenario.workloads.len()];
+    let mut responses = vec![Vec::new(); scenario.workloads.len()];
+    let mut issued_at: HashMap<Breadcrumb, SimTime, foldhash::fast::FixedState> =
+        HashMap::default();
     let from = SimTime::ZERO + scenario.warmup;
     let until = from + duration;
     run.scan(RecordKind::Request, |record| {
@@ -41,21 +44,23 @@ pub(super) fn read(
             Phase::Issue => {
                 let Some(known) = scenario.workloads.get(workload) else { return };
                 let place = known.clients.iter().position(|at| *at == HostId(client));
+                issued_at.insert(record.header.breadcrumb, now);
                 if let Some(place) = place {
                     let (offset, size) = (Bytes(offset), size as u32);
                     streams[workload][place].push(Recorded { issued: now, offset, size, op });
                 }
             }
             Phase::Complete => {
+                let Some(issued) = issued_at.remove(&record.header.breadcrumb) else { return };
                 if now >= from
                     && now <= until
-                    && let Some(completed) = completed.get_mut(workload)
+                    && let Some(responses) = responses.get_mut(workload)
                 {
-                    *completed += 1;
+                    responses.push((now - issued).as_ns());
                 }
             }
         }
     })?;
     let streams = streams.into_iter().map(|clients| clients.into_iter().map(Arc::from).collect());
-    Ok((streams.collect(), completed))
+    Ok((streams.collect(), responses))
 }

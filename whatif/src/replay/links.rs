@@ -9,12 +9,14 @@
 //! sender's sawtooth three quarters of the buffer are full on average, so that part counts. Left out:
 //! losses, and the timeouts that many short answers at once may run into.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use foldhash::fast::FixedState;
 use foretell_algorithms::message::SEGMENT_WIRE;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{Host, NetworkModel, Switch};
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
+use hashbrown::HashMap;
 
 /// Bytes on the wire of the longest train: 64 KiB of data.
 const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
@@ -25,17 +27,14 @@ const FULL: f64 = 0.75;
 #[derive(Debug)]
 pub(super) struct Links {
     cables: Vec<Cable>,
-    directory: BTreeMap<u64, u32>,
-    /// The same where hosts are few: by sender and receiver.
-    table: Vec<u32>,
+    /// Connections by sender and receiver.
+    directory: HashMap<(u32, u32), u32, FixedState>,
     connections: Vec<Connection>,
     trains: Slab<Train>,
     tcp: Option<Switch>,
 }
 
 const NONE: u32 = u32::MAX;
-/// Up to so many hosts the table is kept.
-const FEW: usize = 300;
 
 #[derive(Clone, Debug)]
 struct Cable {
@@ -117,11 +116,9 @@ impl Links {
             waiting: VecDeque::new(),
             looked_at: false,
         };
-        let few = hosts.len() <= FEW;
         Self {
             cables: hosts.iter().map(cable).collect(),
-            directory: BTreeMap::new(),
-            table: if few { vec![NONE; hosts.len() * hosts.len()] } else { Vec::new() },
+            directory: HashMap::default(),
             connections: Vec::new(),
             trains: Slab::new(),
             tcp: (switch.model == NetworkModel::Tcp).then_some(*switch),
@@ -129,15 +126,8 @@ impl Links {
     }
 
     fn connection(&mut self, from: u32, to: u32) -> u32 {
-        let hosts = self.cables.len();
-        let place = from as usize * hosts + to as usize;
-        let known = if self.table.is_empty() {
-            self.directory.get(&(place as u64)).copied().unwrap_or(NONE)
-        } else {
-            self.table[place]
-        };
-        if known != NONE {
-            return known;
+        if let Some(known) = self.directory.get(&(from, to)) {
+            return *known;
         }
         let initial = self.tcp.map_or(u64::MAX, |tcp| u64::from(tcp.initial_window) * SEGMENT_WIRE);
         let number = self.connections.len() as u32;
@@ -153,11 +143,7 @@ impl Links {
             waits: false,
             looks_at: None,
         });
-        if self.table.is_empty() {
-            self.directory.insert(place as u64, number);
-        } else {
-            self.table[place] = number;
-        }
+        self.directory.insert((from, to), number);
         number
     }
 
@@ -219,19 +205,28 @@ impl Links {
 
     /// Asks to be told when the port to a host has room, if somebody waits for it.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
-        let Some(tcp) = &self.tcp else { return };
-        let room = tcp.port_buffer.get() as f64 * FULL;
-        let port = &mut self.cables[host as usize];
+        let port = &self.cables[host as usize];
         if port.waiting.is_empty() || port.looked_at {
             return;
         }
+        let Some((waiting, room)) = self.at_port(now, host) else { return };
+        let port = &mut self.cables[host as usize];
         port.looked_at = true;
         let rate = port.rate.as_bytes_per_s_f64();
-        let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
         let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
         let at = now
             + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
         steps.push((at, Step::Port { host }));
+    }
+
+    /// Bytes that wait in the port to a host, and for how many there is room; nothing if there is room
+    /// for all.
+    fn at_port(&self, now: SimTime, host: u32) -> Option<(f64, f64)> {
+        let tcp = self.tcp.as_ref()?;
+        let port = &self.cables[host as usize];
+        let rate = port.rate.as_bytes_per_s_f64();
+        let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+        Some((waiting, tcp.port_buffer.get() as f64 * FULL))
     }
 
     /// Lets a connection send what its window and the port allow.
@@ -266,17 +261,17 @@ impl Links {
                 return;
             }
             let (from, to) = (connection.from, connection.to);
-            if let Some(tcp) = &self.tcp {
-                let port = &mut self.cables[to as usize];
-                let room = tcp.port_buffer.get() as f64 * FULL;
-                let rate = port.rate.as_bytes_per_s_f64();
-                let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
-                if waiting > 0.0 && waiting + wire as f64 > room {
-                    port.waiting.push_back(number);
-                    self.connections[number as usize].waits = true;
-                    self.look(now, to, steps);
-                    return;
-                }
+            if let Some((waiting, room)) = self.at_port(now, to)
+                && waiting > 0.0
+                && waiting + wire as f64 > room
+            {
+                self.cables[to as usize].waiting.push_back(number);
+                let connection = &mut self.connections[number as usize];
+                // the window grows while there is something to send, so that all that wait at a port
+                // come to send the same in their turns
+                (connection.waits, connection.limited) = (true, true);
+                self.look(now, to, steps);
+                return;
             }
             let connection = &mut self.connections[number as usize];
             connection.under_way += wire;

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use foretell_algorithms::distribution::{Distribution, Place};
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_algorithms::slab::Slab;
+use foretell_ati::Resource;
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
 
@@ -34,11 +35,11 @@ use cpu::Cores;
 use instance::Instance;
 use links::{Links, Step};
 use node::{Around, Node};
-use pass::{Plan, SETTLING};
+use pass::{Period, Plan, SETTLING};
 use protocol::{Leg, Part, Request};
-pub(crate) use tally::Path;
 use tally::Tally;
 pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
+pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;
 
 /// The leg of an access that nobody waits for.
@@ -47,27 +48,6 @@ const NOBODY_WAITS: u32 = u32::MAX;
 const SEED: Seed = Seed(0x666f_7265);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
-
-/// A resource of a host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Resource {
-    Cpu,
-    Transmit,
-    Receive,
-    Disk(u32),
-}
-
-impl Resource {
-    /// Its place among those of a host.
-    fn index(self) -> usize {
-        match self {
-            Self::Cpu => 0,
-            Self::Transmit => 1,
-            Self::Receive => 2,
-            Self::Disk(disk) => 3 + disk as usize,
-        }
-    }
-}
 
 /// What is replayed.
 pub(crate) struct Material<'a> {
@@ -87,7 +67,7 @@ struct Scratch {
     places: Vec<Place>,
     chosen: Vec<u8>,
     ready: Vec<u32>,
-    served: Vec<(u32, Op, SimSpan)>,
+    served: Vec<node::Served>,
     steps: links::Steps,
 }
 
@@ -110,8 +90,8 @@ struct Replay<'a> {
     database_before: Bytes,
     tallies: Vec<Tally>,
     scratch: Scratch,
-    /// By workload, host and resource: busy time after the warm-up.
-    demands: Vec<Vec<Vec<SimSpan>>>,
+    /// By workload, host and resource: what was used while it was measured.
+    usage: Vec<Vec<Vec<Usage>>>,
     /// By workload: what requests themselves waited for.
     paths: Vec<Path>,
     active: usize,
@@ -157,10 +137,11 @@ impl<'a> Replay<'a> {
         let instances = Instance::all(material);
         let mark_at = SimTime::ZERO + scenario.warmup;
         let resources = |host: &foretell_scenarios::model::Host| {
-            3 + host.role.storage().map_or(0, |storage| storage.disks.len())
+            Resource::BESIDE_DISKS + host.role.storage().map_or(0, |storage| storage.disks.len())
         };
-        let unused: Vec<Vec<SimSpan>> =
-            scenario.hosts.iter().map(|host| vec![SimSpan::ZERO; resources(host)]).collect();
+        let unused: Vec<Vec<Usage>> =
+            scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
+        let idle = unused.iter().map(|host| vec![SimSpan::ZERO; host.len()]).collect();
         Self {
             now: SimTime::ZERO,
             agenda: Agenda::default(),
@@ -181,9 +162,9 @@ impl<'a> Replay<'a> {
             database_before: Bytes::ZERO,
             tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             scratch: Scratch::default(),
-            demands: vec![unused.clone(); scenario.workloads.len()],
+            usage: vec![unused; scenario.workloads.len()],
             paths: vec![Path::default(); scenario.workloads.len()],
-            busy: unused,
+            busy: idle,
             skipped: SimSpan::ZERO,
             measuring: None,
             measured: SimSpan::ZERO,
@@ -207,29 +188,27 @@ impl<'a> Replay<'a> {
             self.end_measuring();
             return Ok(self.outcome());
         };
-        for (periods, span, measured) in plan.phases {
-            if measured {
+        let mut marked = false;
+        for Period { detail, passed_over, measured } in plan.0 {
+            if measured && !marked {
                 self.mark();
+                marked = true;
             }
-            let period = span / u64::from(periods);
-            for _ in 0..periods {
-                let from = self.now;
-                let detail = SimSpan::from_secs_f64(period.as_secs_f64() * plan.share);
-                let settled = from + detail / SETTLING;
-                for instance in &mut self.instances {
-                    instance.issued = 0;
-                }
-                self.database_before = self.database;
-                self.go_until(Some(settled))?;
-                if measured {
-                    self.begin_measuring();
-                }
-                self.go_until(Some(from + detail))?;
-                if measured {
-                    self.end_measuring();
-                }
-                self.pass_over(period.saturating_sub(detail), detail);
+            let from = self.now;
+            let settled = from + detail / SETTLING;
+            self.go_until(Some(settled))?;
+            for instance in &mut self.instances {
+                instance.issued = 0;
             }
+            self.database_before = self.database;
+            if measured {
+                self.begin_measuring();
+            }
+            self.go_until(Some(from + detail))?;
+            if measured {
+                self.end_measuring();
+            }
+            self.pass_over(passed_over, detail - detail / SETTLING);
         }
         Ok(self.outcome())
     }
@@ -306,10 +285,13 @@ impl<'a> Replay<'a> {
         let mut served = std::mem::take(&mut self.scratch.served);
         let (node, mut around) = self.node(host);
         node.disk(&mut around, disk, &mut ready, &mut served);
-        for (workload, op, service) in served.drain(..) {
-            self.charge(host, Resource::Disk(disk), workload, service);
-            if self.measuring.is_some() && workload != NOBODY && op == Op::Read {
-                self.paths[workload as usize].reading += service;
+        for served in served.drain(..) {
+            self.charge(host, Resource::Disk(disk), served.workload, served.service);
+            if self.measuring.is_some() && served.workload != NOBODY && served.op == Op::Read {
+                let place = Resource::Disk(disk).index();
+                let usage = &mut self.usage[served.workload as usize][host as usize][place];
+                usage.reading += served.alone;
+                usage.reads += 1;
             }
         }
         self.scratch.served = served;
@@ -331,7 +313,7 @@ impl<'a> Replay<'a> {
     /// A workload has used a resource.
     fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: SimSpan) {
         if self.measuring.is_some() && workload != NOBODY {
-            self.demands[workload as usize][host as usize][resource.index()] += busy;
+            self.usage[workload as usize][host as usize][resource.index()].add(busy);
         }
     }
 
@@ -344,13 +326,13 @@ impl<'a> Replay<'a> {
 
     /// What is replayed from now on counts.
     fn begin_measuring(&mut self) {
-        self.measuring = Some((self.now, self.usage()));
+        self.measuring = Some((self.now, self.busy_so_far()));
     }
 
     fn end_measuring(&mut self) {
         let Some((from, before)) = self.measuring.take() else { return };
         self.measured += self.now.saturating_since(from);
-        let after = self.usage();
+        let after = self.busy_so_far();
         for (host, (before, after)) in before.iter().zip(&after).enumerate() {
             for (place, (before, after)) in before.iter().zip(after).enumerate() {
                 self.busy[host][place] += after.saturating_sub(*before);
@@ -371,7 +353,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Busy time of every resource so far, by host.
-    fn usage(&self) -> Vec<Vec<SimSpan>> {
+    fn busy_so_far(&self) -> Vec<Vec<SimSpan>> {
         (0..self.scenario.hosts.len())
             .map(|host| {
                 let (sent, received) = self.links.busy(host, self.now);
@@ -400,7 +382,7 @@ impl<'a> Replay<'a> {
                 .map(|node| node.software.hits().of(index))
                 .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
             let hit_rate = (pages > 0).then(|| hits as f64 / pages as f64);
-            tally.outcome(seconds, hit_rate, self.demands[index].clone(), self.paths[index])
+            tally.outcome(seconds, hit_rate, self.usage[index].clone(), self.paths[index])
         });
         Outcome { workloads: workloads.collect(), resources, seconds }
     }

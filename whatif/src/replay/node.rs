@@ -10,7 +10,16 @@ use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Stream, T
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
-use crate::disk::{Disk, Measurement};
+use crate::disk::{Disk, Done, Measurement};
+
+/// A disk operation that is done: for whom, and its times as in [`Done`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Served {
+    pub(super) workload: u32,
+    pub(super) op: Op,
+    pub(super) service: SimSpan,
+    pub(super) alone: SimSpan,
+}
 
 /// A storage node.
 #[derive(Debug)]
@@ -157,7 +166,7 @@ impl Node {
         around: &mut Around,
         disk: u32,
         ready: &mut Vec<u32>,
-        served: &mut Vec<(u32, Op, SimSpan)>,
+        served: &mut Vec<Served>,
     ) {
         if self.calls[disk as usize] != Some(around.now) {
             return;
@@ -167,9 +176,10 @@ impl Node {
         let next = self.disks[disk as usize].complete(around.now, &mut done);
         let (software, mut hardware) = self.parts(around);
         hardware.call(disk, next);
-        for (number, service) in done {
+        for Done { number, service, alone } in done {
             let operation = software.operation(number);
-            served.push((operation.workload, operation.op, service));
+            let (workload, op) = (operation.workload, operation.op);
+            served.push(Served { workload, op, service, alone });
             hardware.around.tracking.post(hardware.around.host, RecordKind::DiskOp);
             software.disk_done(&mut hardware, number, ready);
         }

@@ -24,25 +24,51 @@ const PERIODS: (u32, u32) = (4, 20);
 /// Shortest stretch: disks' queues need so long.
 const SHORTEST: f64 = 0.5;
 
-/// How a long run is replayed.
-pub(super) struct Plan {
-    /// Periods, how long they are together, and whether they count.
-    pub(super) phases: [(u32, SimSpan, bool); 2],
-    /// Part of each period that is replayed in detail.
-    pub(super) share: f64,
+/// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
+const BEGINNING: f64 = 0.25;
+
+/// How a long run is replayed: period after period.
+pub(super) struct Plan(pub(super) Vec<Period>);
+
+/// A stretch in detail, and what is passed over after it.
+#[derive(Clone, Copy)]
+pub(super) struct Period {
+    pub(super) detail: SimSpan,
+    pub(super) passed_over: SimSpan,
+    /// Whether the warm-up is over.
+    pub(super) measured: bool,
 }
 
 impl Plan {
     /// A plan, unless all is to be replayed in detail.
     pub(super) fn of(material: &Material) -> Option<Self> {
         let scenario = material.scenario;
-        let duration = scenario.duration?;
+        let duration = scenario.duration?.as_secs_f64();
+        let warmup = scenario.warmup.as_secs_f64();
         let requests: usize = material.requests.iter().flatten().map(|stream| stream.len()).sum();
-        let whole = (scenario.warmup + duration).as_secs_f64();
+        let whole = warmup + duration;
         let periods = f64::from(PERIODS.0 + PERIODS.1);
         let share = (DETAILED / requests as f64).max(SHORTEST * periods / whole);
-        let phases = [(PERIODS.0, scenario.warmup, false), (PERIODS.1, duration, true)];
-        (share < 0.5).then_some(Self { phases, share })
+        if share >= 0.5 {
+            return None;
+        }
+        let mut plan = Vec::new();
+        let mut add = |count: u32, whole: f64, share: f64, measured: bool| {
+            let period = whole / f64::from(count);
+            let detail = SimSpan::from_secs_f64(period * share);
+            let passed_over = SimSpan::from_secs_f64(period * (1.0 - share));
+            plan.extend((0..count).map(|_| Period { detail, passed_over, measured }));
+        };
+        let beginning = whole * share * BEGINNING;
+        if beginning > warmup / 2.0 {
+            add(1, warmup, (beginning / warmup).min(1.0), false);
+        } else {
+            let first = beginning.max(warmup / f64::from(PERIODS.0));
+            add(1, first, beginning / first, false);
+            add(PERIODS.0 - 1, warmup - first, share, false);
+        }
+        add(PERIODS.1, duration, share, true);
+        Some(Self(plan))
     }
 }
 

@@ -3,12 +3,12 @@
 
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::node::{FileAccess, NOBODY};
-use foretell_ati::RecordKind;
+use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{Cipher, CpuProfile, ReadFrom, Volume as Model};
 use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
 
+use super::Replay;
 use super::agenda::Event;
-use super::{Replay, Resource};
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -205,7 +205,7 @@ impl Replay<'_> {
         };
         if self.measuring.is_some() {
             let path = &mut self.paths[workload as usize];
-            path.legs += chosen.len() as u64;
+            path.legs[crate::disk::index(op)] += chosen.len() as u64;
             let node = volume.nodes[places[usize::from(chosen[0])].node as usize];
             let ways = |host: usize| self.scenario.hosts[host].nic.latency;
             path.latency += (ways(client as usize) + ways(node.index())) * 2;

@@ -2,12 +2,16 @@
 
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
+use crate::answer::ResponseTimeMs;
+
 /// Completions of one workload while it was measured.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     bytes: u64,
-    /// Response times, ns: by [`Op`].
-    responses: [Vec<u64>; 2],
+    /// By [`Op`].
+    requests: [u64; 2],
+    /// Response times, ns.
+    responses: Vec<u64>,
 }
 
 /// What the replay found.
@@ -26,31 +30,42 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) completed: u64,
     pub(crate) throughput_rps: f64,
     pub(crate) throughput_bytes_per_s: f64,
-    pub(crate) response_ms: ResponseMs,
+    /// How many requests completed: by [`Op`].
+    pub(crate) requests: [u64; 2],
+    pub(crate) response_ms: ResponseTimeMs,
     pub(crate) read_hit_rate: Option<f64>,
-    /// Busy time for the workload by host and resource.
-    pub(crate) busy: Vec<Vec<SimSpan>>,
+    /// By host and resource.
+    pub(crate) usage: Vec<Vec<Usage>>,
     pub(crate) path: Path,
 }
 
 /// What the requests of a workload themselves waited for, all together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
-    /// Exchanges with nodes.
-    pub(crate) legs: u64,
+    /// Exchanges with nodes: by [`Op`].
+    pub(crate) legs: [u64; 2],
     /// Latency of cables, there and back, of one exchange a request.
     pub(crate) latency: SimSpan,
-    /// Service of disks that read.
-    pub(crate) reading: SimSpan,
 }
 
-/// Response times in milliseconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct ResponseMs {
-    pub(crate) mean: f64,
-    pub(crate) p50: f64,
-    pub(crate) p95: f64,
-    pub(crate) p99: f64,
+/// What a workload took of a resource.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) busy: SimSpan,
+    pub(crate) visits: u64,
+    /// Sum of the squares of service times, s^2.
+    pub(crate) squares_s2: f64,
+    /// Of a disk: what its reads take alone, and how many they are.
+    pub(crate) reading: SimSpan,
+    pub(crate) reads: u64,
+}
+
+impl Usage {
+    pub(super) fn add(&mut self, busy: SimSpan) {
+        self.busy += busy;
+        self.visits += 1;
+        self.squares_s2 += busy.as_secs_f64().powi(2);
+    }
 }
 
 /// How busy a resource is.
@@ -66,38 +81,27 @@ pub(crate) struct ResourceOutcome {
 impl Tally {
     pub(super) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
         self.bytes += size.get();
-        self.responses[crate::disk::index(op)].push((now - issued).as_ns());
+        self.requests[crate::disk::index(op)] += 1;
+        self.responses.push((now - issued).as_ns());
     }
 
     pub(super) fn outcome(
         &self,
         seconds: f64,
         read_hit_rate: Option<f64>,
-        busy: Vec<Vec<SimSpan>>,
+        usage: Vec<Vec<Usage>>,
         path: Path,
     ) -> WorkloadOutcome {
-        let mut all: Vec<u64> = self.responses.iter().flatten().copied().collect();
-        all.sort_unstable();
-        let completed = all.len() as u64;
+        let completed = self.requests.iter().sum();
         WorkloadOutcome {
             completed,
+            requests: self.requests,
+            response_ms: ResponseTimeMs::of(self.responses.clone()),
             throughput_rps: completed as f64 / seconds,
             throughput_bytes_per_s: self.bytes as f64 / seconds,
-            response_ms: ResponseMs::of(&all),
             read_hit_rate,
-            busy,
+            usage,
             path,
         }
-    }
-}
-
-impl ResponseMs {
-    /// Of sorted nanoseconds.
-    fn of(sorted: &[u64]) -> Self {
-        let Some(last) = sorted.len().checked_sub(1) else { return Self::default() };
-        let at =
-            |share: f64| sorted[((share * sorted.len() as f64) as usize).min(last)] as f64 / 1e6;
-        let sum: f64 = sorted.iter().map(|ns| *ns as f64).sum();
-        Self { mean: sum / sorted.len() as f64 / 1e6, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
 }

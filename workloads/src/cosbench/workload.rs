@@ -131,6 +131,8 @@ pub struct Operation {
     pub objects: Select,
     /// How large what is written is, and the unit.
     pub sizes: Option<(Select, Bytes)>,
+    /// Its own `config`, as written.
+    pub config: String,
 }
 
 fn wrong(element: &Element, name: &str, what: impl Into<String>) -> CosbenchError {
@@ -341,7 +343,8 @@ impl Operation {
         {
             return Err(wrong(element, "sizes", "are beyond a petabyte"));
         }
-        Ok(Self { kind, share, containers, objects, sizes })
+        let config = element.get("config").unwrap_or("").to_owned();
+        Ok(Self { kind, share, containers, objects, sizes, config })
     }
 }
 

@@ -39,6 +39,8 @@ const DEEPEST: usize = 64;
 pub fn parse(text: &str) -> Result<Element, CosbenchError> {
     let mut rest = text;
     let mut open: Vec<Element> = Vec::new();
+    // line ends up to the last element's beginning: each is counted once
+    let (mut counted, mut newlines) = (0, 0);
     let line = |rest: &str| text[..text.len() - rest.len()].matches('\n').count() + 1;
     let wrong =
         |rest: &str, what: &str| CosbenchError::Xml { line: line(rest), what: what.to_owned() };
@@ -73,7 +75,10 @@ pub fn parse(text: &str) -> Result<Element, CosbenchError> {
         let here = rest;
         let (mut element, after, closed) =
             tag(&rest[1..]).ok_or_else(|| wrong(here, "it is no tag with attributes in quotes"))?;
-        element.line = line(here);
+        let at = text.len() - here.len();
+        newlines += text[counted..at].matches('\n').count();
+        counted = at;
+        element.line = newlines + 1;
         rest = after;
         if !closed {
             if open.len() >= DEEPEST {

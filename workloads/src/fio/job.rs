@@ -1,7 +1,7 @@
 //! What a job of a job file asks for.
 //!
 //! Understood: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
-//! (one size, or one for reads and one for writes), `bssplit`, `iodepth`, `numjobs`, `size`,
+//! (one size, or one for reads and one for writes), `bsrange`, `bssplit`, `iodepth`, `numjobs`, `size`,
 //! `io_size`, `number_ios`, `offset`, `offset_increment`, `filename`, `random_distribution` (random,
 //! zipf, pareto, normal, zoned), `norandommap`, `rate`, `rate_iops`, `runtime`, `ramp_time`,
 //! `time_based`, `thinktime`, `thinktime_blocks`, `startdelay`, `stonewall`, `loops`.
@@ -127,6 +127,8 @@ const UNDERSTOOD: &[&str] = &[
     "rwmixwrite",
     "bs",
     "blocksize",
+    "bsrange",
+    "blocksize_range",
     "bssplit",
     "iodepth",
     "numjobs",
@@ -301,6 +303,23 @@ fn pair<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2
     (parts.count() <= 1).then_some([first, second])
 }
 
+/// Sizes from one to another: fio draws the least size and a part of the largest, cuts that to a
+/// multiple of the least, and takes no more than the largest.
+fn range(text: &str) -> Option<SizeMix> {
+    /// Sizes at the most: each takes room.
+    const MOST_SIZES: u64 = 4096;
+    let (least, most) = text.split_once('-')?;
+    let (least, most) = (size(least.trim())?.get(), size(most.trim())?.get());
+    if least == 0 || least > most || most > MOST_ACCESS || most / least > MOST_SIZES {
+        return None;
+    }
+    let of = |number: u64| {
+        let end = ((number + 1) * least).min(most);
+        (Bytes(end), (end - number * least) as f64 / most as f64)
+    };
+    Some(SizeMix((0..most.div_ceil(least)).map(of).collect()))
+}
+
 fn mix(text: &str) -> Option<SizeMix> {
     let mut found: Vec<(Bytes, Option<f64>)> = Vec::new();
     for part in text.split(':') {
@@ -454,6 +473,15 @@ impl Job {
                         }
                     }
                 }
+                "bsrange" | "blocksize_range" => {
+                    let found = pair(value, range)
+                        .ok_or_else(|| bad("two sizes up to 1g, such as 4k-64k"))?;
+                    for (direction, found) in found.into_iter().enumerate() {
+                        if let Some(found) = found.filter(|_| !split[direction]) {
+                            job.sizes[direction] = found;
+                        }
+                    }
+                }
                 "ioengine" => {
                     depth_one = SYNCHRONOUS.contains(&value);
                     engine_known = true;
@@ -555,6 +583,10 @@ mod tests {
         assert_eq!((job.runtime, job.think), (Some(SimSpan::from_secs(30)), SimSpan::from_us(500)));
         assert_eq!(job.think_blocks, 4);
         assert_eq!(only("ioengine=psync\niodepth=8").iodepth, 1, "a synchronous engine waits");
+        let [reads, writes] = only("bsrange=4k-16k,8k-12k").sizes;
+        assert_eq!(reads.0.iter().map(|(s, _)| s.get() >> 10).collect::<Vec<_>>(), [4, 8, 12, 16]);
+        assert!(reads.0.iter().all(|(_, share)| (share - 0.25).abs() < 1e-12));
+        assert_eq!(writes.0, [(Bytes::kib(8), 2.0 / 3.0), (Bytes::kib(12), 1.0 / 3.0)]);
         assert_eq!(only("bs=4k,64k").sizes[1], SizeMix::one(Bytes::kib(64)));
         assert!(only("rw=write\nrwmixread=70").read_share < 1e-12, "a mix is of mixed jobs");
     }
@@ -572,6 +604,8 @@ mod tests {
         );
         assert!(message("[a]\nrw=randtrim\n").contains("`rw` is `randtrim`; wanted read, write"));
         assert!(message("[a]\nbssplit=4k/60:8k/60\n").contains("add up to 100"));
+        assert!(message("[a]\nbsrange=8k-4k\n").contains("two sizes"));
+        assert!(message("[a]\nbsrange=1-1g\n").contains("two sizes"));
         assert!(message("[a]\ntime_based\n").contains("no `runtime`"));
         assert!(message("[a]\nrandom_distribution=normal\n").contains("normal:DEVIATION"));
     }

@@ -60,11 +60,24 @@ pub struct Measured {
     pub runtime_ms: u64,
 }
 
+/// What one run of fio printed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunResult {
+    /// Its jobs, at least one.
+    pub jobs: Vec<JobResult>,
+    /// The devices under the files, as the system calls them, if fio could tell.
+    pub devices: Vec<String>,
+}
+
 /// One job of a result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JobResult {
     /// Its name.
     pub name: String,
+    /// Jobs of a group ran at the same time.
+    pub group: u64,
+    /// What it ended with: 0 if all went well, else the system's number of the error.
+    pub error: i64,
     /// The options that it was given, those of the file's global section first.
     pub options: BTreeMap<String, String>,
     /// What it did in each direction in which it did anything.
@@ -75,6 +88,10 @@ pub struct JobResult {
 struct RawJob {
     #[serde(default)]
     jobname: String,
+    #[serde(default)]
+    groupid: u64,
+    #[serde(default)]
+    error: i64,
     #[serde(default, rename = "job options")]
     options: BTreeMap<String, Value>,
     #[serde(default)]
@@ -100,12 +117,12 @@ impl JobResult {
     }
 }
 
-/// The jobs of the result in `text`, which is called `file`.
+/// The result in `text`, which is called `file`.
 ///
 /// # Errors
 ///
 /// If it is no result of fio.
-pub fn parse(file: &str, text: &str) -> Result<Vec<JobResult>, ResultError> {
+pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
     // notes stand before the document, each on lines of its own
     let begin = if text.starts_with('{') { 0 } else { text.find("\n{").map_or(0, |at| at + 1) };
     let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
@@ -132,18 +149,31 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<JobResult>, ResultError> {
         let both = [(Op::Read, &raw.read), (Op::Write, &raw.write)];
         found.push(JobResult {
             name: raw.jobname,
+            group: raw.groupid,
+            error: raw.error,
             options: options.into_iter().map(|(key, value)| (key, text(value))).collect(),
             measured: both.iter().filter_map(|(op, side)| measured(*op, side)).collect(),
         });
     }
-    if found.is_empty() { Err(no_jobs()) } else { Ok(found) }
+    if found.is_empty() {
+        return Err(no_jobs());
+    }
+    let devices = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
+    let name = |device: &Value| device.get("name")?.as_str().map(str::to_owned);
+    Ok(RunResult { jobs: found, devices: devices.filter_map(name).collect() })
 }
 
 /// What a direction holds; `None`: nothing was done in it.
 fn measured(op: Op, side: &Value) -> Option<Measured> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_f64);
-    let count = |key: &str| side.get(key).and_then(Value::as_u64);
-    let requests = count("total_ios").filter(|requests| *requests > 0)?;
+    // scripts that put results together may have made `3` into `3.0`
+    let count = |key: &str| {
+        let value = side.get(key)?;
+        value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))
+    };
+    // fio 2.1 and older give rate and time alone
+    let by_rate = || Some((number(side, "iops")? * number(side, "runtime")? / 1e3).round() as u64);
+    let requests = count("total_ios").or_else(by_rate).filter(|requests| *requests > 0)?;
     // the whole latency, else what completion took; fio 2 counts microseconds
     let latencies = [("lat_ns", 1e6), ("lat", 1e3), ("clat_ns", 1e6), ("clat", 1e3)];
     let latency = latencies.iter().find_map(|(key, per_ms)| {
@@ -166,18 +196,28 @@ fn measured(op: Op, side: &Value) -> Option<Measured> {
         });
     let bytes_per_s =
         number(side, "bw_bytes").or_else(|| number(side, "bw").map(|kib| kib * 1024.0));
+    let bytes_per_s = bytes_per_s.unwrap_or(0.0);
+    let runtime_ms = count("runtime").unwrap_or(0);
+    let moved = bytes_per_s * runtime_ms as f64 / 1e3;
     Some(Measured {
         op,
         requests,
-        bytes: Bytes(count("io_bytes").unwrap_or(0)),
+        bytes: bytes(count("io_bytes").unwrap_or(0), side.get("io_kbytes").is_some(), moved),
         iops: number(side, "iops").unwrap_or(0.0),
-        bytes_per_s: bytes_per_s.unwrap_or(0.0),
+        bytes_per_s,
         mean_ms: of("mean").unwrap_or(0.0),
         deviation_ms: of("stddev").unwrap_or(0.0),
         max_ms: of("max").unwrap_or(0.0),
         percentiles_ms: percentiles.unwrap_or_default(),
-        runtime_ms: count("runtime").unwrap_or(0),
+        runtime_ms,
     })
+}
+
+/// `io_bytes` in bytes. Before there was `io_kbytes` too, in fio 2, it counted KiB: whichever is nearer
+/// to what was moved by rate and time is meant.
+fn bytes(stated: u64, with_kbytes: bool, moved: f64) -> Bytes {
+    let kib = (stated as f64 * 1024.0 - moved).abs() < (stated as f64 - moved).abs();
+    Bytes(if kib && !with_kbytes { stated.saturating_mul(1024) } else { stated })
 }
 
 #[cfg(test)]
@@ -192,12 +232,13 @@ mod tests {
   "read" : { "io_bytes" : 8192, "total_ios" : 2, "iops" : 20.5, "bw_bytes" : 83968, "runtime" : 100,
     "lat_ns" : { "min" : 1, "max" : 3000000, "mean" : 2000000.0, "stddev" : 500000.0 },
     "clat_ns" : { "mean" : 1.0, "percentile" : { "99.000000" : 2500000, "1.000000" : 1000000 } } },
-  "write" : { "total_ios" : 0 } } ] }
+  "write" : { "total_ios" : 0 } } ], "disk_util" : [ { "name" : "vda", "util" : 1.5 } ] }
 "#;
 
     #[test]
     fn a_result_is_read_with_its_options() {
-        let jobs = parse("r.json", RESULT).unwrap();
+        let RunResult { jobs, devices } = parse("r.json", RESULT).unwrap();
+        assert_eq!(devices, ["vda"]);
         assert_eq!((jobs.len(), jobs[0].measured.len()), (1, 1));
         let read = &jobs[0].measured[0];
         assert_eq!((read.requests, read.bytes), (2, Bytes(8192)));
@@ -205,6 +246,15 @@ mod tests {
         assert_eq!(read.percentiles_ms, [(1.0, 1.0), (99.0, 2.5)]);
         let job = jobs[0].job().unwrap();
         assert_eq!((job.iodepth, job.sizes[0].largest()), (4, Bytes::kib(8)));
+    }
+
+    #[test]
+    fn bytes_of_fio_2_are_kibibytes() {
+        // 100 MiB in 10 s
+        let moved = f64::from(100 << 20);
+        assert_eq!(bytes(100 << 10, false, moved), Bytes::mib(100));
+        assert_eq!(bytes(100 << 20, false, moved), Bytes::mib(100));
+        assert_eq!(bytes(100 << 20, true, 0.0), Bytes::mib(100));
     }
 
     #[test]

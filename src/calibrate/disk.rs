@@ -1,0 +1,70 @@
+//! `foretell calibrate disk`: the profile of a device from results of fio.
+//!
+//! The device's inside is not guessed. What fio measured, latency by operation, order, size, share of
+//! reads and number outstanding, becomes the curves of a device of kind `curves`; then the same jobs
+//! are run on the simulated device, and both are shown beside each other. And since a table can repeat
+//! whatever it was filled with, each job is also predicted by a device that was fitted to the others
+//! alone.
+
+mod closed_loop;
+mod evidence;
+mod fit;
+mod report;
+
+use foretell_scenarios::curves_file;
+use foretell_units::{Bytes, SECTOR_BYTES};
+
+use super::cpu::profile_name;
+use crate::cli::CalibrateDiskArguments;
+use crate::directory::write_whole;
+use crate::failure::Failure;
+
+use report::Report;
+
+/// What a device holds if nothing tells.
+const ASSUMED_CAPACITY: Bytes = Bytes::gib(1024);
+
+/// Runs the command.
+pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.output {
+        profile_name(path)?;
+    }
+    let evidence = evidence::read(&arguments.fio, arguments.one_device)?;
+    let conditions = fit::conditions(&evidence);
+    let mut notes: Vec<String> = evidence.notes.iter().cloned().collect();
+    notes.extend(fit::assumptions(&conditions));
+    let files = evidence
+        .runs
+        .iter()
+        .map(|run| run.jobs.iter().try_fold(Bytes::ZERO, |sum, job| Some(sum + job.files?)));
+    let capacity = match (arguments.capacity, files.flatten().max()) {
+        (Some(capacity), _) if capacity < Bytes(SECTOR_BYTES) => {
+            let fault = format!("`--capacity {capacity}`: a device holds a sector at the least");
+            return Err(Failure::Usage(fault));
+        }
+        (Some(capacity), _) => capacity,
+        (None, Some(files)) => {
+            notes.push(format!("the device is taken to hold {files}, the jobs' files"));
+            files
+        }
+        (None, None) => {
+            notes.push(format!("no job says its `size`: {ASSUMED_CAPACITY} are taken"));
+            ASSUMED_CAPACITY
+        }
+    };
+    let fitted = fit::fit(&conditions, capacity)?;
+    let left_out = (0..conditions.len())
+        .map(|number| fit::left_out(&conditions, number, capacity))
+        .collect::<Result<Vec<_>, _>>()?;
+    let report = Report::new(&evidence, &conditions, &fitted, &left_out, notes);
+    let profile = curves_file::write(&fitted.device, &report.source(), &report.head());
+    if let Some(path) = &arguments.output {
+        write_whole(path, &profile)?;
+    }
+    let printed = if arguments.json {
+        report.json(&profile)
+    } else {
+        report.text(arguments.output.as_deref(), &profile)
+    };
+    crate::output::print(&printed)
+}

@@ -1,0 +1,56 @@
+//! Model `bounds`: the asymptotic bounds of operational analysis, equations 1 and 2 of paper 004.
+
+use foretell_ati::Resource;
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+
+use crate::replay::WorkloadOutcome;
+
+/// Throughput, requests a second, and response time, s, by equation 1 and Little's law; `peak`: what
+/// the bottleneck allows, `alone`: see [`alone_s`].
+pub(crate) fn bounds(
+    workload: &Workload,
+    alone: f64,
+    peak: f64,
+    found: &WorkloadOutcome,
+) -> (f64, f64) {
+    let Arrivals::Closed { outstanding, .. } = workload.arrivals else {
+        // an open workload issues what it issues
+        return (found.throughput_rps.min(peak), alone);
+    };
+    let think = think_s(workload.arrivals);
+    let outstanding = f64::from(outstanding) * workload.clients.len() as f64;
+    let throughput = peak.min(outstanding / (alone + think));
+    (throughput, (outstanding / throughput - think).max(alone))
+}
+
+/// Time between a completion and the next issue, s.
+pub(crate) fn think_s(arrivals: Arrivals) -> f64 {
+    match arrivals {
+        Arrivals::Closed { think, .. } => think.mean().as_secs_f64(),
+        Arrivals::Poisson { .. }
+        | Arrivals::Deterministic { .. }
+        | Arrivals::Bursty { .. }
+        | Arrivals::Times { .. }
+        | Arrivals::Trace { .. } => 0.0,
+    }
+}
+
+/// Response time of a request that waits for nobody, s: D of equation 1.
+///
+/// What it takes of the client, and of one node: the n of a write work side by side. Of n disks that
+/// read, it waits for the slowest, which takes the n-th harmonic number of times as long as one
+/// if times are exponential. What is written behind is not waited for.
+pub(crate) fn alone_s(scenario: &Scenario, found: &WorkloadOutcome) -> f64 {
+    let completed = (found.completed as f64).max(1.0);
+    let legs = (found.path.legs.iter().sum::<u64>() as f64 / completed).max(1.0);
+    let (mut client, mut node, mut reading) = (0.0, 0.0, 0.0);
+    for (host, usage) in scenario.hosts.iter().zip(&found.usage) {
+        let (others, disks) = usage.split_at(Resource::BESIDE_DISKS);
+        reading += disks.iter().map(|disk| disk.reading.as_secs_f64()).sum::<f64>();
+        let busy: f64 = others.iter().map(|usage| usage.busy.as_secs_f64()).sum();
+        if host.role.storage().is_some() { node += busy } else { client += busy }
+    }
+    let slowest: f64 = (1..=legs.round() as u32).map(|k| 1.0 / f64::from(k)).sum();
+    let reading = reading / legs * slowest;
+    (client + node / legs + reading + found.path.latency.as_secs_f64()) / completed
+}

@@ -1,0 +1,141 @@
+//! The changed cluster as a network of queues: what [`crate::mva`] solves.
+//!
+//! Each client of a workload is a class. Its stations are its own host's processor and cable, and
+//! processor, cable and disks of the nodes; demands, numbers of visits and their variation are those
+//! that the replay found. Exchanges with several nodes go on side by side.
+
+use foretell_ati::Resource;
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+
+use crate::bounds::think_s;
+use crate::mva::{Class, Population, Seen, Station, Visits, solve};
+use crate::replay::{Outcome, Usage, WorkloadOutcome};
+
+/// Throughput, requests a second, and mean response time, s, by workload.
+pub(crate) fn analyse(scenario: &Scenario, outcome: &Outcome) -> Vec<Seen> {
+    let stations: Vec<Station> =
+        outcome.resources.iter().map(|found| Station { servers: found.servers as f64 }).collect();
+    let mut classes = Vec::new();
+    for (workload, found) in scenario.workloads.iter().zip(&outcome.workloads) {
+        for client in &workload.clients {
+            classes.push(class(scenario, outcome, workload, found, client.index()));
+        }
+    }
+    let mut seen = solve(&stations, &classes).into_iter();
+    let together = |workload: &Workload| {
+        let clients: Vec<Seen> = seen.by_ref().take(workload.clients.len()).collect();
+        let throughput: f64 = clients.iter().map(|client| client.throughput_rps).sum();
+        let waited: f64 =
+            clients.iter().map(|client| client.throughput_rps * client.response_s).sum();
+        Seen { throughput_rps: throughput, response_s: waited / throughput.max(1e-12) }
+    };
+    scenario.workloads.iter().map(together).collect()
+}
+
+/// Requests of a workload from one client.
+fn class(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    workload: &Workload,
+    found: &WorkloadOutcome,
+    client: usize,
+) -> Class {
+    let clients = workload.clients.len() as f64;
+    let completed = (found.completed as f64).max(1.0);
+    let population = match workload.arrivals {
+        Arrivals::Closed { outstanding, .. } => Population::Closed {
+            outstanding: f64::from(outstanding),
+            think_s: think_s(workload.arrivals),
+        },
+        _ => Population::Open { rate_rps: found.throughput_rps / clients },
+    };
+    let branches = Branches::of(found);
+    let mut visits = Vec::new();
+    for (station, resource) in outcome.resources.iter().enumerate() {
+        let usage = &found.usage[resource.host][resource.place];
+        if usage.visits == 0 {
+            continue;
+        }
+        let is_node = scenario.hosts[resource.host].role.storage().is_some();
+        if !is_node && resource.host != client {
+            continue;
+        }
+        let requests = if is_node { completed } else { completed / clients };
+        let one = if let Resource::Disk(_) = Resource::at(resource.place) {
+            disk(usage, requests, branches.reading)
+        } else {
+            let weight = if is_node { 1.0 / branches.all } else { 1.0 };
+            server(usage, requests, weight)
+        };
+        visits.push(Visits { station, ..one });
+    }
+    // what a disk takes alone beyond the time that it gives to no other
+    let slack = |usage: &Usage| {
+        let disks = &usage.reading.as_secs_f64();
+        let service = usage.busy.as_secs_f64() / usage.visits.max(1) as f64 * usage.reads as f64;
+        (disks - service).max(0.0)
+    };
+    let slack: f64 = found.usage.iter().flatten().map(slack).sum();
+    let delay_s = (found.path.latency.as_secs_f64() + slack * branches.reading) / completed;
+    Class { population, visits, delay_s }
+}
+
+/// How many exchanges go on side by side.
+struct Branches {
+    /// On average.
+    all: f64,
+    /// By how much the time of a disk's read adds to a request's: less than 1 where reads go on side
+    /// by side.
+    reading: f64,
+}
+
+impl Branches {
+    fn of(found: &WorkloadOutcome) -> Self {
+        let completed = (found.completed as f64).max(1.0);
+        let all = (found.path.legs.iter().sum::<u64>() as f64 / completed).max(1.0);
+        let requests = found.requests[0] as f64;
+        let reads: f64 = found.usage.iter().flatten().map(|usage| usage.reads as f64).sum();
+        if requests == 0.0 || reads == 0.0 {
+            return Self { all, reading: 1.0 / all };
+        }
+        // each of a request's exchanges reads a disk with this chance; it waits for the slowest
+        let exchanges = (found.path.legs[0] as f64 / requests).max(1.0).round() as u32;
+        let each = reads / requests / f64::from(exchanges);
+        let chance = each.min(1.0);
+        let mut slowest = 0.0;
+        for some in 1..=exchanges {
+            let harmonic: f64 = (1..=some).map(|k| 1.0 / f64::from(k)).sum();
+            slowest += binomial(exchanges, some, chance) * harmonic;
+        }
+        Self { all, reading: slowest * each.max(1.0) * requests / reads }
+    }
+}
+
+/// The chance of `some` of `all`, each with this chance.
+fn binomial(all: u32, some: u32, chance: f64) -> f64 {
+    let ways = (1..=some).map(|k| f64::from(all - some + k) / f64::from(k)).product::<f64>();
+    ways * chance.powi(some.cast_signed()) * (1.0 - chance).powi((all - some).cast_signed())
+}
+
+/// A processor or a cable: all of it is waited for.
+fn server(usage: &Usage, requests: f64, weight: f64) -> Visits {
+    let (service_s, variation) = moments(usage);
+    let awaited = usage.visits as f64 / requests;
+    Visits { station: 0, awaited, service_s, variation, weight, background_s: 0.0 }
+}
+
+/// A disk: what it reads is waited for, what it writes is written behind.
+fn disk(usage: &Usage, requests: f64, weight: f64) -> Visits {
+    let (service_s, variation) = moments(usage);
+    let awaited = usage.reads as f64 / requests;
+    let background_s = (usage.busy.as_secs_f64() / requests - awaited * service_s).max(0.0);
+    Visits { station: 0, awaited, service_s, variation, weight, background_s }
+}
+
+/// Mean service time, s, and its squared coefficient of variation.
+fn moments(usage: &Usage) -> (f64, f64) {
+    let visits = usage.visits.max(1) as f64;
+    let mean = usage.busy.as_secs_f64() / visits;
+    let variance = (usage.squares_s2 / visits - mean * mean).max(0.0);
+    (mean, if mean > 0.0 { variance / (mean * mean) } else { 0.0 })
+}

@@ -1,0 +1,86 @@
+//! What the model is known to get wrong: its own run.
+//!
+//! The recorded run is a question whose answer is known. The model is asked it, and by as much as its
+//! response times differ from those that were recorded, the answer to another question is taken to
+//! be off, as far as the change leaves the workload where it was: what is wrong about a disk's queue
+//! says little of a cluster that does not queue there (the correction of a forecast by the
+//! errors of earlier ones: Glahn & Lowry, *The Use of Model Output Statistics in Objective Weather
+//! Forecasting*, 1972).
+
+use crate::answer::ResponseTimeMs;
+
+/// Logarithm of the change of a mean response time that leaves 1/e of a correction (assumed: of what
+/// is wrong with a queue little is left when it is twice as long).
+const FADES: f64 = 0.7;
+
+/// What was modelled and what was recorded of a workload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Correction {
+    pub(crate) modelled: ResponseTimeMs,
+    pub(crate) recorded: ResponseTimeMs,
+}
+
+impl Correction {
+    /// What is to be expected where the model says this.
+    pub(crate) fn apply(&self, said: ResponseTimeMs) -> ResponseTimeMs {
+        let moved = (said.mean / self.modelled.mean).ln().abs();
+        if !moved.is_finite() {
+            return said;
+        }
+        let weight = (-moved / FADES).exp();
+        let factor = |modelled: f64, recorded: f64| {
+            let ratio = recorded / modelled;
+            if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
+        };
+        let mean = factor(self.modelled.mean, self.recorded.mean);
+        let tail = |of: fn(&ResponseTimeMs) -> Option<f64>| {
+            let (modelled, recorded) = (of(&self.modelled), of(&self.recorded));
+            let factor = modelled.zip(recorded).map_or(mean, |(m, r)| factor(m, r));
+            of(&said).map(|ms| ms * factor)
+        };
+        let p50 = said.p50.map(|ms| ms * mean);
+        let no_less = |ms: f64, than: Option<f64>| than.map_or(ms, |than| ms.max(than));
+        let p95 = tail(|times| times.p95).map(|ms| no_less(ms, p50));
+        let p99 = tail(|times| times.p99).map(|ms| no_less(ms, p95));
+        ResponseTimeMs { mean: said.mean * mean, p50, p95, p99 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(mean: f64, p50: f64, p95: f64, p99: f64) -> ResponseTimeMs {
+        ResponseTimeMs { mean, p50: Some(p50), p95: Some(p95), p99: Some(p99) }
+    }
+
+    #[test]
+    fn a_model_that_is_right_is_not_corrected() {
+        let right = times(5.0, 4.0, 12.0, 20.0);
+        let correction = Correction { modelled: right, recorded: right };
+        let said = times(7.0, 6.0, 13.0, 30.0);
+        assert_eq!(correction.apply(said), said);
+    }
+
+    #[test]
+    fn the_run_itself_becomes_what_was_recorded() {
+        let modelled = times(5.0, 4.0, 12.0, 20.0);
+        let recorded = times(6.0, 4.8, 15.0, 18.0);
+        let found = Correction { modelled, recorded }.apply(modelled);
+        let near = |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 1e-9;
+        assert!((found.mean - 6.0).abs() < 1e-9);
+        assert!(near(found.p50, recorded.p50) && near(found.p95, recorded.p95));
+        assert!(near(found.p99, recorded.p99), "{found:?}");
+    }
+
+    #[test]
+    fn far_from_the_run_little_is_corrected() {
+        let correction = Correction {
+            modelled: times(5.0, 5.0, 5.0, 5.0),
+            recorded: times(10.0, 10.0, 10.0, 10.0),
+        };
+        let near = correction.apply(times(5.5, 5.0, 6.0, 7.0)).mean / 5.5;
+        let far = correction.apply(times(100.0, 90.0, 200.0, 300.0)).mean / 100.0;
+        assert!(near > 1.8 && far < 1.02, "{near} {far}");
+    }
+}

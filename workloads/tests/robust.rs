@@ -1,0 +1,162 @@
+//! Readers of benchmarks' own files on what is none: ten million random bytes for each, in texts of
+//! all lengths, and good files with damage. No panic, no end of memory, and an end.
+
+use foretell_units::{Seed, Stream};
+use foretell_workloads::cosbench::Workload;
+use foretell_workloads::fio::JobFile;
+use foretell_workloads::results::fio;
+use proptest::prelude::*;
+
+/// Random bytes for each reader.
+const BYTES: usize = 10_000_000;
+
+const JOBS: &str = "[global]\nioengine=libaio\nbs=4k,64k\nsize=1g\n[a]\nrw=randrw\nrwmixread=70\n\
+                    iodepth=16\nbssplit=4k/60:64k/40\nrandom_distribution=zoned:60/10:40/90\n[b]\n\
+                    rw=write\nbsrange=4k-16k\nrate=1m\nthinktime=5ms\nnumjobs=4\nstonewall\n";
+
+const RESULT: &str = r#"{ "fio version" : "fio-3.33", "jobs" : [ { "jobname" : "a", "groupid" : 0,
+ "error" : 0, "job options" : { "rw" : "randrw", "bs" : "4k", "iodepth" : "16" },
+ "read" : { "io_bytes" : 40960, "total_ios" : 10, "iops" : 3.5, "bw_bytes" : 14336, "runtime" : 2800,
+  "lat_ns" : { "mean" : 1000.5, "stddev" : 1.0, "max" : 2000 },
+  "clat_ns" : { "mean" : 900.0, "percentile" : { "1.000000" : 100, "99.000000" : 1900 } } },
+ "write" : { "total_ios" : 3, "iops" : 1.5, "lat" : { "mean" : 4.0 } } } ],
+ "disk_util" : [ { "name" : "vda" } ] }"#;
+
+const WORKLOAD: &str = r#"<?xml version="1.0"?>
+<workload name="small"><storage type="s3" config="a=b" /><workflow>
+ <workstage name="init"><work type="init" workers="1" config="cprefix=x;containers=r(1,2)" /></workstage>
+ <workstage name="main" closuredelay="2"><work name="main" workers="4" rampup="1" runtime="2">
+  <operation type="read" ratio="80" config="containers=u(1,2);objects=u(1,10)" />
+  <operation type="write" ratio="20" config="containers=c(1);objects=s(1,9);sizes=h(1|4|80,5|9|20)KB" />
+ </work></workstage></workflow></workload>
+"#;
+
+/// Reads a text as everything it could be meant as; whether it was read.
+type Reader = fn(&str) -> bool;
+
+const READERS: [(&str, &str, Reader); 3] = [
+    ("fio job file", JOBS, |text| JobFile::parse(text).is_ok()),
+    ("fio result", RESULT, |text| {
+        // what was read can be looked at as well
+        fio::parse("noise", text).is_ok_and(|run| run.jobs.iter().all(|job| job.job().is_ok()))
+    }),
+    ("COSBench workload", WORKLOAD, |text| Workload::parse(text).is_ok()),
+];
+
+/// What such files are made of, so that noise goes deeper than the first byte.
+const PIECES: &[&str] = &[
+    "\n",
+    " ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    ",",
+    "\"",
+    "=",
+    "<",
+    ">",
+    "/>",
+    "</",
+    "<!--",
+    "-->",
+    "0",
+    "9",
+    "1e9",
+    "-1",
+    "4k",
+    "100",
+    "null",
+    "rw",
+    "bs",
+    "[a]\n",
+    "rw=",
+    "bssplit=",
+    "jobs",
+    "read",
+    "\"jobs\":[",
+    "<workload name=\"a\">",
+    "<workflow>",
+    "<workstage>",
+    "<work workers=\"1\">",
+    "config=\"",
+    "objects=u(1,",
+    ";",
+    "(",
+    ")",
+    "randread",
+    "iodepth=",
+    "\u{fffd}",
+];
+
+/// A text of about so many random bytes, or of pieces of what is read.
+fn noise(stream: &mut Stream, bytes: usize, pieces: bool) -> String {
+    let mut text = String::new();
+    while text.len() < bytes {
+        if pieces {
+            text += PIECES[stream.below(PIECES.len() as u64) as usize];
+        } else {
+            let eight = stream.bits().to_le_bytes();
+            text += &String::from_utf8_lossy(&eight);
+        }
+    }
+    text
+}
+
+#[test]
+fn the_good_files_are_good() {
+    for (name, good, reader) in READERS {
+        assert!(reader(good), "{name}");
+    }
+}
+
+#[test]
+fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
+    for (name, good, reader) in READERS {
+        let mut stream = Seed(9).stream(name);
+        let mut left = BYTES;
+        // one text is long, the others are short, so that there are many beginnings
+        for pieces in [false, true] {
+            let text = noise(&mut stream, BYTES / 10, pieces);
+            left -= BYTES / 10;
+            assert!(!reader(&text), "{name}: noise was read");
+        }
+        while left > 0 {
+            let length = 1 + stream.below(4096) as usize;
+            let pieces = stream.chance(0.5);
+            let text = noise(&mut stream, length.min(left), pieces);
+            left -= length.min(left);
+            reader(&text);
+            // and noise in the middle of what is good, which is ASCII
+            let cut = stream.below(good.len() as u64) as usize;
+            let piece: String = text.chars().take(24).collect();
+            reader(&format!("{}{piece}{}", &good[..cut], &good[cut..]));
+        }
+    }
+}
+
+#[test]
+fn many_elements_take_no_more_than_their_number() {
+    // a million elements: a reader that looks back at each would not come to an end
+    let text = format!("<workload>{}</workload>", "<a/>\n".repeat(1_000_000));
+    assert!(Workload::parse(&text).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn damaged_files_are_read_or_refused(
+        which in 0..READERS.len(),
+        at in any::<prop::sample::Index>(),
+        length in 0..40_usize,
+        new in "[ -~\n]{0,12}|.{0,6}",
+    ) {
+        let (_, good, reader) = READERS[which];
+        let begin = at.index(good.len());
+        let end = (begin + length).min(good.len());
+        // what is good is ASCII
+        reader(&format!("{}{new}{}", &good[..begin], &good[end..]));
+    }
+}
