@@ -5,6 +5,7 @@ mod calibrate;
 pub mod cli;
 mod cosbench;
 mod directory;
+mod export;
 mod facts;
 mod failure;
 mod import;
@@ -21,6 +22,7 @@ mod run;
 mod score;
 mod shelf;
 mod simulate;
+mod sweep;
 mod tables;
 mod trace;
 
@@ -42,6 +44,8 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
     };
     match done {
