@@ -196,6 +196,9 @@ impl Network {
         for port in &mut self.ports {
             port.single_steps = true;
         }
+        if let Some(pool) = &mut self.pool {
+            pool.single_steps = true;
+        }
         self
     }
 

@@ -4,8 +4,9 @@
 //! Choudhury & Hahne (*Dynamic Queue Length Thresholds for Shared-Memory Packet Switches*, IEEE/ACM
 //! Transactions on Networking 6(2), 1998), which switches on the market use. A single busy port gets
 //! alpha / (1 + alpha) of the memory, `n` busy ones alpha / (1 + n alpha) each; the rest stays free
-//! for a port that becomes busy. Left out: memory reserved for each port, headroom for pause frames,
-//! and the size of the memory's cells.
+//! for a port that becomes busy. A segment, however short, is let in where a full one has room.
+//! Left out: memory reserved for each port, headroom for pause frames, and the size of the memory's
+//! cells.
 //!
 //! With a pool, ports are walked together, since what one holds another cannot have.
 
@@ -28,6 +29,8 @@ pub(super) struct Pool {
     is_lively: Vec<bool>,
     /// Whether something that has arrived since the last walk may have been dropped.
     pub(super) doubtful: bool,
+    /// Whether the walk goes segment by segment always.
+    pub(super) single_steps: bool,
 }
 
 impl Pool {
@@ -35,7 +38,7 @@ impl Pool {
     pub(super) fn new(size: Bytes, alpha: f64, ports: usize) -> Self {
         let alpha = ((alpha * 1024.0) as u64).max(1);
         let (lively, is_lively) = (Vec::new(), vec![false; ports]);
-        Self { size: size.get(), alpha, lively, is_lively, doubtful: false }
+        Self { size: size.get(), alpha, lively, is_lively, doubtful: false, single_steps: false }
     }
 
     /// Something is on its way to a port.
@@ -73,12 +76,13 @@ impl Pool {
         }
         // what is coming may be counted a little short, by rounding, once a port
         held += self.lively.len() as u64 + 1;
-        most < self.threshold(held)
+        // a short segment needs the room of a full one, too
+        most + SEGMENT_WIRE <= self.threshold(held)
     }
 
     /// Finds out what became of the segments that arrive at any port by `now`.
     pub(super) fn walk(&mut self, now: SimTime, ports: &mut [Port], outcomes: &mut Vec<Outcome>) {
-        if !self.is_safe(now, ports) {
+        if self.single_steps || !self.is_safe(now, ports) {
             self.step_through(now, ports, outcomes);
         }
         for &port in &self.lively {

@@ -91,6 +91,25 @@ proptest! {
         prop_assert_eq!(fast.delivered_ns, slow.delivered_ns);
         prop_assert_eq!(fast.counts, slow.counts);
     }
+
+    #[test]
+    fn oracle_fast_matches_segment_by_segment_with_a_shared_buffer(
+        sent in unequal_messages(40, 3_000, 200_000),
+        shared_kb in 16_u64..400,
+        buffer_kb in prop::sample::select(vec![32_u64, 64, 100_000]),
+        shared_buffer_alpha in prop::sample::select(vec![0.5, 1.0, 8.0]),
+    ) {
+        let switch = Switch {
+            port_buffer: Bytes::kib(buffer_kb),
+            shared_buffer: Some(Bytes::kib(shared_kb)),
+            shared_buffer_alpha,
+            ..switch()
+        };
+        let fast = run(network(&MBITS, &switch), &sent);
+        let slow = run(network(&MBITS, &switch).segment_by_segment(), &sent);
+        prop_assert_eq!(fast.delivered_ns, slow.delivered_ns);
+        prop_assert_eq!(fast.counts, slow.counts);
+    }
 }
 
 #[test]
