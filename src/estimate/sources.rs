@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub(super) notes: BTreeSet<String>,
 }
 
-/// Reads all sources; what cannot be used is an error, or with `--skip` a note.
+/// Reads all sources; runs that failed are errors, or with `--skip` notes.
 pub(super) fn read(arguments: &EstimateArguments) -> Result<Found, Failure> {
     let mut found = Found::default();
     let mut unusable = Vec::new();
@@ -96,12 +96,16 @@ fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Resul
     for run in &evidence.runs {
         match point_of(run) {
             Ok(point) => found.points.push(point),
-            Err(why) => unusable.push(format!("`{}`: {why}", run.name)),
+            // it measured something else, and well
+            Err(why) => {
+                found.notes.insert(format!("not used: `{}`: {why}", run.name));
+            }
         }
     }
     Ok(())
 }
 
+/// A run as a point, or why it is none.
 fn point_of(run: &Run) -> Result<Point, String> {
     let [first, others @ ..] = run.jobs.as_slice() else { return Err("no jobs".to_owned()) };
     if others.iter().any(|job| job.job != first.job) {
