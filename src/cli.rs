@@ -9,6 +9,7 @@ mod learn;
 mod replay_cache;
 mod replay_disk;
 mod reproduce;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,9 @@ pub use learn::{
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
 pub use reproduce::{Paper, ReproduceArguments};
+pub use sweep::{
+    ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,
+};
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -55,6 +59,10 @@ pub enum Command {
     Score(ScoreArguments),
     /// Run the experiments of a paper: tables, pictures, and what holds of its claims.
     Reproduce(ReproduceArguments),
+    /// Run a design of experiments and make a data set of it.
+    Sweep(SweepArguments),
+    /// Write the records of a run as tables of Parquet or CSV.
+    Export(ExportArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use foretell_ati::StoreError;
+use foretell_datasets::DataError;
 use foretell_learn::LearnError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
@@ -28,6 +29,9 @@ pub enum Failure {
     /// Data or a model is wrong.
     #[error(transparent)]
     Learn(#[from] LearnError),
+    /// A data set cannot be written, read or joined.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -86,6 +90,7 @@ impl Failure {
                 | SimError::NothingMeasured { .. }
                 | SimError::Overload { .. },
             ) => true,
+            Self::Data(error) => !matches!(error, DataError::File { .. }),
             Self::Interrupted { .. }
             | Self::Run(_)
             | Self::Store(_)

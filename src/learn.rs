@@ -1,5 +1,6 @@
 //! `foretell learn`: regression models on a table.
 
+mod data_set;
 mod evaluate;
 mod keep;
 mod rows;

@@ -6,6 +6,7 @@ pub mod cli;
 mod cosbench;
 mod directory;
 mod estimate;
+mod export;
 mod facts;
 mod failure;
 mod import;
@@ -22,6 +23,7 @@ mod run;
 mod score;
 mod shelf;
 mod simulate;
+mod sweep;
 mod tables;
 mod trace;
 
@@ -44,6 +46,8 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
     };
     match done {

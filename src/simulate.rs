@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{
-    DirectoryLock, Facts, KindSet, RecordKind, Recorder, Selection, SelectionError, Summary,
+    DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection, SelectionError, Summary,
 };
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -38,6 +38,16 @@ impl<'a> Simulation<'a> {
     ) -> Result<Truth, Failure> {
         self.cluster.record_to(Recorder::forgetful(self.selection));
         Ok(self.cluster.run(watch)?)
+    }
+
+    /// Runs it and gives back its records, too.
+    pub(crate) fn remember(
+        mut self,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Truth, Vec<Record>), Failure> {
+        self.cluster.record_to(Recorder::in_memory(self.selection));
+        let truth = self.cluster.run(watch)?;
+        Ok((truth, self.cluster.into_recorder().records().to_vec()))
     }
 
     /// Runs it and keeps its records in the locked directory, which holds a whole `run.db` only if

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),
     ("learn", &["units"]),
     ("estimate", &["units"]),
+    ("datasets", &["units", "scenarios"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.

@@ -21,6 +21,27 @@ pub(crate) trait RowSink {
     fn row<const N: usize>(&mut self, kind: RecordKind, row: [i64; N]) -> Result<(), Self::Error>;
 }
 
+impl Record {
+    /// Its row: a cell for each of [`RecordKind::columns`].
+    pub fn row(&self) -> Vec<i64> {
+        struct Cells(Vec<i64>);
+        impl RowSink for Cells {
+            type Error = std::convert::Infallible;
+            fn row<const N: usize>(
+                &mut self,
+                _: RecordKind,
+                row: [i64; N],
+            ) -> Result<(), Self::Error> {
+                self.0.extend(row);
+                Ok(())
+            }
+        }
+        let mut cells = Cells(Vec::with_capacity(MAX_COLUMNS));
+        let Ok(()) = write_row(self, &mut cells);
+        cells.0
+    }
+}
+
 /// Passes the row of `record` to `sink`.
 #[inline]
 pub(crate) fn write_row<S: RowSink>(record: &Record, sink: &mut S) -> Result<(), S::Error> {

@@ -57,6 +57,17 @@ fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
     }
 }
 
+impl RecordKind {
+    /// What one of its [`RecordKind::columns`] means.
+    pub fn meaning(self, column: &str) -> &'static str {
+        if HEADER_COLUMNS.contains(&column) {
+            header_comment(column)
+        } else {
+            payload_comment(self, column)
+        }
+    }
+}
+
 /// The `CREATE TABLE` of one type of record.
 fn record_table(kind: RecordKind) -> String {
     let header = HEADER_COLUMNS.into_iter().map(|name| (name, header_comment(name)));

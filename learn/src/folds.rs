@@ -29,6 +29,17 @@ impl Folds {
         Ok(Self { of_row, count })
     }
 
+    /// `count` folds drawn from `seed`, so that all rows of a group are in one; `groups`: each row's.
+    /// Errors as [`Folds::random`] does, of groups.
+    pub fn random_by_group(groups: &[i64], count: usize, seed: Seed) -> Result<Self, LearnError> {
+        let mut different = groups.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        let of_group = Self::random(different.len(), count, seed)?.of_row;
+        let fold = |group: &i64| of_group[different.partition_point(|other| other < group)];
+        Ok(Self { of_row: groups.iter().map(fold).collect(), count })
+    }
+
     /// From labels by row, whatever they are.
     pub fn from_labels(labels: &[i64]) -> Result<Self, LearnError> {
         let mut different = labels.to_vec();
@@ -113,6 +124,21 @@ mod tests {
         assert_eq!(sizes.iter().sum::<usize>(), 23);
         assert!(sizes.iter().all(|size| [2, 3].contains(size)));
         assert!(Folds::random(5, 10, Seed(1)).is_err());
+    }
+
+    #[test]
+    fn rows_of_a_group_share_a_fold() {
+        let groups = [7, 3, 7, 9, 3, 11, 12];
+        let folds = Folds::random_by_group(&groups, 3, Seed(1)).unwrap();
+        for fold in 0..3 {
+            let (rest, out) = folds.split(fold);
+            assert!(!out.is_empty());
+            assert!(out.iter().all(|&o| rest.iter().all(|&r| groups[o] != groups[r])), "{fold}");
+        }
+        assert!(
+            Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).is_err(),
+            "two groups, three folds"
+        );
     }
 
     #[test]

@@ -24,6 +24,30 @@ pub enum Cells {
     },
 }
 
+impl Cells {
+    /// Names, by row.
+    pub fn names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let different: BTreeSet<&str> = names.clone().collect();
+        let levels: Vec<String> = different.iter().map(|&name| name.to_owned()).collect();
+        let code = |name: &str| levels.partition_point(|level| level.as_str() < name);
+        let codes = names.map(code).collect();
+        Self::Names { levels, codes }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Names { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// Named columns of one length.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
@@ -80,6 +104,17 @@ impl Table {
         let columns =
             names.into_iter().zip(columns).map(|(name, column)| (name, column.cells())).collect();
         Ok(Self { rows, columns })
+    }
+
+    /// From columns of one length, each of finite numbers or of names.
+    ///
+    /// # Panics
+    ///
+    /// If they differ in length.
+    pub fn from_columns(columns: Vec<(String, Cells)>) -> Self {
+        let rows = columns.first().map_or(0, |(_, cells)| cells.len());
+        assert!(columns.iter().all(|(_, cells)| cells.len() == rows), "columns of one length");
+        Self { rows, columns }
     }
 
     /// Number of rows.

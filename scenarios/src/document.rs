@@ -63,6 +63,11 @@ impl Document {
         }
     }
 
+    /// The text that it was read from, without the changes made since.
+    pub fn text(&self) -> &str {
+        self.sources.first().map_or("", |source| &source.text)
+    }
+
     /// Takes relative paths, and profiles that stand beside scenarios, from `base` from now on.
     #[must_use]
     pub fn seen_from(self, base: impl AsRef<Path>) -> Self {

@@ -31,6 +31,20 @@ impl ScenarioError {
         Self { message: message.into(), help, source_code: None, labels: Vec::new() }
     }
 
+    /// An error in a text of another language that names scenarios, such as a sweep: `span` are the
+    /// bytes of `text` that are to blame.
+    pub fn in_text(
+        file: &str,
+        text: &str,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) -> Self {
+        let source_code = Some(NamedSource::new(file, Arc::from(text)));
+        let labels = vec![LabeledSpan::new(None, span.start, span.len().max(1))];
+        Self { message: message.into(), help, source_code, labels }
+    }
+
     /// What is wrong: names in backticks, what was found, what is wanted.
     pub fn message(&self) -> &str {
         &self.message
@@ -95,6 +109,13 @@ pub struct ScenarioErrors {
 }
 
 impl ScenarioErrors {
+    /// Of those found elsewhere the first ones, and how many there are; `None` if there are none.
+    pub fn collect(mut errors: Vec<ScenarioError>) -> Option<Self> {
+        let left_out = errors.len().saturating_sub(MOST_ERRORS);
+        errors.truncate(MOST_ERRORS);
+        (!errors.is_empty()).then_some(Self { errors, left_out })
+    }
+
     /// The errors, at most [`MOST_ERRORS`].
     pub fn errors(&self) -> &[ScenarioError] {
         &self.errors

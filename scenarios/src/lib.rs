@@ -38,6 +38,7 @@ pub use change::{Change, ChangeError};
 pub use check::TRACE_FORMATS;
 pub use document::Document;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
+pub use names::meant;
 pub use profiles::ProfileKind;
 pub use shape::schema_text;
 pub use shipped::shipped_names;

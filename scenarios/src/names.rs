@@ -18,10 +18,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// Help with a wrong name: the nearest, or all there are.
-pub(crate) fn meant<'a>(
-    found: &str,
-    known: impl IntoIterator<Item = &'a str> + Clone,
-) -> Option<String> {
+pub fn meant<'a>(found: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
     if let Some(name) = nearest(found, known.clone()) {
         return Some(format!("did you mean `{name}`?"));
     }

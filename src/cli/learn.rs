@@ -34,8 +34,9 @@ pub enum Learning {
 /// Which rows to learn from.
 #[derive(Debug, Args)]
 pub struct DataArguments {
-    /// A table of comma-separated values with a first line of names.
-    #[arg(long, value_name = "FILE")]
+    /// A table of comma-separated values with a first line of names, or the directory of a data set
+    /// that `sweep` made, of which the factors are features.
+    #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
     /// The column to predict; all others are features.
     #[arg(long, value_name = "COLUMN")]
@@ -46,6 +47,9 @@ pub struct DataArguments {
     /// This column holds names, even if they look like numbers.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub factor: Vec<String>,
+    /// The split of a data set; without it `train`, or `all`.
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<String>,
     /// Learn the target's natural logarithm; predictions and errors are of the target.
     #[arg(long)]
     pub log_target: bool,
@@ -57,7 +61,7 @@ pub struct FoldArguments {
     /// Each row's fold: a table with columns `row` (from 0) and `fold`.
     #[arg(long, value_name = "FILE", conflicts_with = "fold_count")]
     pub folds: Option<PathBuf>,
-    /// Without such a file: so many random folds.
+    /// Without such a file: so many random folds; of a data set, of its design points.
     #[arg(long, value_name = "N", default_value = "10")]
     pub fold_count: NonZeroUsize,
     /// Seed of random folds.
@@ -137,9 +141,12 @@ pub struct TrainArguments {
 pub struct PredictArguments {
     /// A model that `learn train -o` kept.
     pub model: PathBuf,
-    /// A table with the model's features, by name.
-    #[arg(long, value_name = "FILE")]
+    /// A table with the model's features, by name, or the directory of a data set.
+    #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
+    /// The split of a data set; without it `test`, or `all`.
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<String>,
     /// Write the predictions here, instead of printing them.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,

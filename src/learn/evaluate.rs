@@ -31,8 +31,8 @@ struct Evaluated {
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
-    let data = rows::dataset(&arguments.data)?;
-    let folds = rows::folds(&arguments.folds, data.y.len())?;
+    let (data, points) = rows::dataset(&arguments.data)?;
+    let folds = rows::folds(&arguments.folds, data.y.len(), points.as_deref())?;
     let mut evaluated: Vec<Evaluated> = Vec::new();
     for spec in &arguments.models {
         let (predicted, searches) = predictions(arguments, spec, &data, &folds)?;

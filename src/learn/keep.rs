@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
-    let data = rows::dataset(&arguments.data)?;
+    let (data, _) = rows::dataset(&arguments.data)?;
     let trained = Trained::fit(&arguments.model, &data, arguments.data.log_target)?;
     if let Some(path) = &arguments.output {
         write_file(path, |file| trained.save(file))?;
@@ -58,7 +58,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
         .filter(|feature| feature.levels.is_some())
         .map(|feature| feature.name.clone())
         .collect();
-    let table = rows::table(&arguments.data, &factors)?;
+    let table = rows::features(&arguments.data, &factors, arguments.split.as_deref())?;
     let predicted = trained.predict_table(&table)?;
     if arguments.json {
         let document = json!({ "target": trained.target, "predictions": predicted });

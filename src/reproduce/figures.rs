@@ -9,8 +9,9 @@ mod overhead;
 mod read_shares;
 
 use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
 
-use super::lab::{Prediction, Results};
+use super::lab::Results;
 use super::plan::Plan;
 use super::sheet::Sheet;
 
@@ -44,19 +45,17 @@ pub(crate) const ALL: &[Figure] = &[
 const ACCEPTED: f64 = 0.15;
 
 /// MB/s of a workload, predicted and measured.
-fn throughput_mb_s(
-    workload: &'static str,
-) -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+fn throughput_mb_s(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     (
-        move |found: &Prediction| found.answer.workloads[workload].throughput_bytes_per_s / 1e6,
+        move |found: &Answer| found.workloads[workload].throughput_bytes_per_s / 1e6,
         move |truth: &Truth| truth.workloads[workload].throughput_bytes_per_s / 1e6,
     )
 }
 
 /// Share of the pages read that a node's cache had, predicted and measured.
-fn hit_rate(workload: &'static str) -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+fn hit_rate(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     (
-        move |found: &Prediction| found.answer.workloads[workload].read_hit_rate.unwrap_or(0.0),
+        move |found: &Answer| found.workloads[workload].read_hit_rate.unwrap_or(0.0),
         move |truth: &Truth| truth.workloads[workload].read_hit_rate.unwrap_or(0.0),
     )
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use foretell_ati::{DirectoryLock, open_run};
+use foretell_ati::DirectoryLock;
 use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model, Observed};
 
@@ -28,16 +28,7 @@ pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva]
 struct Outcome {
     truth: Truth,
     /// By the cluster asked about, then by model.
-    predictions: BTreeMap<Setup, Vec<Prediction>>,
-}
-
-/// What the records of a run say of another cluster.
-#[derive(Debug)]
-pub(crate) struct Prediction {
-    /// What would be.
-    pub(crate) answer: Answer,
-    /// Share of reads among the recorded requests.
-    pub(crate) read_share: f64,
+    predictions: BTreeMap<Setup, Vec<Answer>>,
 }
 
 /// Everything that came out.
@@ -58,7 +49,7 @@ impl Results {
         from: &Setup,
         to: &Setup,
         model: usize,
-        of: impl Fn(&Prediction) -> f64,
+        of: impl Fn(&Answer) -> f64,
     ) -> Vec<f64> {
         self.outcomes[from].values().map(|outcome| of(&outcome.predictions[to][model])).collect()
     }
@@ -125,13 +116,12 @@ fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
     let recorded = || {
         let (truth, _) = simulation.record(&lock, interrupt::unless_asked)?;
         let observed = Observed::open(&job.directory)?;
-        let read_share = read_share(&job.directory)?;
         let mut predictions = BTreeMap::new();
         for target in &job.questions {
             let changes = job.setup.changes_to(target);
             let predicted = observed.predict(&changes, &mut PartsShelf)?;
-            let of = |model| Prediction { answer: predicted.answer(model), read_share };
-            predictions.insert((*target).clone(), MODELS.map(of).into());
+            let answers = MODELS.map(|model| predicted.answer(model));
+            predictions.insert((*target).clone(), answers.into());
         }
         Ok(Outcome { truth, predictions })
     };
@@ -144,13 +134,4 @@ fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
         let _ = fs::remove_dir_all(&job.directory);
     }
     outcome
-}
-
-/// Share of reads among the requests that were recorded.
-fn read_share(run: &Path) -> Result<f64, Failure> {
-    let run = open_run(run)?;
-    let sql = "SELECT avg(1.0 - op) FROM request WHERE phase = 0";
-    let share = run.sql().query_row(sql, [], |row| row.get(0));
-    // a prediction was possible, so there are requests
-    Ok(share.expect("the records of a run can be read"))
 }

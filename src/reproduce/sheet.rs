@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::lab::{MODELS, Prediction, Results};
+use super::lab::{MODELS, Results};
 use super::picture::Chart;
 use super::plan::Setup;
 use super::statistics::Spread;
 use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
 
 /// A point of a figure: measured, and where it was asked about, predicted.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl Sheet {
         (series, x): (&str, impl ToString),
         metric: &'static str,
         (from, to): (Option<&Setup>, &Setup),
-        (answered, measured): (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64),
+        (answered, measured): (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64),
     ) -> &Row {
         let measured = Spread::of(&results.truths(to, measured));
         let predict = |from| {

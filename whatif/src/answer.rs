@@ -45,6 +45,8 @@ pub struct WorkloadAnswer {
     pub outstanding: f64,
     /// Outstanding requests that keep the bottleneck busy: N*.
     pub outstanding_to_saturate: f64,
+    /// Part of the requests that read.
+    pub read_share: f64,
     /// Part of the pages read that are found in the nodes' caches.
     pub read_hit_rate: Option<f64>,
     /// The resource that limits it: `brick3.disk0`.

@@ -90,6 +90,7 @@ impl Prediction<'_> {
                 response_time_ms,
                 outstanding: throughput_rps * response_time_ms.mean / 1e3,
                 outstanding_to_saturate: (alone + think) * peak,
+                read_share: found.requests[0] as f64 / (found.completed as f64).max(1.0),
                 read_hit_rate: found.read_hit_rate,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
                 demands_ms: self.demands_ms(found),

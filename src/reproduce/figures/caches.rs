@@ -6,9 +6,10 @@
 //! writes and those reads that miss.
 
 use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
 
 use super::{ACCEPTED, Figure, hit_rate, percent};
-use crate::reproduce::lab::{Prediction, Results};
+use crate::reproduce::lab::Results;
 use crate::reproduce::picture::Chart;
 use crate::reproduce::plan::{Plan, Setup};
 use crate::reproduce::sheet::Sheet;
@@ -77,13 +78,13 @@ fn hits(results: &Results, sheet: &mut Sheet) {
 }
 
 /// Time of the disk for a request that goes there.
-fn service_ms() -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+fn service_ms() -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     let to_disk = |reads: f64, hits: Option<f64>| 1.0 - reads * hits.unwrap_or(0.0);
     (
-        move |found: &Prediction| {
-            let load = &found.answer.workloads["load"];
+        move |found: &Answer| {
+            let load = &found.workloads["load"];
             let disk = load.demands_ms.get("node.disk0").copied().unwrap_or(0.0);
-            disk / to_disk(found.read_share, load.read_hit_rate)
+            disk / to_disk(load.read_share, load.read_hit_rate)
         },
         move |truth: &Truth| {
             let load = &truth.workloads["load"];

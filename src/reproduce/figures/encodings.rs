@@ -5,9 +5,10 @@
 //! request, TCP included, is predicted from a run without redundancy and cipher.
 
 use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
 
 use super::{Figure, percent};
-use crate::reproduce::lab::{Prediction, Results};
+use crate::reproduce::lab::Results;
 use crate::reproduce::picture::Chart;
 use crate::reproduce::plan::{Plan, Setup};
 use crate::reproduce::sheet::Sheet;
@@ -58,11 +59,11 @@ fn needs(plan: &mut Plan) {
 }
 
 /// Milliseconds that a request takes of a resource of the client.
-fn demand(resource: &'static str) -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+fn demand(resource: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     let known = format!("client.{resource}");
     (
-        move |found: &Prediction| {
-            found.answer.workloads["ssio"].demands_ms.get(&known).copied().unwrap_or(0.0)
+        move |found: &Answer| {
+            found.workloads["ssio"].demands_ms.get(&known).copied().unwrap_or(0.0)
         },
         move |truth: &Truth| truth.hosts["app0"][resource].demand_ms_per_request,
     )

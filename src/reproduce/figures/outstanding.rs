@@ -2,9 +2,10 @@
 //! predicted from one run.
 
 use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
 
 use super::{ACCEPTED, Figure, percent, throughput_mb_s};
-use crate::reproduce::lab::{Prediction, Results};
+use crate::reproduce::lab::Results;
 use crate::reproduce::picture::Chart;
 use crate::reproduce::plan::{Plan, Setup};
 use crate::reproduce::sheet::Sheet;
@@ -32,9 +33,9 @@ fn needs(plan: &mut Plan) {
     }
 }
 
-fn response_ms() -> (impl Fn(&Prediction) -> f64, impl Fn(&Truth) -> f64) {
+fn response_ms() -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     (
-        |found: &Prediction| found.answer.workloads["ssio"].response_time_ms.mean,
+        |found: &Answer| found.workloads["ssio"].response_time_ms.mean,
         |truth: &Truth| truth.workloads["ssio"].response_time_ms.mean,
     )
 }
@@ -57,7 +58,7 @@ fn report(results: &Results, sheet: &mut Sheet) {
     let response = |n: u32| sheet.measured("3-of-5", n, "response_ms");
     let peak = (1..=12).map(throughput).fold(0.0, f64::max);
     let knee = (1..=12).find(|n| throughput(*n) >= 0.95 * peak).unwrap_or(12);
-    let of = |found: &Prediction| found.answer.workloads["ssio"].outstanding_to_saturate;
+    let of = |found: &Answer| found.workloads["ssio"].outstanding_to_saturate;
     let known = results.predictions(&setup(RECORDED), &setup(RECORDED), 0, of);
     let known = known.iter().sum::<f64>() / known.len() as f64;
     let saturates = (

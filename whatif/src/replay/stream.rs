@@ -6,9 +6,12 @@
 //! new ones come as they must, unless what was met shows that some of them come again more often
 //! than others (then as many are new as were met once only: Good & Turing's estimate).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use foretell_units::{Bytes, Op, SimTime, Stream};
+use hashbrown::HashMap;
 
 use crate::observed::Recorded;
 
@@ -26,6 +29,8 @@ pub(super) struct Requests {
     recorded: Arc<[Recorded]>,
     next: usize,
     beyond: Option<Beyond>,
+    /// The last addresses, the latest first.
+    recent: VecDeque<u64>,
     /// Bytes of the volume.
     volume: Bytes,
 }
@@ -35,10 +40,13 @@ pub(super) struct Requests {
 enum Beyond {
     /// In its stride, and from the beginning again behind the last byte that was met.
     Sequential { from: u64, until: u64 },
-    /// As a sample of what was met: addresses in the order of the requests' stretches.
+    /// As a sample of what was met.
     Drawn {
-        /// Stretch of each request.
-        stretch_of: Vec<u32>,
+        /// Of each request, how many requests before it the same address was met, if it was within
+        /// the last [`RECENT`]; otherwise 0: the address is chosen anew.
+        returns: Vec<u8>,
+        /// Requests whose addresses were chosen, and the stretch of each.
+        chosen: Vec<(u32, u32)>,
         stretches: Vec<Stretch>,
         grain: u64,
     },
@@ -58,6 +66,9 @@ struct Stretch {
 
 /// An address that was met so often is a stretch of its own; so many requests make another.
 const OFTEN: usize = 16;
+/// Requests after which coming back to an address is a choice of its own: before, it belongs to the
+/// first, as writing a record belongs to reading it.
+const RECENT: usize = 64;
 const TOGETHER: usize = 64;
 
 impl Beyond {
@@ -73,9 +84,11 @@ impl Beyond {
             return Self::Sequential { from, until };
         }
         let grain = offsets().fold(0, gcd).max(512);
-        let mut order: Vec<u32> = (0..requests.len() as u32).collect();
+        let returns = returns(requests);
+        let fresh = |index: &u32| returns[*index as usize] == 0;
+        let mut order: Vec<u32> = (0..requests.len() as u32).filter(fresh).collect();
         order.sort_by_key(|&index| requests[index as usize].offset);
-        let mut stretch_of = vec![0; requests.len()];
+        let mut chosen = Vec::with_capacity(order.len());
         let mut stretches = Vec::new();
         let at = |place: usize| requests[order[place] as usize].offset.get();
         let mut first = 0;
@@ -93,16 +106,14 @@ impl Beyond {
                     break;
                 }
             }
-            for &index in &order[first..end] {
-                stretch_of[index as usize] = stretches.len() as u32;
-            }
+            chosen.extend(order[first..end].iter().map(|index| (*index, stretches.len() as u32)));
             // up to the next stretch
             let last =
                 if end < order.len() && counts.len() > 1 { at(end) - grain } else { at(end - 1) };
             stretches.push(Stretch::of(at(first), last, grain, &counts));
             first = end;
         }
-        Self::Drawn { stretch_of, stretches, grain }
+        Self::Drawn { returns, chosen, stretches, grain }
     }
 }
 
@@ -123,13 +134,23 @@ impl Stretch {
     }
 }
 
+/// See [`Beyond::Drawn`].
+fn returns(requests: &[Recorded]) -> Vec<u8> {
+    let mut last: HashMap<u64, usize, FixedState> = HashMap::default();
+    let before = |(index, request): (usize, &Recorded)| {
+        let before = last.insert(request.offset.get(), index);
+        before.map(|before| index - before).filter(|back| *back <= RECENT).unwrap_or(0) as u8
+    };
+    requests.iter().enumerate().map(before).collect()
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Requests {
     pub(super) fn new(recorded: Arc<[Recorded]>, volume: Bytes) -> Self {
-        Self { recorded, next: 0, beyond: None, volume }
+        Self { recorded, next: 0, beyond: None, recent: VecDeque::new(), volume }
     }
 
     /// When the next request was issued, if it is recorded.
@@ -146,8 +167,15 @@ impl Requests {
             Wanted { op: request.op, offset: request.offset, size }
         } else {
             let recorded = &self.recorded;
-            let beyond = self.beyond.get_or_insert_with(|| Beyond::of(recorded));
-            go_on(recorded, beyond, index, stream)
+            let recent = &mut self.recent;
+            let beyond = self.beyond.get_or_insert_with(|| {
+                recent.extend(recorded.iter().rev().take(RECENT).map(|last| last.offset.get()));
+                Beyond::of(recorded)
+            });
+            let wanted = go_on(recorded, beyond, index, recent, stream);
+            recent.push_front(wanted.offset.get());
+            recent.truncate(RECENT);
+            wanted
         };
         // a smaller volume is wrapped around in
         let room = self.volume.get().saturating_sub(wanted.size.get()) + 1;
@@ -159,7 +187,13 @@ impl Requests {
 }
 
 /// Request number `index` of a record that has fewer.
-fn go_on(requests: &[Recorded], beyond: &Beyond, index: usize, stream: &mut Stream) -> Wanted {
+fn go_on(
+    requests: &[Recorded],
+    beyond: &Beyond,
+    index: usize,
+    recent: &VecDeque<u64>,
+    stream: &mut Stream,
+) -> Wanted {
     let count = requests.len().max(1);
     let wanted = |request: &Recorded, offset: u64| Wanted {
         op: request.op,
@@ -174,10 +208,15 @@ fn go_on(requests: &[Recorded], beyond: &Beyond, index: usize, stream: &mut Stre
             let offset = end + (index - count) as u64 * u64::from(request.size);
             wanted(request, from + (offset - from) % (until - from).max(1))
         }
-        Beyond::Drawn { stretch_of, stretches, grain } => {
-            let drawn = stream.below(count as u64) as usize;
-            let request = &requests[drawn];
-            let stretch = stretches[stretch_of[drawn] as usize];
+        Beyond::Drawn { returns, chosen, stretches, grain } => {
+            let back = returns[index % count];
+            if back > 0
+                && let Some(same) = recent.get(usize::from(back) - 1)
+            {
+                return wanted(&requests[index % count], *same);
+            }
+            let (drawn, stretch) = chosen[stream.below(chosen.len() as u64) as usize];
+            let (request, stretch) = (&requests[drawn as usize], stretches[stretch as usize]);
             if stretch.repeats && !stream.chance(stretch.new) {
                 return wanted(request, request.offset.get());
             }

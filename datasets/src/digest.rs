@@ -1,0 +1,47 @@
+//! Digests of content.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 in hexadecimal.
+pub fn hex_of(bytes: &[u8]) -> String {
+    let mut hash = ContentDigest::default();
+    hash.update(bytes);
+    hash.finish()
+}
+
+/// A digest that grows.
+#[derive(Clone, Default)]
+pub struct ContentDigest(Sha256);
+
+impl ContentDigest {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// In hexadecimal.
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+/// SHA-256 of a file, and its length in bytes.
+pub(crate) fn hex_of_file(path: &std::path::Path) -> Result<(String, u64), crate::DataError> {
+    use std::io::Read as _;
+    let failed = |error| crate::DataError::file("read", path)(error);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let (mut digest, mut bytes, mut buffer) = (ContentDigest::default(), 0, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut buffer).map_err(failed)?;
+        if read == 0 {
+            return Ok((digest.finish(), bytes));
+        }
+        digest.update(&buffer[..read]);
+        bytes += read as u64;
+    }
+}

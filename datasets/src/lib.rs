@@ -1,0 +1,41 @@
+//! Data sets of many runs: designs of experiments, journals of finished runs, Parquet, cards.
+//!
+//! A sweep file names a base scenario and what varies in it ([`Sweep`]); each run of it is a point
+//! of its design with a seed. Nothing here runs anything: whoever does puts the rows of each run
+//! into a journal, and a data set is made of complete journals.
+
+mod card;
+mod column;
+mod croissant;
+mod design;
+mod digest;
+mod error;
+mod expression;
+mod factor;
+mod finish;
+mod journal;
+mod manifest;
+mod quantity;
+mod read;
+mod split;
+mod sweep;
+mod sweep_check;
+mod sweep_file;
+mod table_file;
+mod value;
+
+pub use column::{Column, Kind, Role, TableSchema};
+pub use design::{Design, MOST_DIMENSIONS};
+pub use digest::{ContentDigest, hex_of};
+pub use error::DataError;
+pub use expression::{Condition, ExpressionError};
+pub use factor::{Factor, Setting};
+pub use finish::{CONTENT_FILE, Content, DataFile, finish, missing, table_directory};
+pub use journal::{EncodedEntry, Entry, JournalWriter, Journals, Row, WINDOW};
+pub use manifest::{Format, MANIFEST_FILE, Manifest};
+pub use quantity::Quantity;
+pub use read::read_columns;
+pub use split::{Part, Split};
+pub use sweep::{Invalid, Point, Run, Sweep};
+pub use table_file::TableFile;
+pub use value::Value;

@@ -1,0 +1,168 @@
+//! What a directory of a sweep says of itself: `sweep.json`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::column::TableSchema;
+use crate::error::DataError;
+use crate::sweep::Sweep;
+
+/// Its name.
+pub const MANIFEST_FILE: &str = "sweep.json";
+
+/// How tables are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Apache Parquet, compressed by zstd.
+    #[default]
+    Parquet,
+    /// Comma-separated values.
+    Csv,
+}
+
+impl Format {
+    /// The ending of a file's name.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+/// What a sweep is, for whoever has its directory and not its file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Tells the sweep from others.
+    pub fingerprint: String,
+    /// Version of the program.
+    pub tool_version: String,
+    /// Name of the data set.
+    pub title: String,
+    /// What it is about.
+    pub description: String,
+    /// Its licence.
+    pub license: String,
+    /// `full`, `sobol`, ...
+    pub design: String,
+    /// Design points.
+    pub points: u64,
+    /// Runs of each.
+    pub replicates: u64,
+    /// The seed that all others come from.
+    pub seed: u64,
+    /// What is varied: the name of the column, and its values in words.
+    pub factors: Vec<(String, String)>,
+    /// What all points satisfy.
+    pub constraints: Vec<String>,
+    /// How points are split, in words.
+    pub split: String,
+    /// Its tables; the first is `runs`.
+    pub tables: Vec<TableSchema>,
+}
+
+impl Manifest {
+    /// Of a sweep with so many `points` and these `tables`.
+    pub fn of(sweep: &Sweep, points: u64, tables: Vec<TableSchema>, tool_version: &str) -> Self {
+        let percent = |share: f64| format!("{} %", 100.0 * share);
+        let mut split = format!(
+            "validation {}, test {} of the design points, by a hash of what they set",
+            percent(sweep.split.validation),
+            percent(sweep.split.test)
+        );
+        if let Some(condition) = &sweep.split.extrapolation {
+            split = format!("{split}; test_extrapolation: `{}`", condition.text());
+        }
+        let factor = |factor: &crate::Factor| {
+            let mut told = factor.values_told();
+            if !factor.description.is_empty() {
+                told = format!("{}: {told}", factor.description);
+            }
+            (factor.column_name(), told)
+        };
+        Self {
+            fingerprint: sweep.fingerprint(tool_version),
+            tool_version: tool_version.to_owned(),
+            title: sweep.title.clone(),
+            description: sweep.description.clone(),
+            license: sweep.license.clone(),
+            design: sweep.design.name().to_owned(),
+            points,
+            replicates: sweep.replicates,
+            seed: sweep.seed,
+            factors: sweep.factors.iter().map(factor).collect(),
+            constraints: sweep.constraints.iter().map(|c| c.text().to_owned()).collect(),
+            split,
+            tables,
+        }
+    }
+
+    /// How many runs the sweep has.
+    pub fn runs(&self) -> u64 {
+        self.points * self.replicates
+    }
+
+    /// Reads that of a directory.
+    pub fn read(directory: &Path) -> Result<Self, DataError> {
+        let path = directory.join(MANIFEST_FILE);
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
+            }
+            _ => DataError::file("read", &path)(error),
+        })?;
+        serde_json::from_str(&text).map_err(|error| DataError::Format {
+            path,
+            wanted: "the description of a sweep",
+            fault: error.to_string(),
+        })
+    }
+
+    /// Writes it into a directory where there is none; where there is one already it must be of the
+    /// same sweep. Several shards may do so at once.
+    pub fn claim(&self, directory: &Path) -> Result<(), DataError> {
+        match Self::read(directory) {
+            Ok(found) => return self.same(&found, directory),
+            Err(DataError::NoSweep { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        std::fs::create_dir_all(directory)
+            .map_err(DataError::file("make the directory", directory))?;
+        let text = serde_json::to_string_pretty(self).expect("keys are texts") + "\n";
+        write_whole(&directory.join(MANIFEST_FILE), text.as_bytes())
+    }
+
+    /// Errors if `found` in `directory` is of another sweep.
+    pub fn same(&self, found: &Self, directory: &Path) -> Result<(), DataError> {
+        if found.fingerprint == self.fingerprint {
+            return Ok(());
+        }
+        Err(DataError::OtherSweep {
+            path: directory.to_owned(),
+            title: found.title.clone(),
+            version: found.tool_version.clone(),
+        })
+    }
+}
+
+/// Writes a file under a name of this process's own, and gives it its name when it is whole.
+pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), DataError> {
+    let partial = partial_of(path, &std::process::id().to_string());
+    let written = std::fs::File::create(&partial).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| std::fs::rename(&partial, path))
+        .inspect_err(|_| drop(std::fs::remove_file(&partial)))
+        .map_err(DataError::file("write", path))
+}
+
+/// A name for what is not whole yet. Readers of data sets pass over names with a dot.
+pub(crate) fn partial_of(path: &Path, owner: &str) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    path.with_file_name(format!(".{}.{owner}.partial", name.unwrap_or_default()))
+}

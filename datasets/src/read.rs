@@ -1,0 +1,121 @@
+//! Reading a data set back: columns of numbers and names.
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::error::DataError;
+use crate::finish::Content;
+use crate::manifest::{Format, Manifest};
+use crate::value::Value;
+
+/// Reads the named columns of the table `runs`, by row: of the splits given, or of all. Nothing is
+/// missing in the result but what is missing in the data set.
+pub fn read_columns(
+    directory: &Path,
+    columns: &[String],
+    splits: &[&str],
+) -> Result<Vec<Vec<Value>>, DataError> {
+    let manifest = Manifest::read(directory)?;
+    let Some(content) = Content::read(directory)? else {
+        return Err(DataError::NoSweep {
+            path: directory.to_owned(),
+            file: crate::finish::CONTENT_FILE,
+        });
+    };
+    let mut found = vec![Vec::new(); columns.len()];
+    for file in content.files_of("runs") {
+        if !splits.is_empty() && !splits.contains(&file.split.as_str()) {
+            continue;
+        }
+        let path = directory.join(&file.path);
+        match content.format {
+            Format::Parquet => read_parquet(&path, columns, &mut found)?,
+            Format::Csv => read_csv(&path, &manifest, columns, &mut found)?,
+        }
+    }
+    Ok(found)
+}
+
+fn read_parquet(
+    path: &Path,
+    columns: &[String],
+    found: &mut [Vec<Value>],
+) -> Result<(), DataError> {
+    let fault = |error: &dyn std::fmt::Display| DataError::Format {
+        path: path.to_owned(),
+        wanted: "a table of this data set",
+        fault: error.to_string(),
+    };
+    let file = std::fs::File::open(path).map_err(DataError::file("read", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| fault(&e))?;
+    let names = columns.iter().map(String::as_str);
+    let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+    let reader = builder.with_projection(mask).build().map_err(|e| fault(&e))?;
+    for batch in reader {
+        let batch = batch.map_err(|error| fault(&error))?;
+        for (name, values) in columns.iter().zip(found.iter_mut()) {
+            let wrong = || fault(&format!("column `{name}` is missing or of another type"));
+            append(&batch, name, values).ok_or_else(wrong)?;
+        }
+    }
+    Ok(())
+}
+
+fn append(batch: &RecordBatch, name: &str, values: &mut Vec<Value>) -> Option<()> {
+    let array = batch.column_by_name(name)?;
+    let cell = |row: usize| -> Option<Value> {
+        if array.is_null(row) {
+            return Some(Value::Missing);
+        }
+        Some(match array.data_type() {
+            DataType::Boolean => Value::Flag(array.as_boolean().value(row)),
+            DataType::Int64 => Value::Whole(array.as_primitive::<Int64Type>().value(row)),
+            DataType::Float64 => Value::Number(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Utf8 => Value::from(array.as_string::<i32>().value(row)),
+            _ => return None,
+        })
+    };
+    for row in 0..batch.num_rows() {
+        values.push(cell(row)?);
+    }
+    Some(())
+}
+
+fn read_csv(
+    path: &Path,
+    manifest: &Manifest,
+    columns: &[String],
+    found: &mut [Vec<Value>],
+) -> Result<(), DataError> {
+    let fault = |fault: String| DataError::Format {
+        path: path.to_owned(),
+        wanted: "a table of this data set",
+        fault,
+    };
+    let mut reader = csv::Reader::from_path(path).map_err(|error| fault(error.to_string()))?;
+    let header = reader.headers().map_err(|error| fault(error.to_string()))?.clone();
+    let known = &manifest.tables[0].columns;
+    let mut places = Vec::new();
+    for name in columns {
+        let place = header.iter().position(|column| column == name);
+        let kind = known.iter().find(|column| column.name == *name).map(|column| column.kind);
+        let (Some(place), Some(kind)) = (place, kind) else {
+            return Err(fault(format!("column `{name}` is missing")));
+        };
+        places.push((place, kind));
+    }
+    for record in reader.records() {
+        let record = record.map_err(|error| fault(error.to_string()))?;
+        for ((place, kind), values) in places.iter().zip(found.iter_mut()) {
+            let cell = record.get(*place).unwrap_or("");
+            values.push(kind.parse(cell).ok_or_else(|| fault(format!("`{cell}` is no {kind:?}")))?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! A cell of a data set.
+
+use serde::{Deserialize, Serialize};
+
+/// A cell: of a table, or what a factor was set to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Whole(i64),
+    /// A finite number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Nothing is known; `null` in every format.
+    Missing,
+}
+
+impl Value {
+    /// A number, or nothing if it is not finite.
+    pub fn number(value: f64) -> Self {
+        if value.is_finite() { Self::Number(value) } else { Self::Missing }
+    }
+
+    /// A count; what 63 bits do not hold is missing.
+    pub fn count(value: u64) -> Self {
+        i64::try_from(value).map_or(Self::Missing, Self::Whole)
+    }
+
+    /// As a number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Whole(value) => Some(*value as f64),
+            Self::Number(value) => Some(*value),
+            Self::Flag(_) | Self::Text(_) | Self::Missing => None,
+        }
+    }
+}
+
+impl From<Option<f64>> for Value {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Missing, Self::number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for Value {
+    /// As in a table of comma-separated values: nothing for what is missing.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(value) => value.fmt(f),
+            Self::Whole(value) => value.fmt(f),
+            Self::Number(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+            Self::Missing => Ok(()),
+        }
+    }
+}

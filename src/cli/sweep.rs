@@ -1,0 +1,128 @@
+//! What can be typed after `sweep` and `export`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand};
+
+/// Arguments of `sweep`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct SweepArguments {
+    /// What to do with shards.
+    #[command(subcommand)]
+    pub step: Option<SweepStep>,
+    /// A sweep (TOML): a base scenario, and what varies in it.
+    #[arg(required = true)]
+    pub sweep: Option<PathBuf>,
+    /// Directory of the data set.
+    #[arg(short = 'o', long = "output", value_name = "DIR", required_unless_present = "check")]
+    pub output: Option<PathBuf>,
+    /// Runs at once; without it, one for each core. The data set does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Do the K-th of N parts only. `sweep merge` joins them.
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
+    /// Go on with what the directory holds, if it holds anything.
+    #[arg(long)]
+    pub resume: bool,
+    /// Check all of it and say how long it would take, but run nothing.
+    #[arg(long)]
+    pub check: bool,
+    /// Write comma-separated values instead of Parquet.
+    #[arg(long)]
+    pub csv: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be done with shards.
+#[derive(Debug, Subcommand)]
+pub enum SweepStep {
+    /// List the runs that have not been done.
+    Missing(MissingArguments),
+    /// Join shards to a data set: verify that no run is missing and none is there twice.
+    Merge(MergeArguments),
+}
+
+/// Arguments of `sweep missing`.
+#[derive(Debug, Args)]
+pub struct MissingArguments {
+    /// Directories of the sweep's shards.
+    #[arg(required = true)]
+    pub directories: Vec<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `sweep merge`.
+#[derive(Debug, Args)]
+pub struct MergeArguments {
+    /// Directories of the sweep's shards.
+    #[arg(required = true)]
+    pub directories: Vec<PathBuf>,
+    /// Directory of the data set; without it, the one that all shards are in.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Write comma-separated values instead of Parquet.
+    #[arg(long)]
+    pub csv: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Directory of a run, of which `run.db` suffices.
+    pub directory: PathBuf,
+    /// Directory of the tables: a file for each type of records, and for each table of facts.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: PathBuf,
+    /// Write comma-separated values instead of Parquet.
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// The K-th of N parts of a sweep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// From 1 to `of`.
+    pub number: u64,
+    /// How many there are.
+    pub of: NonZeroU64,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Self = Self { number: 1, of: NonZeroU64::MIN };
+
+    /// Whether run `number` belongs to it.
+    pub fn has(self, run: u64) -> bool {
+        run % self.of == self.number - 1
+    }
+
+    /// The name of its directory.
+    pub fn name(self) -> String {
+        format!("{}-of-{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| {
+            Some(Self { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? })
+        });
+        parts
+            .filter(|shard| (1..=shard.of.get()).contains(&shard.number))
+            .ok_or_else(|| "a shard is written as K/N with K from 1 to N, such as 3/16".to_owned())
+    }
+}

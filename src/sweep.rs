@@ -1,0 +1,274 @@
+//! `foretell sweep`: many runs from a design of experiments, as a data set.
+//!
+//! Every finished run goes into a journal at once; a data set is made of complete journals, in the
+//! order of runs. So its content depends on neither threads, shards nor interruptions.
+
+mod check;
+mod join;
+mod queue;
+mod tables;
+mod work;
+
+pub(crate) use tables::plain_record_table;
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use foretell_ati::DirectoryLock;
+use foretell_datasets::{Content, Format, Manifest, Sweep, finish};
+use foretell_scenarios::Change;
+use serde_json::json;
+
+use crate::cli::{Shard, SweepArguments, SweepStep};
+use crate::failure::Failure;
+use crate::{jobs, output};
+use tables::Tables;
+
+/// Version of the program: results of another may differ.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Directory of the journals of all shards.
+const SHARDS: &str = "shards";
+/// Copies of what a sweep was made from.
+const SWEEP: &str = "sweep.toml";
+const SCENARIO: &str = "scenario.toml";
+/// The journal of a shard, in the directory of its name.
+const JOURNAL: &str = "runs.journal";
+
+/// Runs the command.
+pub(crate) fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
+    match (&arguments.step, &arguments.sweep) {
+        (Some(SweepStep::Missing(arguments)), _) => join::missing(arguments),
+        (Some(SweepStep::Merge(arguments)), _) => join::merge(arguments),
+        (None, Some(file)) => run(arguments, file),
+        // the command line is not taken without one of them
+        (None, None) => Err(Failure::Usage("a sweep file is wanted".to_owned())),
+    }
+}
+
+/// A sweep that can be run.
+struct Prepared {
+    sweep: Sweep,
+    tables: Tables,
+    manifest: Manifest,
+}
+
+fn prepare(file: &Path) -> Result<Prepared, Failure> {
+    let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
+    // recording costs nothing, so that what is kept does not change what is observed
+    let unrecorded = [change("record", "none"), change("tracking.overhead", "false")];
+    let mut sweep = Sweep::load(file, &unrecorded)?;
+    nothing_recorded_varies(&sweep)?;
+    let base = sweep.base().check()?;
+    let tables = Tables::new(&base, &sweep.factors, sweep.requests.is_some(), &sweep.records)?;
+    if let Some(kept) = sweep.requests {
+        sweep.change_base(&[
+            change("record", &format!("every 1/{kept} requests")),
+            change("tracking.types", &format!("{:?}", tables.kinds())),
+        ])?;
+    }
+    let (points, wanted) = sweep.count_points();
+    if let Some(wanted) = wanted.filter(|wanted| points < *wanted) {
+        return Err(Failure::Usage(format!(
+            "the constraints leave only {points} of {wanted} points, less than one candidate in a thousand"
+        )));
+    }
+    if points == 0 {
+        return Err(Failure::Usage("the constraints leave no point of the design".to_owned()));
+    }
+    let manifest = Manifest::of(&sweep, points, tables.schemas().to_vec(), VERSION);
+    Ok(Prepared { sweep, tables, manifest })
+}
+
+fn nothing_recorded_varies(sweep: &Sweep) -> Result<(), Failure> {
+    let recorded = |path: &str| path == "record" || path.starts_with("tracking");
+    let mut paths = sweep.factors.iter().flat_map(foretell_datasets::Factor::paths);
+    match paths.find(|path| recorded(path)) {
+        None => Ok(()),
+        Some(path) => Err(Failure::Usage(format!(
+            "`{path}` cannot be a factor: a sweep decides by `output` what is recorded, at no cost"
+        ))),
+    }
+}
+
+fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
+    let prepared = prepare(file)?;
+    let threads = jobs::threads(arguments.jobs);
+    let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+    if arguments.check {
+        let plan = check::check(&prepared, shard, threads, true)?;
+        return output::print(&if arguments.json { plan.json() } else { plan.text() });
+    }
+    let directory = arguments.output.as_deref().expect("the command line wants it");
+    let place = Place::take(directory, shard, arguments.resume, &prepared.manifest)?;
+    if let Some(content) = Content::read(directory)? {
+        place.leave();
+        return print_whole(directory, &prepared.manifest, &content, arguments.json);
+    }
+    let watched = std::io::stderr().is_terminal();
+    let plan = check::check(&prepared, shard, threads, watched)?;
+    if watched {
+        eprint!("{}", plan.text());
+    }
+    keep_sources(&prepared, directory)?;
+    let done = work::perform(&prepared, &place, threads, plan.runs)?;
+    if shard != Shard::WHOLE {
+        let text = if arguments.json {
+            output::json(&json!({ "shard": shard.name(), "runs": plan.runs, "run_now": done }))
+        } else {
+            let (number, of, runs) = (shard.number, shard.of, plan.runs);
+            format!("shard {number} of {of}: all of its {runs} runs are done, {done} of them now\n")
+        };
+        return output::print(&text);
+    }
+    let content = whole(directory, &prepared.manifest, format_of(arguments.csv))?;
+    print_whole(directory, &prepared.manifest, &content, arguments.json)
+}
+
+fn format_of(csv: bool) -> Format {
+    if csv { Format::Csv } else { Format::Parquet }
+}
+
+/// Makes the data set of complete journals, and removes these.
+fn whole(directory: &Path, manifest: &Manifest, format: Format) -> Result<Content, Failure> {
+    let content = finish(directory, manifest, &journals(directory)?, format)?;
+    // everything is in the data set; what cannot be removed harms nobody
+    let _ = std::fs::remove_dir_all(directory.join(SHARDS));
+    Ok(content)
+}
+
+fn print_whole(
+    directory: &Path,
+    manifest: &Manifest,
+    content: &Content,
+    as_json: bool,
+) -> Result<(), Failure> {
+    if as_json {
+        let document = json!({
+            "directory": directory.display().to_string(),
+            "title": manifest.title,
+            "points": manifest.points,
+            "content": content,
+        });
+        return output::print(&output::json(&document));
+    }
+    let mut text = format!("{}: {} runs", directory.display(), content.runs);
+    if content.failures > 0 {
+        let _ = write!(text, ", {} failed (table `failures`)", content.failures);
+    }
+    if content.left_out > 0 {
+        let _ = write!(text, ", {} left out", content.left_out);
+    }
+    let bytes: u64 = content.files.iter().map(|file| file.bytes).sum();
+    let (files, bytes, digest) = (content.files.len(), size(bytes as f64), &content.digest);
+    let _ = writeln!(text, "; {files} files, {bytes}\ndigest {digest}");
+    output::print(&text)
+}
+
+/// Where a shard of a sweep is written.
+struct Place {
+    shard: Shard,
+    journal: PathBuf,
+    /// Journals of other shards, or of other divisions into shards, that a whole sweep goes on with.
+    others: Vec<PathBuf>,
+    _lock: DirectoryLock,
+}
+
+impl Place {
+    /// Takes the directory for this shard of a sweep. Errors if it holds another sweep, or if this
+    /// one was begun and is not to be gone on with.
+    fn take(
+        directory: &Path,
+        shard: Shard,
+        resume: bool,
+        manifest: &Manifest,
+    ) -> Result<Self, Failure> {
+        match Manifest::read(directory) {
+            Ok(found) => manifest.same(&found, directory)?,
+            Err(foretell_datasets::DataError::NoSweep { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let own = directory.join(SHARDS).join(shard.name());
+        let journal = own.join(JOURNAL);
+        let own_begun =
+            if shard == Shard::WHOLE { directory.join(SHARDS) } else { journal.clone() };
+        let begun = own_begun.exists() || Content::read(directory)?.is_some();
+        if begun && !resume {
+            return Err(Failure::Usage(format!(
+                "`{}` holds this sweep already; `--resume` goes on with it",
+                directory.display()
+            )));
+        }
+        manifest.claim(directory)?;
+        let lock = DirectoryLock::take(&own)?;
+        let others = if shard == Shard::WHOLE { journals(directory)? } else { Vec::new() };
+        let others = others.into_iter().filter(|other| *other != journal).collect();
+        Ok(Self { shard, journal, others, _lock: lock })
+    }
+
+    /// Removes what was only made to take it.
+    fn leave(self) {
+        for own in self.journal.ancestors().skip(1).take(2) {
+            // there is nothing in it
+            let _ = std::fs::remove_dir(own);
+        }
+    }
+
+    /// All journals that tell what was done.
+    fn all(&self) -> Vec<PathBuf> {
+        std::iter::once(self.journal.clone()).chain(self.others.iter().cloned()).collect()
+    }
+}
+
+/// The journals of all shards in a directory, by name.
+fn journals(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let shards = directory.join(SHARDS);
+    let entries = match std::fs::read_dir(&shards) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Failure::file("read", &shards)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let journal = entry.map_err(Failure::file("read", &shards))?.path().join(JOURNAL);
+        if journal.exists() {
+            found.push(journal);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Keeps the sweep file and the base scenario in the data set, so that these make it again.
+fn keep_sources(prepared: &Prepared, directory: &Path) -> Result<(), Failure> {
+    let (sweep, base) = prepared.sweep.texts(SCENARIO);
+    let base = base.map(|base| (SCENARIO, base));
+    for (name, text) in base.into_iter().chain([(SWEEP, sweep.as_str())]) {
+        let path = directory.join(name);
+        // shards that begin together write the same
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+            let own = directory.join(format!(".{name}.{}", std::process::id()));
+            crate::directory::write_whole(&own, text)?;
+            std::fs::rename(&own, &path).map_err(Failure::file("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// How many runs a shard has.
+fn runs_of(shard: Shard, all: u64) -> u64 {
+    // those with a number below `all` that leaves the rest `number - 1`
+    (all + shard.of.get() - shard.number) / shard.of
+}
+
+/// Bytes, for people.
+fn size(bytes: f64) -> String {
+    if bytes < 1e6 { format!("{:.0} kB", bytes / 1e3) } else { format!("{:.1} MB", bytes / 1e6) }
+}
+
+/// Threads and the time that they save.
+fn share(total_s: f64, threads: NonZeroUsize) -> f64 {
+    total_s / threads.get() as f64
+}

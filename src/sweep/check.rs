@@ -1,0 +1,201 @@
+//! What a sweep will do, found out before the first run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use foretell_datasets::{Invalid, Point};
+use foretell_units::Seed;
+use serde_json::json;
+
+use super::{Prepared, queue, runs_of, share, size, work};
+use crate::cli::Shard;
+use crate::failure::Failure;
+use crate::{interrupt, output};
+
+/// Wrong design points that are named.
+const NAMED: usize = 10;
+/// Runs that are tried to see how long they take, at most, and one in so many.
+const TRIED: u64 = 20;
+const ONE_IN: u64 = 100;
+/// Time given to each of them; the rest is reckoned.
+const TRIAL: Duration = Duration::from_secs(2);
+
+/// What a sweep, or a shard of it, will do.
+pub(super) struct Plan {
+    /// Runs, those included that were done before.
+    pub(super) runs: u64,
+    points: u64,
+    replicates: u64,
+    shard: Shard,
+    /// Design points that will be left out.
+    left_out: u64,
+    /// Estimates; `None`: not wanted, or the runs tried have failed.
+    estimate: Option<Estimate>,
+    threads: NonZeroUsize,
+}
+
+struct Estimate {
+    run_s: f64,
+    run_bytes: f64,
+}
+
+impl Plan {
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{} runs", self.runs);
+        if self.shard != Shard::WHOLE {
+            let (number, of) = (self.shard.number, self.shard.of);
+            let _ = write!(text, " (shard {number} of {of})");
+        }
+        let _ = write!(text, ": {} design points", self.points);
+        if self.replicates > 1 {
+            let _ = write!(text, ", each {} times", self.replicates);
+        }
+        if self.left_out > 0 {
+            let _ = write!(text, ", of which {} are left out", self.left_out);
+        }
+        if let Some(estimate) = &self.estimate {
+            let seconds = share(estimate.run_s * self.runs as f64, self.threads);
+            let _ = write!(
+                text,
+                "; about {} with {} at once, {}",
+                told(seconds),
+                self.threads,
+                size(estimate.run_bytes * self.runs as f64)
+            );
+        }
+        text + "\n"
+    }
+
+    pub(super) fn json(&self) -> String {
+        let estimate = self.estimate.as_ref();
+        output::json(&json!({
+            "runs": self.runs,
+            "points": self.points,
+            "replicates": self.replicates,
+            "points_left_out": self.left_out,
+            "estimated_run_s": estimate.map(|estimate| estimate.run_s),
+            "estimated_s": estimate.map(|estimate| share(estimate.run_s * self.runs as f64, self.threads)),
+            "estimated_bytes": estimate.map(|estimate| estimate.run_bytes * self.runs as f64),
+            "jobs": self.threads,
+        }))
+    }
+}
+
+fn told(seconds: f64) -> String {
+    if seconds < 100.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 6000.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.1} h", seconds / 3600.0)
+    }
+}
+
+/// Checks every design point of a shard, and tries some runs if times are wanted. Errors with the points that are no
+/// valid scenarios, and why.
+pub(super) fn check(
+    prepared: &Prepared,
+    shard: Shard,
+    threads: NonZeroUsize,
+    timed: bool,
+) -> Result<Plan, Failure> {
+    interrupt::watch();
+    let Prepared { sweep, tables, manifest } = prepared;
+    let replicates = manifest.replicates;
+    // a point belongs to each shard that has one of its runs
+    let of_shard = |point: &Point| {
+        let first = point.number * replicates;
+        (first..first + replicates).any(|run| shard.has(run))
+    };
+    let wrong: Mutex<(u64, BTreeMap<u64, String>)> = Mutex::default();
+    let points = sweep.points().filter(of_shard).map(Ok);
+    let (done, failure) = queue::perform(points, threads, |point: Point| {
+        let scenario = sweep.document(&point).and_then(|document| document.check());
+        let fault = match &scenario {
+            Err(errors) => errors.lines(),
+            Ok(scenario) => match tables.unknown(scenario) {
+                Some(what) => {
+                    let fault =
+                        format!("{what} is not in the base scenario, which has the columns");
+                    return Err(Failure::Usage(told_point(prepared, &point, &fault)));
+                }
+                None => return Ok(()),
+            },
+        };
+        let mut wrong = wrong.lock().expect("no thread panics");
+        wrong.0 += 1;
+        wrong.1.insert(point.number, told_point(prepared, &point, &fault));
+        if wrong.1.len() > NAMED {
+            wrong.1.pop_last();
+        }
+        Ok(())
+    });
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if interrupt::asked() {
+        return Err(Failure::Interrupted { done: format!("the check of {done} design points") });
+    }
+    let (left_out, named) = wrong.into_inner().expect("no thread panics");
+    if left_out > 0 && sweep.invalid == Invalid::Refuse {
+        let mut text = format!(
+            "{left_out} of {} design points are no valid scenarios; a condition in `constraints` can \
+             exclude them, or `invalid = \"drop\"` leaves them out",
+            manifest.points
+        );
+        for fault in named.values() {
+            let _ = write!(text, "\n  {fault}");
+        }
+        if left_out > named.len() as u64 {
+            let _ = write!(text, "\n  ... and {} more", left_out - named.len() as u64);
+        }
+        return Err(Failure::Usage(text));
+    }
+    let runs = runs_of(shard, manifest.runs());
+    let estimate = if timed { estimate(prepared, runs, shard) } else { None };
+    let (points, shard) = (manifest.points, shard);
+    Ok(Plan { runs, points, replicates, shard, left_out, estimate, threads })
+}
+
+fn told_point(prepared: &Prepared, point: &Point, fault: &str) -> String {
+    let settings = point.told(&prepared.sweep.factors);
+    format!("point {} ({settings}): {}", point.number, fault.replace('\n', "; "))
+}
+
+/// Tries runs drawn at random: those at equal distances would agree in some factor.
+fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
+    let tried = (runs / ONE_IN).clamp(1, TRIED);
+    let mut draws = Seed(prepared.sweep.seed).stream("sweep/estimate");
+    let wanted: Vec<u64> = (0..tried).map(|_| draws.below(runs)).collect();
+    let mine = prepared.sweep.runs().filter(|run| shard.has(run.number));
+    let (mut seconds, mut bytes, mut ended) = (0.0, 0.0, 0_u32);
+    for (_, run) in mine.enumerate().filter(|(index, _)| wanted.contains(&(*index as u64))) {
+        #[expect(clippy::disallowed_methods, reason = "runs are timed to say how long all take")]
+        let start = Instant::now();
+        let mut came = 1.0;
+        let outcome = work::attempt(prepared, &run, |progress| {
+            if let Some(end) = progress.end {
+                came = progress.now.as_ns() as f64 / end.as_ns().max(1) as f64;
+            }
+            let late = start.elapsed() > TRIAL || interrupt::asked();
+            if late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let elapsed = start.elapsed().as_secs_f64();
+        match outcome {
+            Ok(entry) => {
+                seconds += elapsed;
+                bytes += entry.bytes() as f64;
+            }
+            // it was cut off: reckoned from how far it came; its size is that of the others
+            Err(_) if came < 1.0 && came > 0.0 => seconds += elapsed / came,
+            Err(_) => return None,
+        }
+        ended += 1;
+    }
+    let ended = f64::from(ended.max(1));
+    Some(Estimate { run_s: seconds / ended, run_bytes: bytes / ended })
+}

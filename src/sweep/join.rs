@@ -1,0 +1,123 @@
+//! `sweep missing` and `sweep merge`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use foretell_ati::DirectoryLock;
+use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
+use serde_json::json;
+
+use super::{SCENARIO, SHARDS, SWEEP, format_of, journals, print_whole, whole};
+use crate::cli::{MergeArguments, MissingArguments};
+use crate::failure::Failure;
+use crate::output;
+
+/// Missing runs that are listed one range a line.
+pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
+    let manifest = common(&arguments.directories)?;
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    let mut count = 0;
+    if !complete(&arguments.directories)? {
+        let paths = all_journals(&arguments.directories)?;
+        missing_runs(&paths, &manifest.fingerprint, manifest.runs(), |run| {
+            count += 1;
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == run => *last = run,
+                _ => ranges.push((run, run)),
+            }
+        })?;
+    }
+    if arguments.json {
+        let document = json!({ "runs": manifest.runs(), "missing": count, "ranges": ranges });
+        return output::print(&output::json(&document));
+    }
+    let mut text = format!("{count} of {} runs are missing\n", manifest.runs());
+    for (first, last) in ranges {
+        let _ = if first == last {
+            writeln!(text, "{first}")
+        } else {
+            writeln!(text, "{first}-{last}")
+        };
+    }
+    output::print(&text)
+}
+
+/// Joins shards.
+pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
+    let manifest = common(&arguments.directories)?;
+    let format = format_of(arguments.csv);
+    let own = match (&arguments.output, arguments.directories.as_slice()) {
+        (Some(output), _) => output.clone(),
+        (None, [only]) => only.clone(),
+        (None, _) => {
+            return Err(Failure::Usage(
+                "shards in several directories are joined in another; tell which, `-o DIR`"
+                    .to_owned(),
+            ));
+        }
+    };
+    let in_place = arguments.directories.iter().any(|directory| same(directory, &own));
+    if in_place && let Some(content) = Content::read(&own)? {
+        // joined before
+        return print_whole(&own, &manifest, &content, arguments.json);
+    }
+    manifest.claim(&own)?;
+    let _lock = DirectoryLock::take(&own)?;
+    let content = if in_place && arguments.directories.len() == 1 {
+        whole(&own, &manifest, format)?
+    } else {
+        let content = finish(&own, &manifest, &all_journals(&arguments.directories)?, format)?;
+        copy_sources(&arguments.directories[0], &own)?;
+        content
+    };
+    print_whole(&own, &manifest, &content, arguments.json)
+}
+
+fn same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
+    for name in [SWEEP, SCENARIO] {
+        let path = from.join(name);
+        if name == SCENARIO && !path.exists() {
+            // the sweep holds its scenario itself
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
+        crate::directory::write_whole(&to.join(name), &text)?;
+    }
+    Ok(())
+}
+
+/// The sweep that all directories belong to.
+fn common(directories: &[PathBuf]) -> Result<Manifest, Failure> {
+    let manifest = Manifest::read(&directories[0])?;
+    for directory in &directories[1..] {
+        manifest.same(&Manifest::read(directory)?, directory)?;
+    }
+    Ok(manifest)
+}
+
+/// Whether one of them holds the whole data set.
+fn complete(directories: &[PathBuf]) -> Result<bool, Failure> {
+    for directory in directories {
+        if Content::read(directory)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn all_journals(directories: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for directory in directories {
+        let of_it = journals(directory)?;
+        if of_it.is_empty() {
+            let path = directory.join(SHARDS);
+            return Err(Failure::Usage(format!("`{}` holds no shards of a sweep", path.display())));
+        }
+        found.extend(of_it);
+    }
+    Ok(found)
+}

@@ -1,0 +1,523 @@
+//! The tables of a sweep's data set: their columns, and the rows of a run.
+//!
+//! Columns are those of the base scenario, so that every shard has the same: a workload's figures
+//! stand under its name, resources under the group of their hosts (how many hosts a group has may
+//! vary).
+
+use std::collections::BTreeMap;
+
+use foretell_ati::{Body, Phase, Record, RecordKind};
+use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
+use foretell_scenarios::model::{Role as HostRole, Scenario};
+use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
+
+use crate::failure::Failure;
+
+/// Rows of a file of runs.
+const RUNS_PER_FILE: u64 = 250_000;
+/// Rows of a file of requests or records.
+const RECORDS_PER_FILE: u64 = 5_000_000;
+
+/// What every table begins with, and what `runs` and `failures` go on with.
+const NUMBERS: [(&str, &str); 4] = [
+    ("run_id", "number of the run"),
+    ("point", "number of the design point"),
+    ("replicate", "number of the run among those of its point"),
+    ("seed", "seed of the run's random draws"),
+];
+
+/// Names of the kinds of resources, as columns have them, and what `truth.json` calls them.
+const RESOURCES: [(&str, &str, &str); 4] = [
+    ("cpu", "cpu", "processors"),
+    ("disk", "disk", "disks"),
+    ("nic_transmit", "nic_transmit", "network adapters, sending"),
+    ("nic_receive", "nic_receive", "network adapters, receiving"),
+];
+
+/// The layout of a sweep's tables.
+#[derive(Debug)]
+pub(super) struct Tables {
+    workloads: Vec<String>,
+    /// Groups of hosts, and whether they are storage nodes.
+    groups: Vec<(String, bool)>,
+    /// One in so many requests; `None`: no requests.
+    requests: bool,
+    records: Vec<RecordKind>,
+    schemas: Vec<TableSchema>,
+}
+
+/// What a run has in common with the other runs of its point.
+pub(super) struct PointFacts<'a> {
+    pub(super) scenario_hash: &'a str,
+    pub(super) tool_version: &'a str,
+}
+
+impl Tables {
+    /// Those of a sweep with this base scenario. Errors if two columns would have one name, or a
+    /// record type is not known.
+    pub(super) fn new(
+        base: &Scenario,
+        factors: &[Factor],
+        requests: bool,
+        records: &[String],
+    ) -> Result<Self, Failure> {
+        let workloads: Vec<String> = base.workloads.iter().map(|w| w.name.clone()).collect();
+        let mut groups: Vec<(String, bool)> = Vec::new();
+        for host in &base.hosts {
+            let group = (host.group.clone(), matches!(host.role, HostRole::Node(_)));
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        let records = records
+            .iter()
+            .map(|name| name.parse::<RecordKind>())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
+        let mut tables = Self { workloads, groups, requests, records, schemas: Vec::new() };
+        tables.schemas.push(tables.runs(factors));
+        tables.schemas.push(failures(factors));
+        if tables.requests {
+            tables.schemas.push(request_table());
+        }
+        tables.schemas.extend(tables.records.iter().map(|kind| record_table(*kind)));
+        for table in &tables.schemas {
+            let mut names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            names.sort_unstable();
+            if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(Failure::Usage(format!(
+                    "table `{}` would have two columns `{}`; name the factor, workload or group otherwise",
+                    table.name, name
+                )));
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Their columns.
+    pub(super) fn schemas(&self) -> &[TableSchema] {
+        &self.schemas
+    }
+
+    /// The types of records that a run has to keep.
+    pub(super) fn kinds(&self) -> Vec<&'static str> {
+        let requests = self.requests.then_some(RecordKind::Request);
+        let all = requests.into_iter().chain(self.records.iter().copied());
+        let mut names: Vec<&str> = all.map(RecordKind::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// What a design point has that the base scenario has not, if anything.
+    pub(super) fn unknown(&self, scenario: &Scenario) -> Option<String> {
+        let workload = scenario.workloads.iter().find(|w| !self.workloads.contains(&w.name));
+        if let Some(workload) = workload {
+            return Some(format!("workload `{}`", workload.name));
+        }
+        let known = |group: &str| self.groups.iter().any(|(name, _)| name == group);
+        let host = scenario.hosts.iter().find(|host| !known(&host.group));
+        host.map(|host| format!("group of hosts `{}`", host.group))
+    }
+
+    fn runs(&self, factors: &[Factor]) -> TableSchema {
+        let mut columns = identity();
+        let text = |name: &str, told: &str| Column::new(name, Kind::Text, Role::Identity, "", told);
+        columns.push(text(
+            "scenario_hash",
+            "SHA-256 of the scenario with all its defaults, but for the seed",
+        ));
+        columns.push(text("tool_version", "version of the program"));
+        columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));
+        columns.extend(factors.iter().map(Factor::column));
+        for workload in &self.workloads {
+            workload_columns(workload, &mut columns);
+        }
+        for (group, is_node) in &self.groups {
+            group_columns(group, *is_node, &mut columns);
+        }
+        let observed =
+            |name, kind, unit, told: &str| Column::new(name, kind, Role::Observed, unit, told);
+        columns.push(observed(
+            "bottleneck",
+            Kind::Text,
+            "",
+            "group and kind of the resource with the highest utilization",
+        ));
+        columns.push(observed(
+            "bottleneck_utilization",
+            Kind::Number,
+            "",
+            "its share of time busy",
+        ));
+        columns.push(observed(
+            "network_segments_dropped",
+            Kind::Whole,
+            "segments",
+            "segments dropped at full ports of the switch, the warm-up's included",
+        ));
+        columns.push(observed(
+            "network_timeouts",
+            Kind::Whole,
+            "",
+            "retransmission timeouts, the warm-up's included",
+        ));
+        columns.push(observed("events", Kind::Whole, "", "events simulated"));
+        columns.push(observed(
+            "simulated_s",
+            Kind::Number,
+            "seconds",
+            "measured time, without the warm-up",
+        ));
+        TableSchema {
+            name: "runs".to_owned(),
+            description: "A row is a run: what was set, and what clients and resources did."
+                .to_owned(),
+            columns,
+            rows_per_file: RUNS_PER_FILE,
+        }
+    }
+
+    /// The rows of a run that ended well.
+    pub(super) fn rows(
+        &self,
+        run: &Run,
+        facts: &PointFacts<'_>,
+        scenario: &Scenario,
+        truth: &Truth,
+        records: &[Record],
+    ) -> Vec<Vec<Row>> {
+        let mut tables = vec![vec![self.run_row(run, facts, scenario, truth)], Vec::new()];
+        if self.requests {
+            tables.push(request_rows(run, scenario, records));
+        }
+        for kind in &self.records {
+            let of_kind = records.iter().filter(|record| record.body.kind() == *kind);
+            let row = |record: &Record| {
+                let cells = record.row().into_iter().map(Value::Whole);
+                std::iter::once(Value::count(run.number)).chain(cells).collect()
+            };
+            tables.push(of_kind.map(row).collect());
+        }
+        tables
+    }
+
+    /// The rows of a run that failed.
+    pub(super) fn failed(&self, run: &Run, error: &str) -> Vec<Vec<Row>> {
+        let mut row = numbers(run);
+        row.extend(run.point.values().cloned());
+        row.push(Value::from(error));
+        let mut tables = vec![Vec::new(); self.schemas.len()];
+        tables[1].push(row);
+        tables
+    }
+
+    fn run_row(
+        &self,
+        run: &Run,
+        facts: &PointFacts<'_>,
+        scenario: &Scenario,
+        truth: &Truth,
+    ) -> Row {
+        let mut row = numbers(run);
+        row.push(Value::from(facts.scenario_hash));
+        row.push(Value::from(facts.tool_version));
+        row.push(Value::from(run.part.name()));
+        row.extend(run.point.values().cloned());
+        for name in &self.workloads {
+            workload_cells(truth.workloads.get(name), &mut row);
+        }
+        let group_of: BTreeMap<&str, &str> =
+            scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
+        for (group, is_node) in &self.groups {
+            group_cells(group, *is_node, &group_of, truth, &mut row);
+        }
+        let bottleneck = &truth.bottleneck;
+        let group = group_of.get(&*bottleneck.host).copied().unwrap_or_default();
+        let kind = bottleneck.resource.trim_end_matches(|c: char| c.is_ascii_digit());
+        row.push(if group.is_empty() {
+            Value::Missing
+        } else {
+            Value::Text(format!("{group} {kind}"))
+        });
+        row.push(Value::number(bottleneck.utilization));
+        row.push(Value::count(truth.network.segments_dropped));
+        row.push(Value::count(truth.network.timeouts));
+        row.push(Value::count(truth.events));
+        row.push(Value::number(truth.simulated_seconds));
+        row
+    }
+}
+
+/// A name as the beginning of a column's.
+fn prefix(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn identity() -> Vec<Column> {
+    let column =
+        |(name, told): (&str, &str)| Column::new(name, Kind::Whole, Role::Identity, "", told);
+    NUMBERS.into_iter().map(column).collect()
+}
+
+fn numbers(run: &Run) -> Row {
+    [run.number, run.point.number, run.replicate, run.seed].map(Value::count).into()
+}
+
+fn failures(factors: &[Factor]) -> TableSchema {
+    let mut columns = identity();
+    columns.extend(factors.iter().map(Factor::column));
+    let told = "why the run failed";
+    columns.push(Column::new("error", Kind::Text, Role::Observed, "", told));
+    TableSchema {
+        name: "failures".to_owned(),
+        description: "A row is a run that failed.".to_owned(),
+        columns,
+        rows_per_file: RUNS_PER_FILE,
+    }
+}
+
+const TIMES: [(&str, &str); 5] = [
+    ("mean", "mean response time"),
+    ("p50", "median response time"),
+    ("p95", "response time that 95 % of the requests do not exceed"),
+    ("p99", "response time that 99 % of the requests do not exceed"),
+    ("max", "longest response time"),
+];
+
+fn workload_columns(workload: &str, columns: &mut Vec<Column>) {
+    let of = prefix(workload);
+    for (op, whose) in [("", "all requests"), ("_read", "reads"), ("_write", "writes")] {
+        let mut add = |name: &str, kind, unit: &str, told: &str| {
+            let told = format!("{told}: {whose} of workload `{workload}`");
+            columns.push(Column::new(format!("{of}{op}_{name}"), kind, Role::Observed, unit, told));
+        };
+        add(
+            "throughput_rps",
+            Kind::Number,
+            "requests per second",
+            "requests completed in a second",
+        );
+        add(
+            "throughput_bytes_per_s",
+            Kind::Number,
+            "bytes per second",
+            "bytes read and written in a second",
+        );
+        for (name, told) in TIMES {
+            add(&format!("response_time_{name}_ms"), Kind::Number, "milliseconds", told);
+        }
+        add("requests", Kind::Whole, "requests", "requests completed");
+        if op.is_empty() {
+            add(
+                "throughput_half_width_rps",
+                Kind::Number,
+                "requests per second",
+                "half-width of the 95 % confidence interval of the throughput",
+            );
+            add(
+                "response_time_mean_half_width_ms",
+                Kind::Number,
+                "milliseconds",
+                "half-width of the 95 % confidence interval of the mean response time",
+            );
+            add("outstanding_mean", Kind::Number, "requests", "requests outstanding on average");
+            add(
+                "read_hit_rate",
+                Kind::Number,
+                "",
+                "share of the pages that reads ask for which the nodes' caches have",
+            );
+        }
+    }
+}
+
+fn workload_cells(truth: Option<&WorkloadTruth>, row: &mut Row) {
+    let Some(truth) = truth else {
+        // 8 columns for each of 3 kinds of requests, and 4 more
+        row.extend(std::iter::repeat_n(Value::Missing, 3 * (TIMES.len() + 3) + 4));
+        return;
+    };
+    row.push(Value::number(truth.throughput_rps));
+    row.push(Value::number(truth.throughput_bytes_per_s));
+    time_cells(&truth.response_time_ms, truth.requests, row);
+    row.push(Value::count(truth.requests));
+    row.push(truth.throughput_rps_half_width.into());
+    row.push(truth.response_time_ms.mean_half_width.into());
+    row.push(Value::number(truth.outstanding_mean));
+    row.push(truth.read_hit_rate.into());
+    for op in [&truth.read, &truth.write] {
+        let OpTruth { throughput_rps, throughput_bytes_per_s, response_time_ms, requests } = op;
+        row.push(Value::number(*throughput_rps));
+        row.push(Value::number(*throughput_bytes_per_s));
+        time_cells(response_time_ms, *requests, row);
+        row.push(Value::count(*requests));
+    }
+}
+
+/// Where there were no requests there are no times, rather than zeros.
+fn time_cells(times: &ResponseTime, requests: u64, row: &mut Row) {
+    let ResponseTime { mean, p50, p95, p99, max, .. } = *times;
+    let cell = |ms| if requests > 0 { Value::number(ms) } else { Value::Missing };
+    row.extend([mean, p50, p95, p99, max].map(cell));
+}
+
+fn group_columns(group: &str, is_node: bool, columns: &mut Vec<Column>) {
+    let of = prefix(group);
+    let mut add = |name: String, told: String| {
+        columns.push(Column::new(name, Kind::Number, Role::Observed, "", told));
+    };
+    for (kind, _, told) in RESOURCES {
+        if kind == "disk" && !is_node {
+            continue;
+        }
+        add(
+            format!("{of}_{kind}_utilization_mean"),
+            format!("share of time busy, average over the {told} of `{group}`"),
+        );
+        add(
+            format!("{of}_{kind}_utilization_max"),
+            format!("share of time busy, of the busiest of the {told} of `{group}`"),
+        );
+    }
+    if is_node {
+        add(
+            format!("{of}_cache_read_hit_rate"),
+            format!("share of the pages that reads ask for which the caches of `{group}` have"),
+        );
+    }
+}
+
+fn group_cells(
+    group: &str,
+    is_node: bool,
+    group_of: &BTreeMap<&str, &str>,
+    truth: &Truth,
+    row: &mut Row,
+) {
+    let is_of = |host: &str| group_of.get(host) == Some(&group);
+    for (kind, resource, _) in RESOURCES {
+        if kind == "disk" && !is_node {
+            continue;
+        }
+        let hosts = truth.hosts.iter().filter(|(host, _)| is_of(host));
+        let found: Vec<f64> = hosts
+            .flat_map(|(_, resources)| resources)
+            .filter(|(name, _)| name.trim_end_matches(|c: char| c.is_ascii_digit()) == resource)
+            .map(|(_, truth)| truth.utilization)
+            .collect();
+        if found.is_empty() {
+            row.extend([Value::Missing, Value::Missing]);
+            continue;
+        }
+        row.push(Value::number(found.iter().sum::<f64>() / found.len() as f64));
+        row.push(Value::number(found.iter().copied().fold(0.0, f64::max)));
+    }
+    if is_node {
+        let caches = || truth.caches.iter().filter(|(host, _)| is_of(host)).map(|(_, cache)| cache);
+        let pages: u64 = caches().map(|cache| cache.pages_read).sum();
+        let hits: f64 = caches()
+            .map(|cache| cache.read_hit_rate.unwrap_or(0.0) * cache.pages_read as f64)
+            .sum();
+        row.push(if pages > 0 { Value::number(hits / pages as f64) } else { Value::Missing });
+    }
+}
+
+fn request_table() -> TableSchema {
+    let column =
+        |name: &str, kind, role, unit: &str, told: &str| Column::new(name, kind, role, unit, told);
+    TableSchema {
+        name: "requests".to_owned(),
+        description:
+            "A row is a request: a sample of those issued after the warm-up and completed."
+                .to_owned(),
+        columns: vec![
+            column("run_id", Kind::Whole, Role::Identity, "", "number of the run"),
+            column("workload", Kind::Text, Role::Factor, "", "the workload"),
+            column("client", Kind::Text, Role::Factor, "", "the client machine"),
+            column("volume", Kind::Text, Role::Factor, "", "the volume"),
+            column("op", Kind::Text, Role::Factor, "", "`read` or `write`"),
+            column(
+                "offset_bytes",
+                Kind::Whole,
+                Role::Factor,
+                "bytes",
+                "where it begins in the volume",
+            ),
+            column("size_bytes", Kind::Whole, Role::Factor, "bytes", "bytes asked for"),
+            column(
+                "issued_ns",
+                Kind::Whole,
+                Role::Observed,
+                "nanoseconds",
+                "when it was issued, since the simulation began",
+            ),
+            column(
+                "response_time_ms",
+                Kind::Number,
+                Role::Observed,
+                "milliseconds",
+                "from issue to completion",
+            ),
+        ],
+        rows_per_file: RECORDS_PER_FILE,
+    }
+}
+
+fn request_rows(run: &Run, scenario: &Scenario, records: &[Record]) -> Vec<Row> {
+    let warmup = scenario.warmup.as_ns();
+    let mut issued: BTreeMap<u64, &Record> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for record in records {
+        let Body::Request { workload, client, op, file, offset, size, phase } = record.body else {
+            continue;
+        };
+        if phase == Phase::Issue {
+            issued.insert(record.header.breadcrumb.0, record);
+            continue;
+        }
+        let Some(issue) = issued.remove(&record.header.breadcrumb.0) else { continue };
+        if issue.header.ts_ns < warmup {
+            continue;
+        }
+        let ns = record.header.ts_ns - issue.header.ts_ns;
+        rows.push((
+            issue.header.ts_ns,
+            vec![
+                Value::count(run.number),
+                Value::from(&*scenario.workloads[workload as usize].name),
+                Value::from(&*scenario.hosts[client as usize].name),
+                Value::from(&*scenario.volumes[file as usize].name),
+                Value::from(if op == foretell_ati::Op::Read { "read" } else { "write" }),
+                Value::count(offset),
+                Value::count(size),
+                Value::count(issue.header.ts_ns),
+                Value::number(ns as f64 / 1e6),
+            ],
+        ));
+    }
+    // by issue; of equal times in the order of completion
+    rows.sort_by_key(|(issued, _)| *issued);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// A table of records of one type, with the columns that `run.db` has.
+pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
+    let mut table = plain_record_table(kind);
+    table.name = format!("records_{kind}");
+    let told = "number of the run";
+    table.columns.insert(0, Column::new("run_id", Kind::Whole, Role::Identity, "", told));
+    table
+}
+
+/// The same for records of a single run.
+pub(crate) fn plain_record_table(kind: RecordKind) -> TableSchema {
+    let column =
+        |name: &str| Column::new(name, Kind::Whole, Role::Observed, "", kind.meaning(name));
+    TableSchema {
+        name: kind.name().to_owned(),
+        description: format!("A row is an activity record of type `{kind}`."),
+        columns: kind.columns().map(column).collect(),
+        rows_per_file: RECORDS_PER_FILE,
+    }
+}

@@ -1,0 +1,402 @@
+//! `foretell sweep`: the content of a data set depends on its sweep file alone.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::{foretell, run, succeed};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// 3 × 2 × 2 × 2 runs of a few milliseconds each.
+const SWEEP: &str = r#"
+title      = "Small"
+seed       = 3
+replicates = 2
+constraints = ["not (encoding == '1-of-3' and outstanding == 8)"]
+
+[factor.encoding]
+path   = "volume.data.encoding"
+values = ["1-of-1", "1-of-3", "2-of-3"]
+
+[factor.access]
+path   = "workload.load.access"
+values = ["4 KiB", "64 KiB"]
+
+[factor.outstanding]
+path   = "workload.load.outstanding"
+values = [1, 8]
+
+[split]
+validation = "20%"
+test       = "20%"
+
+[output]
+requests = "1/10"
+
+[scenario]
+warmup   = "50 ms"
+duration = "400 ms"
+
+[scenario.node.brick]
+count = 3
+cpu   = "pentium4-2.6"
+cache = { size = "16 MiB" }
+disk  = ["cheetah-15k"]
+
+[scenario.client.app]
+cpu = "xeon-p4-3.0"
+
+[scenario.volume.data]
+size  = "64 MiB"
+nodes = "brick"
+
+[scenario.workload.load]
+volume = "data"
+client = "app0"
+kind   = "ssio"
+reads  = "50%"
+"#;
+
+/// Points of `SWEEP`: 12, less the two that its condition excludes.
+const POINTS: u64 = 10;
+const RUNS: u64 = 2 * POINTS;
+
+/// A sweep file in a directory of its own.
+struct Place(TempDir);
+
+impl Place {
+    fn with(text: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::write(place.path("sweep.toml"), text).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn arguments(&self, output: &str, more: &[&str]) -> Vec<String> {
+        let file = self.path("sweep.toml").display().to_string();
+        let output = self.path(output).display().to_string();
+        let fixed = ["sweep".to_owned(), file, "-o".to_owned(), output];
+        fixed.into_iter().chain(more.iter().map(|&more| more.to_owned())).collect()
+    }
+
+    fn sweep(&self, output: &str, more: &[&str]) -> PathBuf {
+        succeed(self.arguments(output, more));
+        self.path(output)
+    }
+
+    fn fault(&self, output: &str, more: &[&str]) -> String {
+        let done = run(self.arguments(output, more));
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+        done.stderr
+    }
+}
+
+fn content(directory: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(directory.join("content.json")).unwrap()).unwrap()
+}
+
+fn digest(directory: &Path) -> String {
+    content(directory)["digest"].as_str().unwrap().to_owned()
+}
+
+/// The digest of all files, which may hold nothing but the same rows in the same order.
+fn files(directory: &Path) -> Vec<String> {
+    let content = content(directory);
+    let files = content["files"].as_array().unwrap();
+    files.iter().map(|file| format!("{} {}", file["path"], file["sha256"])).collect()
+}
+
+fn missing(directory: &Path) -> Value {
+    let directory = directory.to_str().unwrap();
+    serde_json::from_str(&succeed(["sweep", "missing", directory, "--json"])).unwrap()
+}
+
+#[test]
+fn the_content_depends_on_neither_jobs_nor_shards_nor_their_order() {
+    let place = Place::with(SWEEP);
+    let one = place.sweep("one", &["--jobs", "1"]);
+    assert_eq!(content(&one)["runs"], RUNS);
+    let two = place.sweep("two", &["--jobs", "2"]);
+    assert_eq!(digest(&one), digest(&two));
+    assert_eq!(files(&one), files(&two));
+
+    // shards of one directory, in any order
+    for shard in ["3/3", "1/3"] {
+        place.sweep("shards", &["--shard", shard]);
+    }
+    assert_eq!(missing(&place.path("shards"))["missing"], RUNS / 3 + 1);
+    let merge = ["sweep", "merge", &place.path("shards").display().to_string()].map(str::to_owned);
+    let done = run(merge.clone());
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("7 of 20 runs are missing: 1, 4, 7, 10"), "{}", done.stderr);
+    place.sweep("shards", &["--shard", "2/3"]);
+    succeed(merge.clone());
+    assert_eq!(files(&one), files(&place.path("shards")));
+    // again: it is whole, and a shard has nothing to do
+    assert!(succeed(merge).contains(&digest(&one)));
+    let done = succeed(place.arguments("shards", &["--shard", "2/3", "--resume"]));
+    assert!(done.contains(&digest(&one)) && !place.path("shards/shards").exists(), "{done}");
+
+    // shards in directories of their own; one of them twice, with the same journal
+    for (directory, shard) in [("a", "1/2"), ("b", "2/2"), ("b2", "2/2")] {
+        place.sweep(directory, &["--shard", shard, "--resume"]);
+    }
+    let journal =
+        |name| std::fs::read(place.path(name).join("shards/2-of-2/runs.journal")).unwrap();
+    let sorted = |mut bytes: Vec<u8>| {
+        bytes.sort_unstable();
+        bytes
+    };
+    assert_eq!(sorted(journal("b")), sorted(journal("b2")));
+    let join = |names: &[&str], output: &str| {
+        let directories = names.iter().map(|name| place.path(name).display().to_string());
+        let output = place.path(output).display().to_string();
+        let end = ["-o".to_owned(), output];
+        run(["sweep", "merge"].map(str::to_owned).into_iter().chain(directories).chain(end))
+    };
+    let done = join(&["a", "b", "b2"], "joined");
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("run 1 stands twice: in"), "{}", done.stderr);
+    let done = join(&["b", "a"], "joined");
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(files(&one), files(&place.path("joined")));
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_and_ends_the_same() {
+    // long enough to be killed five times, at moments that differ from run to run of this test
+    let place = Place::with(&SWEEP.replace("replicates = 2", "replicates = 100"));
+    let whole = place.sweep("whole", &[]);
+    let arguments = place.arguments("killed", &["--resume", "--jobs", "1"]);
+    for kill in 0..5 {
+        let mut child = foretell().args(&arguments).spawn().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "it is to be killed at some moment")]
+        std::thread::sleep(Duration::from_millis(100 + 37 * kill));
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let left = missing(&place.path("killed"))["missing"].as_u64().unwrap();
+    assert!(0 < left && left < 100 * POINTS, "{left}");
+    let done = succeed(place.arguments("killed", &["--resume"]));
+    assert!(done.contains(&digest(&whole)), "{done}");
+    assert_eq!(files(&whole), files(&place.path("killed")));
+    // what is whole is left alone
+    assert!(succeed(place.arguments("killed", &["--resume"])).contains(&digest(&whole)));
+}
+
+#[test]
+fn a_directory_belongs_to_one_sweep() {
+    let place = Place::with(SWEEP);
+    let directory = place.sweep("out", &[]);
+    let before = files(&directory);
+    assert!(place.fault("out", &[]).contains("holds this sweep already; `--resume` goes on"));
+    std::fs::write(place.path("sweep.toml"), SWEEP.replace("seed       = 3", "seed = 4")).unwrap();
+    for more in [&["--resume"][..], &[], &["--shard", "1/2"]] {
+        assert!(place.fault("out", more).contains("holds another sweep (`Small`, by version"));
+    }
+    assert_eq!(before, files(&directory));
+    // what the data set keeps makes it again, also from a scenario in a file of its own
+    let (sweep, scenario) = SWEEP.split_once("[scenario]\n").unwrap();
+    let sweep = format!("scenario = \"base.toml\"\nset = [\"duration=300 ms\"]\n{sweep}");
+    std::fs::write(place.path("base.toml"), scenario.replace("[scenario.", "[")).unwrap();
+    std::fs::write(place.path("sweep.toml"), sweep).unwrap();
+    let named = place.sweep("named", &[]);
+    for (directory, again) in [(&directory, "again"), (&named, "named-again")] {
+        let again = place.path(again);
+        let sweep = directory.join("sweep.toml");
+        succeed(["sweep", sweep.to_str().unwrap(), "-o", again.to_str().unwrap()]);
+        assert_eq!(files(directory), files(&again));
+    }
+    assert_ne!(before, files(&named), "it is shorter");
+}
+
+#[test]
+fn a_run_that_fails_is_a_row_and_the_rest_goes_on() {
+    // three requests are done long before the warm-up is
+    let text = SWEEP
+        .replace("duration = \"400 ms\"", "")
+        .replace("kind   = \"ssio\"", "kind = \"ssio\"\nrequests = 3")
+        .replace("workload.load.outstanding", "workload.load.requests")
+        .replace("values = [1, 8]", "values = [3, 500]");
+    let place = Place::with(&text.replace("outstanding == 8", "outstanding == 3"));
+    let directory = place.sweep("out", &["--csv"]);
+    let content = content(&directory);
+    let failures = content["failures"].as_u64().unwrap();
+    assert_eq!((content["runs"].as_u64().unwrap(), failures), (RUNS - 8, 8));
+    let table = std::fs::read_dir(directory.join("failures")).unwrap();
+    let text: String =
+        table.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    assert!(text.contains("nothing was measured: all 3 requests were done by"), "{text}");
+}
+
+#[test]
+fn a_sweep_is_checked_before_its_first_run() {
+    let check = |text: &str, more: &[&str]| {
+        let place = Place::with(text);
+        run(place.arguments("out", &[&["--check"], more].concat()))
+    };
+    let done = check(SWEEP, &["--jobs", "2"]);
+    assert!(done.stdout.starts_with("20 runs: 10 design points, each 2 times; about "));
+    assert!(done.stdout.contains(" with 2 at once, "), "{}", done.stdout);
+    let done = check(SWEEP, &["--shard", "3/3"]);
+    assert!(done.stdout.starts_with("6 runs (shard 3 of 3): 10 design points"), "{}", done.stdout);
+
+    // 4-of-6 does not fit on three nodes
+    let wrong = SWEEP.replace("\"2-of-3\"]", "\"4-of-6\"]");
+    let done = check(&wrong, &[]);
+    assert_eq!(done.status, Some(2));
+    let named = "4 of 10 design points are no valid scenarios; a condition in `constraints` can exclude \
+                 them, or `invalid = \"drop\"` leaves them out\n  point 6 (encoding=4-of-6, \
+                 access_bytes=4096, outstanding=1): ";
+    assert!(done.stderr.contains(named), "{}", done.stderr);
+    let dropped = wrong.replace("seed       = 3", "seed = 3\ninvalid = \"drop\"");
+    let done = check(&dropped, &[]);
+    assert!(done.stdout.contains("10 design points, each 2 times, of which 4 are left out"));
+    let place = Place::with(&dropped);
+    let content = content(&place.sweep("out", &[]));
+    assert_eq!((&content["runs"], &content["left_out"]), (&Value::from(12), &Value::from(8)));
+}
+
+#[test]
+fn faults_of_a_sweep_file_have_places_and_remedies() {
+    let fault = |from: &str, to: &str| {
+        assert!(SWEEP.contains(from), "{from}");
+        Place::with(&SWEEP.replace(from, to)).fault("out", &[])
+    };
+    let cases = [
+        ("replicates = 2", "replicate = 2", "unknown field `replicate`"),
+        ("'1-of-3' and", "'1-of-3' nd", "`)` is missing"),
+        ("(encoding ==", "(encodng ==", "there is no factor `encodng`"),
+        ("volume.data.encoding", "volume.dta.encoding", "did you mean `volume.data`?"),
+        ("[1, 8]", "[1, 1]", "`1` stands there twice"),
+        ("replicates = 2", "replicates = 2\ndesign = \"sobl\"", "did you mean `sobol`?"),
+        ("replicates = 2", "replicates = 2\ndesign = \"sobol\"", "needs a number of `points`"),
+        ("values = [1, 8]", "range = [1, 8]", "in a full factorial design it needs a `count`"),
+        ("requests = \"1/10\"", "requests = \"10%\"", "is written as \"1/100\""),
+        ("path   = \"workload.load.outstanding\"", "path = \"record\"", "cannot be a factor"),
+    ];
+    for (from, to, wanted) in cases {
+        let found = fault(from, to);
+        assert!(found.contains(wanted), "{to}: {found}");
+    }
+    let place = Place::with(SWEEP);
+    for shard in ["0/3", "4/3", "3", "a/b"] {
+        assert!(place.fault("out", &["--shard", shard]).contains("written as K/N"), "{shard}");
+    }
+}
+
+#[test]
+fn every_design_makes_a_data_set() {
+    for (design, points) in [("latin-hypercube", 7), ("sobol", 8), ("random", 9)] {
+        let text = SWEEP
+            .replace(
+                "seed       = 3",
+                &format!("seed = 3\ndesign = \"{design}\"\npoints = {points}"),
+            )
+            .replace("values = [1, 8]", "range = [1, 8]")
+            .replace(
+                "values = [\"4 KiB\", \"64 KiB\"]",
+                "range = [\"4 KiB\", \"64 KiB\"]\nscale = \"log\"\nstep = \"4 KiB\"",
+            )
+            .replace("outstanding == 8", "outstanding > 6");
+        let place = Place::with(&text);
+        let content = content(&place.sweep("out", &[]));
+        let runs = content["runs"].as_u64().unwrap();
+        // of a Latin hypercube the conditions leave some points
+        let fits = if design == "latin-hypercube" { runs <= 14 } else { runs == 2 * points };
+        assert!(fits && runs > 6, "{design}: {runs}");
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_done() {
+    let place = Place::with(&SWEEP.replace("replicates = 2", "replicates = 8"));
+    let whole = place.sweep("whole", &[]);
+    // the journal may grow to 20 KiB at most
+    let arguments = place.arguments("out", &["--resume"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 40; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_foretell"),
+    ]);
+    let done = shell.args(&arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot write `"), "{told}");
+    let left = missing(&place.path("out"))["missing"].as_u64().unwrap();
+    assert!(0 < left && left < 8 * POINTS, "{left}");
+    assert!(succeed(&arguments).contains(&digest(&whole)));
+}
+
+#[test]
+fn models_learn_from_a_data_set() {
+    let place = Place::with(&SWEEP.replace("replicates = 2", "replicates = 4"));
+    let directory = place.sweep("out", &[]).display().to_string();
+    let model = place.path("model.json").display().to_string();
+    let target = ["--target", "load_throughput_rps"];
+    let train = [
+        "learn",
+        "train",
+        "--data",
+        &directory,
+        "--model",
+        "cart:minsplit=4",
+        "-o",
+        &model,
+        "--split",
+        "all",
+    ];
+    succeed([&train[..], &target].concat());
+    let text =
+        succeed(["learn", "predict", &model, "--data", &directory, "--split", "all", "--json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["predictions"].as_array().unwrap().len() as u64, 4 * POINTS);
+    let evaluate = [
+        "learn",
+        "evaluate",
+        "--data",
+        &directory,
+        "--model",
+        "lrm",
+        "--json",
+        "--split",
+        "all",
+        "--fold-count",
+        "5",
+    ];
+    let document: Value =
+        serde_json::from_str(&succeed([&evaluate[..], &target].concat())).unwrap();
+    assert_eq!((&document["rows"], &document["folds"]), (&Value::from(40), &Value::from(5)));
+    let done = run(["learn", "train", "--data", &directory, "--target", "load_throughput"]);
+    assert_eq!(done.status, Some(2));
+}
+
+#[test]
+fn the_store_of_a_run_is_exported() {
+    let place = common::Place::with(common::SMALL);
+    let run_directory = place.keep("run", &[]).display().to_string();
+    let out = place.path("tables");
+    let arguments = ["export", &run_directory, "--csv", "-o", out.to_str().unwrap()];
+    let printed = succeed(arguments);
+    assert!(printed.contains("request.csv: "), "{printed}");
+    let table = std::fs::read_to_string(out.join("request.csv")).unwrap();
+    assert!(table.starts_with("ts_ns,breadcrumb,pid,tid,host,workload,client,op,"), "{table:.200}");
+    let facts = std::fs::read_to_string(out.join("hosts.csv")).unwrap();
+    assert!(facts.starts_with("host,name,kind\n0,brick0,node\n"), "{facts}");
+}
+
+#[test]
+fn sweeps_that_come_with_the_program_are_right() {
+    for file in std::fs::read_dir(common::root().join("scenarios/sweeps")).unwrap() {
+        let file = file.unwrap().path();
+        let printed = succeed(["sweep", file.to_str().unwrap(), "--check", "--shard", "1/50"]);
+        assert!(printed.contains(" runs (shard 1 of 50): "), "{}: {printed}", file.display());
+    }
+}
