@@ -1,7 +1,7 @@
-//! The constant-capacity rule of paper 002, equations 1 to 8.
+//! The constant-capacity rule of paper 002, equations 1 to 7.
 //!
 //! A system has a constant budget, of which a write takes `f_rw` times as much as a read:
-//! C = T_read + f_rw · T_write. Both follow from two points, reads alone and writes alone.
+//! `C = T_read + f_rw · T_write`. Both follow from two points, reads alone and writes alone.
 
 use crate::point::ReadShare;
 
@@ -57,7 +57,7 @@ impl ConstantCapacity {
         self.capacity() / (percent + (100.0 - percent) * self.f_rw())
     }
 
-    /// T_read = k · R_read and T_write = k · R_write.
+    /// `T_read = k · R_read` and `T_write = k · R_write`.
     pub fn throughput(self, reads: ReadShare) -> Throughput {
         Throughput::split(100.0 * self.k(reads), reads)
     }
@@ -68,7 +68,7 @@ impl ConstantCapacity {
     }
 }
 
-/// T_total of equations 7 and 8: each size has its share of the capacity (such as workers of its own).
+/// `T_total` of equation 7: each size has its share of the capacity, such as workers of its own.
 ///
 /// `sizes`: share, from 0 to 1, and rule of each size.
 pub fn total_of_sizes(sizes: &[(f64, ConstantCapacity)], reads: ReadShare) -> Throughput {

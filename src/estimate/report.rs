@@ -63,6 +63,7 @@ struct Check {
 }
 
 impl Check {
+    /// Of both estimates, with their sign; without it it is equation 8 of the paper.
     fn errors(&self) -> [f64; 2] {
         [self.plain, self.aware.iops].map(|found| found / self.measured.iops - 1.0)
     }
@@ -345,13 +346,11 @@ fn predict(
 }
 
 fn load(sizes: &[ShareOfSize]) -> String {
-    match sizes {
-        [only] => only.size.to_string(),
-        _ => {
-            let shares = sizes.iter().map(|of| format!("{:.0} % {}", 100.0 * of.share, of.size));
-            shares.collect::<Vec<_>>().join(", ")
-        }
+    if let [only] = sizes {
+        return only.size.to_string();
     }
+    let shares = sizes.iter().map(|of| format!("{:.0} % {}", 100.0 * of.share, of.size));
+    shares.collect::<Vec<_>>().join(", ")
 }
 
 /// A figure and, if it is known, its half-width, given as a share.

@@ -199,7 +199,7 @@ fn cosbench(
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let column = columns(&mut reader, &path)?;
         let wanted = ["Stage", "Op-Type", "Op-Count", "Byte-Count", "Throughput"];
-        let at = wanted.map(|name| column(name));
+        let at = wanted.map(column);
         let [Ok(stage), Ok(kind), Ok(count), Ok(bytes), Ok(throughput)] = at else {
             return Err(at.into_iter().find_map(Result::err).expect("one is missing"));
         };
