@@ -2,7 +2,7 @@
 
 mod codecs;
 mod cpu;
-mod disk;
+pub(crate) mod disk;
 mod fit;
 mod machine;
 mod profile;

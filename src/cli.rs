@@ -2,6 +2,7 @@
 
 mod ask;
 mod calibrate;
+mod estimate;
 mod import;
 mod inspect;
 mod learn;
@@ -21,6 +22,7 @@ pub use ask::{AskArguments, ModelChoice, ScoreArguments};
 pub use calibrate::{
     CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
 };
+pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
 pub use import::{
     AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
     ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,
@@ -67,6 +69,8 @@ pub enum Command {
     ReplayCache(ReplayCacheArguments),
     /// Measure real hardware, and write a profile of it.
     Calibrate(CalibrateArguments),
+    /// Estimate a mixed load's throughput from measured points, reads alone and writes alone.
+    Estimate(EstimateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
     /// Turn real traces and descriptions of real things into files of our own.

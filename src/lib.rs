@@ -5,6 +5,7 @@ mod calibrate;
 pub mod cli;
 mod cosbench;
 mod directory;
+mod estimate;
 mod export;
 mod facts;
 mod failure;
@@ -41,6 +42,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
+        Command::Estimate(arguments) => estimate::estimate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),

@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sim", &["units", "algorithms", "scenarios", "workloads", "ati"]),
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),
     ("learn", &["units"]),
+    ("estimate", &["units"]),
     ("datasets", &["units", "scenarios"]),
 ];
 

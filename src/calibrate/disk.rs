@@ -7,7 +7,7 @@
 //! alone.
 
 mod closed_loop;
-mod evidence;
+pub(crate) mod evidence;
 mod fit;
 mod report;
 

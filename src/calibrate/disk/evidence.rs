@@ -23,57 +23,57 @@ const MOST_SLOTS: u64 = 1 << 16;
 
 /// All that was read.
 #[derive(Debug)]
-pub(super) struct Evidence {
-    pub(super) runs: Vec<Run>,
+pub(crate) struct Evidence {
+    pub(crate) runs: Vec<Run>,
     /// Runs that cannot be used, and why.
-    pub(super) left_out: Vec<(String, String)>,
+    pub(crate) left_out: Vec<(String, String)>,
     /// What was passed over.
-    pub(super) notes: BTreeSet<String>,
+    pub(crate) notes: BTreeSet<String>,
 }
 
 /// Jobs that ran at the same time.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) name: String,
-    pub(super) jobs: Vec<RunJob>,
+pub(crate) struct Run {
+    pub(crate) name: String,
+    pub(crate) jobs: Vec<RunJob>,
 }
 
 /// A job and what was measured of it.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct RunJob {
+pub(crate) struct RunJob {
     /// What it asks for, without what tells repetitions apart.
-    pub(super) job: Job,
+    pub(crate) job: Job,
     /// Bytes of its files.
-    pub(super) files: Option<Bytes>,
+    pub(crate) files: Option<Bytes>,
     /// By [`Op`]; one at least.
-    pub(super) seen: [Option<Seen>; 2],
+    pub(crate) seen: [Option<Seen>; 2],
 }
 
 /// What was measured of the reads or writes of a job.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Seen {
-    pub(super) iops: f64,
+pub(crate) struct Seen {
+    pub(crate) iops: f64,
     /// From submission to completion, mean.
-    pub(super) latency_ns: f64,
+    pub(crate) latency_ns: f64,
     /// The hundredth of them that was fastest ended after this.
-    pub(super) fastest_ns: Option<f64>,
+    pub(crate) fastest_ns: Option<f64>,
     /// Mean size of a request.
-    pub(super) bytes: f64,
+    pub(crate) bytes: f64,
 }
 
 impl RunJob {
     /// Requests that it may have outstanding.
-    pub(super) fn slots(&self) -> u32 {
+    pub(crate) fn slots(&self) -> u32 {
         self.job.iodepth.saturating_mul(self.job.numjobs)
     }
 
     /// Both directions' requests per second.
-    pub(super) fn iops(&self) -> f64 {
+    pub(crate) fn iops(&self) -> f64 {
         self.seen.iter().flatten().map(|seen| seen.iops).sum()
     }
 
     /// Share of reads among its requests.
-    pub(super) fn read_share(&self) -> f64 {
+    pub(crate) fn read_share(&self) -> f64 {
         self.seen[Op::Read as usize].map_or(0.0, |reads| reads.iops) / self.iops()
     }
 
@@ -83,20 +83,20 @@ impl RunJob {
     }
 
     /// Requests outstanding on average, or as many as may be if they nearly are.
-    pub(super) fn outstanding(&self) -> f64 {
+    pub(crate) fn outstanding(&self) -> f64 {
         let (slots, present) = (f64::from(self.slots()), self.present());
         if present > FULL * slots { slots } else { present.max(1.0) }
     }
 
     /// Time between a completion and the submission that follows it, ns: the host's own work, and
     /// what the job itself waits for (`rate`, `thinktime`).
-    pub(super) fn gap_ns(&self) -> f64 {
+    pub(crate) fn gap_ns(&self) -> f64 {
         let mean = self.present() / self.iops() * 1e9;
         (f64::from(self.slots()) / self.iops() * 1e9 - mean).max(0.0)
     }
 
     /// Whether it waits by its own settings.
-    pub(super) fn throttled(&self) -> bool {
+    pub(crate) fn throttled(&self) -> bool {
         let job = &self.job;
         !job.think.is_zero() || job.rate.iter().chain(&job.rate_iops).any(Option::is_some)
     }
@@ -108,7 +108,7 @@ impl RunJob {
 ///
 /// If one is no result of fio, jobs failed, the results are of several devices (unless
 /// `one_device`), or nothing can be used.
-pub(super) fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Failure> {
+pub(crate) fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Failure> {
     let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
     let mut under: Option<(Vec<String>, String)> = None;
     for path in files {
@@ -286,7 +286,7 @@ fn seen(alike: &[&JobResult], op: Op) -> Option<Seen> {
 }
 
 /// A job in words: `randrw 70 % reads, 4 KiB, 16 outstanding`.
-pub(super) fn words(run: &RunJob) -> String {
+pub(crate) fn words(run: &RunJob) -> String {
     let job = &run.job;
     let random = if job.order == Order::Random { "rand" } else { "" };
     let [reads, writes] = job.sizes.each_ref().map(|mix| match mix.0.as_slice() {

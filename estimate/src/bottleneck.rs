@@ -1,0 +1,394 @@
+//! The bottleneck-aware estimator: between the sum of costs and the largest of them.
+//!
+//! With a and b the seconds that a read and a write alone cost (1 / IOPS) and r the share of reads, a
+//! request of the mix costs ((r a)^p + ((1 - r) b)^p)^(1/p). p = 1 is the constant-capacity rule: one
+//! resource serves both. With p beyond all bounds the longer of two resources decides that work side
+//! by side, such as the two directions of a link. Below 1 reads and writes hinder each other. At r = 0
+//! and 1 the exponent says nothing, and the pure points alone do.
+//!
+//! A size's exponent comes from its mixed points and, the less they say, the more from that of the
+//! other sizes; without any mixed points from what the operator knows, or it is 1. So fitted are, by
+//! least squares of logarithms, each point weighted by its standard error: a and b of each size, too,
+//! since pure points are measurements like the others; log₂ p with a normal prior about its mean over
+//! the sizes; and that mean with one about 0. Uncertainty is that of the fit linearised at its end.
+//! What the prior widths are was chosen beforehand: exponents of sizes differ by a factor of 2, as
+//! does their mean from 1, and the form is true to 5 %.
+
+use std::collections::BTreeMap;
+
+use foretell_units::Bytes;
+
+use crate::knowledge::Knowledge;
+use crate::point::ReadShare;
+use crate::survey::{Series, SizePoints};
+
+/// Error of the form itself, as a share.
+const FORM: f64 = 0.05;
+/// Standard deviation of log₂ p among sizes, and of its mean.
+const AMONG_SIZES: f64 = 1.0;
+const OF_MEAN: f64 = 1.0;
+/// log₂ p expected where the links say that reads and writes go opposite ways: near the maximum.
+const OPPOSITE: f64 = 2.0;
+/// Exponents beyond are as good as these: a tenth of the load's cost, and the maximum.
+const LOG2_EXPONENT: std::ops::RangeInclusive<f64> = -3.0..=6.0;
+/// Of the normal distribution, for 95 %.
+const Z95: f64 = 1.959_964;
+/// Rounds of the fit; it ends when nothing moves.
+const MOST_ROUNDS: usize = 500;
+const STILL: f64 = 1e-10;
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// Requests a second, reads and writes together.
+    pub iops: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What was fitted of one size.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// Natural logarithms of the seconds of a read and of a write, and log₂ p.
+    at: [f64; 3],
+    covariance: [[f64; 3]; 3],
+}
+
+/// The estimator, fitted to a series.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    sizes: BTreeMap<Bytes, Size>,
+    knowledge: Knowledge,
+}
+
+/// log of the cost at `at`, and its derivatives.
+fn log_cost(at: [f64; 3], reads: ReadShare) -> (f64, [f64; 3]) {
+    if reads == ReadShare::READS {
+        return (at[0], [1.0, 0.0, 0.0]);
+    }
+    if reads == ReadShare::WRITES {
+        return (at[1], [0.0, 1.0, 0.0]);
+    }
+    let exponent = at[2].exp2();
+    let read = at[0] + reads.fraction().ln();
+    let write = at[1] + (1.0 - reads.fraction()).ln();
+    let (larger, smaller) = (read.max(write), read.min(write));
+    let rest = (exponent * (smaller - larger)).exp();
+    let log = larger + rest.ln_1p() / exponent;
+    let of_larger = 1.0 / (1.0 + rest);
+    let of_read = if read >= write { of_larger } else { 1.0 - of_larger };
+    let mean = of_read * read + (1.0 - of_read) * write;
+    (log, [of_read, 1.0 - of_read, std::f64::consts::LN_2 * (mean - log)])
+}
+
+/// The points of a size: mix, log of its cost, and one over its variance.
+fn observations(points: &SizePoints) -> Vec<(ReadShare, f64, f64)> {
+    let pure = [(ReadShare::READS, &points.read), (ReadShare::WRITES, &points.write)];
+    let mixed = points.mixed.iter().map(|(reads, measured)| (*reads, measured));
+    let weighted = |(reads, measured): (ReadShare, &crate::survey::Measured)| {
+        // two pure points are all that is said of their costs: the form has no part in them
+        let form = if reads.is_mixed() { FORM } else { 0.0 };
+        let error = measured.error.unwrap_or(FORM).max(1e-3);
+        (reads, -measured.iops.ln(), 1.0 / (form * form + error * error))
+    };
+    pure.into_iter().chain(mixed).map(weighted).collect()
+}
+
+/// Inverse of a symmetric, positive definite matrix.
+fn inverse(of: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    let minor = |row: usize, column: usize| {
+        let [a, b] = [(row + 1) % 3, (row + 2) % 3];
+        let [c, d] = [(column + 1) % 3, (column + 2) % 3];
+        of[a][c] * of[b][d] - of[a][d] * of[b][c]
+    };
+    let determinant: f64 = (0..3).map(|column| of[0][column] * minor(0, column)).sum();
+    let mut inverse = [[0.0; 3]; 3];
+    for (row, values) in inverse.iter_mut().enumerate() {
+        for (column, value) in values.iter_mut().enumerate() {
+            *value = minor(column, row) / determinant;
+        }
+    }
+    inverse
+}
+
+fn times(matrix: [[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
+    matrix.map(|row| dot(row, vector))
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Sum of weighted squares, with the exponent expected about `mean`.
+fn loss(at: [f64; 3], seen: &[(ReadShare, f64, f64)], mean: f64) -> f64 {
+    let of_points: f64 = seen
+        .iter()
+        .map(|(reads, cost, weight)| weight * (log_cost(at, *reads).0 - cost).powi(2))
+        .sum();
+    of_points + ((at[2] - mean) / AMONG_SIZES).powi(2)
+}
+
+/// Normal matrix and gradient at `at`.
+fn normal(
+    at: [f64; 3],
+    seen: &[(ReadShare, f64, f64)],
+    mean: f64,
+    variance: f64,
+) -> ([[f64; 3]; 3], [f64; 3]) {
+    let mut matrix = [[0.0; 3]; 3];
+    let mut gradient = [0.0; 3];
+    for (reads, cost, weight) in seen {
+        let (found, slope) = log_cost(at, *reads);
+        for row in 0..3 {
+            gradient[row] += weight * slope[row] * (found - cost);
+            for column in 0..3 {
+                matrix[row][column] += weight * slope[row] * slope[column];
+            }
+        }
+    }
+    matrix[2][2] += 1.0 / variance;
+    gradient[2] += (at[2] - mean) / variance;
+    (matrix, gradient)
+}
+
+/// Goes on from `at` to where the loss is least (Levenberg and Marquardt).
+fn descend(mut at: [f64; 3], seen: &[(ReadShare, f64, f64)], mean: f64) -> [f64; 3] {
+    let mut damping = 1e-4;
+    let mut before = loss(at, seen, mean);
+    for _ in 0..100 {
+        let (mut matrix, gradient) = normal(at, seen, mean, AMONG_SIZES * AMONG_SIZES);
+        for (index, row) in matrix.iter_mut().enumerate() {
+            row[index] *= 1.0 + damping;
+        }
+        let step = times(inverse(matrix), gradient);
+        let mut next = [at[0] - step[0], at[1] - step[1], at[2] - step[2]];
+        next[2] = next[2].clamp(*LOG2_EXPONENT.start(), *LOG2_EXPONENT.end());
+        let after = loss(next, seen, mean);
+        if after <= before {
+            let moved = (0..3).map(|index| (next[index] - at[index]).abs()).fold(0.0, f64::max);
+            (at, before, damping) = (next, after, damping * 0.2);
+            if moved < STILL {
+                break;
+            }
+        } else {
+            damping *= 10.0;
+        }
+    }
+    at
+}
+
+impl Bottleneck {
+    /// Fits the estimator to a series.
+    pub fn fit(series: &Series, knowledge: Knowledge) -> Self {
+        let seen: Vec<_> = series.sizes.values().map(observations).collect();
+        // what the links say comes on top of what sizes have in common
+        let offsets: Vec<f64> = series
+            .sizes
+            .iter()
+            .map(|(size, points)| {
+                let opposite = knowledge.opposite(*size, points.read.iops, points.write.iops);
+                if opposite { OPPOSITE } else { 0.0 }
+            })
+            .collect();
+        let mut mean = 0.0;
+        let start = |(points, offset): (&SizePoints, &f64)| {
+            [-points.read.iops.ln(), -points.write.iops.ln(), *offset]
+        };
+        let mut at: Vec<[f64; 3]> = series.sizes.values().zip(&offsets).map(start).collect();
+        // sizes without a mixed point say nothing of the mean
+        let telling: Vec<bool> =
+            series.sizes.values().map(|points| !points.mixed.is_empty()).collect();
+        let count = telling.iter().filter(|telling| **telling).count() as f64;
+        let precision = count / AMONG_SIZES.powi(2) + 1.0 / OF_MEAN.powi(2);
+        for _ in 0..MOST_ROUNDS {
+            for ((at, seen), offset) in at.iter_mut().zip(&seen).zip(&offsets) {
+                *at = descend(*at, seen, mean + offset);
+            }
+            let own = at.iter().zip(&offsets).zip(&telling).filter(|(_, telling)| **telling);
+            let sum: f64 = own.map(|((at, offset), _)| at[2] - offset).sum();
+            let next = sum / AMONG_SIZES.powi(2) / precision;
+            let moved = (next - mean).abs();
+            mean = next;
+            if moved < STILL {
+                break;
+            }
+        }
+        let sizes = series.sizes.keys().zip(at).zip(seen.iter().zip(&offsets));
+        let sizes = sizes.map(|((size, at), (seen, offset))| {
+            let variance = AMONG_SIZES.powi(2) + 1.0 / precision;
+            let (matrix, _) = normal(at, seen, mean + offset, variance);
+            (*size, Size { at, covariance: inverse(matrix) })
+        });
+        Self { sizes: sizes.collect(), knowledge }
+    }
+
+    /// The exponent p of a size; `None`: it has no points.
+    pub fn exponent(&self, size: Bytes) -> Option<f64> {
+        Some(self.sizes.get(&size)?.at[2].exp2())
+    }
+
+    /// Requests a second of a mix; `None`: the size has no points.
+    pub fn estimate(&self, size: Bytes, reads: ReadShare) -> Option<Estimate> {
+        let fitted = self.sizes.get(&size)?;
+        let (cost, slope) = log_cost(fitted.at, reads);
+        let variance = dot(slope, times(fitted.covariance, slope));
+        let width = Z95 * variance.max(0.0).sqrt();
+        // what was measured of one direction alone may be beyond what was told of the links
+        let ceiling = reads.is_mixed().then(|| self.knowledge.ceiling(size, reads)).flatten();
+        let most = ceiling.unwrap_or(f64::INFINITY);
+        let of = |log: f64| (-log).exp().min(most);
+        Some(Estimate { iops: of(cost), low: of(cost + width), high: of(cost - width) })
+    }
+
+    /// Requests a second of several sizes, each of which has its share (from 0 to 1) of the requests:
+    /// one after the other, a request costs what its size does. `None`: a size has no points.
+    pub fn of_sizes(&self, sizes: &[(Bytes, f64)], reads: ReadShare) -> Option<Estimate> {
+        let (mut seconds, mut least, mut most) = (0.0, 0.0, 0.0);
+        for (size, share) in sizes {
+            let one = self.estimate(*size, reads)?;
+            seconds += share / one.iops;
+            least += share / one.high;
+            most += share / one.low;
+        }
+        Some(Estimate { iops: 1.0 / seconds, low: 1.0 / most, high: 1.0 / least })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Rate;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::knowledge::{Links, WritePath};
+    use crate::point::Point;
+    use crate::survey::Survey;
+
+    fn share(percent: f64) -> ReadShare {
+        ReadShare::from_percent(percent).unwrap()
+    }
+
+    /// Sizes in KiB with what a read and a write cost, us; mixes with their percentages.
+    fn series(sizes: &[(u64, f64, f64)], mixes: &[f64], law: impl Fn(f64, f64) -> f64) -> Series {
+        let mut points = Vec::new();
+        for (kib, read, write) in sizes {
+            for percent in [0.0, 100.0].iter().chain(mixes) {
+                let cost = law(percent / 100.0 * read, (1.0 - percent / 100.0) * write);
+                points.push(Point {
+                    series: String::new(),
+                    size: Bytes::kib(*kib),
+                    reads: share(*percent),
+                    iops: 1e6 / cost,
+                    origin: String::new(),
+                });
+            }
+        }
+        Survey::new(&points, false).unwrap().0.series.remove("").unwrap()
+    }
+
+    const SIZES: [(u64, f64, f64); 3] = [(4, 10.0, 30.0), (16, 20.0, 50.0), (64, 50.0, 80.0)];
+
+    fn max(a: f64, b: f64) -> f64 {
+        a.max(b)
+    }
+
+    #[test]
+    fn without_mixed_points_it_is_the_plain_rule() {
+        let series = series(&SIZES, &[], max);
+        let fitted = Bottleneck::fit(&series, Knowledge::default());
+        for (size, points) in &series.sizes {
+            for percent in [0.0, 10.0, 50.0, 90.0, 100.0] {
+                let ours = fitted.estimate(*size, share(percent)).unwrap();
+                let plain = points.plain().throughput(share(percent)).total();
+                assert!((ours.iops / plain - 1.0).abs() < 1e-6, "{percent} {ours:?} {plain}");
+                assert!(ours.low < ours.iops && ours.iops < ours.high);
+            }
+        }
+    }
+
+    #[test]
+    fn one_mixed_point_tells_the_largest_of_two_from_their_sum() {
+        let both = series(&SIZES[..1], &[50.0], max);
+        let fitted = Bottleneck::fit(&both, Knowledge::default());
+        // at 80 % 8 us of reads and 6 us of writes side by side: 8 us, not 14
+        let ours = fitted.estimate(Bytes::kib(4), share(80.0)).unwrap().iops;
+        let plain = both.sizes[&Bytes::kib(4)].plain().throughput(share(80.0)).total();
+        let error = |found: f64| (found / (1e6 / 8.0) - 1.0).abs();
+        assert!(error(ours) < error(plain) / 2.0, "{ours} {plain}");
+    }
+
+    #[test]
+    fn other_sizes_tell_of_one_that_was_never_mixed() {
+        let all = series(&SIZES, &[30.0, 50.0, 70.0], max);
+        let mut rest = all.clone();
+        for percent in [30.0, 50.0, 70.0] {
+            rest = rest.without(Bytes::kib(16), share(percent));
+        }
+        let fitted = Bottleneck::fit(&rest, Knowledge::default());
+        for (size, reads, measured) in all.mixed().filter(|(size, ..)| *size == Bytes::kib(16)) {
+            let plain = all.sizes[&size].plain().throughput(reads).total();
+            let ours = fitted.estimate(size, reads).unwrap().iops;
+            let error = |found: f64| (found / measured.iops - 1.0).abs();
+            assert!(error(ours) < error(plain) / 2.0, "{reads} {ours} {plain}");
+        }
+    }
+
+    #[test]
+    fn links_in_opposite_directions_need_no_mixed_point() {
+        // 4 KiB in 10 us out, and in 30 us in: both at the rate of their link
+        let rate = |us: f64| Rate::bytes_per_s((4096.0 / us * 1e6) as u64);
+        let links = Links { into: rate(30.0), out_of: rate(10.0) };
+        let known = Knowledge { links: Some(links), needed: 1, stored: 1, path: WritePath::Client };
+        let series = series(&SIZES[..1], &[], max);
+        let ours = Bottleneck::fit(&series, known).estimate(Bytes::kib(4), share(75.0)).unwrap();
+        // 7.5 us of each: the largest is 7.5, the sum 15, and p = 4 gives 7.5 · 2^(1/4)
+        assert!((ours.iops / (1e6 / (7.5 * 2_f64.powf(0.25))) - 1.0).abs() < 1e-3, "{ours:?}");
+    }
+
+    #[test]
+    fn sizes_by_requests_cost_one_after_the_other() {
+        let series = series(&SIZES, &[], |a, b| a + b);
+        let fitted = Bottleneck::fit(&series, Knowledge::default());
+        // 0.3 · 10 + 0.7 · 50 = 38 us
+        let sizes = [(Bytes::kib(4), 0.3), (Bytes::kib(64), 0.7)];
+        let found = fitted.of_sizes(&sizes, ReadShare::READS).unwrap();
+        assert!((found.iops / (1e6 / 38.0) - 1.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(fitted.of_sizes(&[(Bytes(1), 1.0)], ReadShare::READS), None);
+    }
+
+    #[test]
+    fn derivatives_are_those_of_the_cost() {
+        for at in [[-9.0, -8.0, 0.3], [-8.0, -9.5, -1.0], [-8.0, -8.0, 3.0]] {
+            for percent in [0.0, 20.0, 60.0, 100.0] {
+                let (_, slope) = log_cost(at, share(percent));
+                for index in 0..3 {
+                    let (mut low, mut high) = (at, at);
+                    (low[index], high[index]) = (at[index] - 1e-5, at[index] + 1e-5);
+                    let rise = log_cost(high, share(percent)).0 - log_cost(low, share(percent)).0;
+                    assert!((rise / 2e-5 - slope[index]).abs() < 1e-6, "{at:?} {percent} {index}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_measured_gives_an_estimate_with_its_interval(
+            costs in prop::collection::vec((0.01..1e6_f64, 0.01..1e6_f64, 0.1..10.0_f64), 1..5),
+            percent in 0.0..=100.0_f64,
+        ) {
+            let sizes: Vec<(u64, f64, f64)> =
+                costs.iter().zip(1..).map(|((read, write, _), kib)| (kib, *read, *write)).collect();
+            let factor = costs[0].2;
+            let series = series(&sizes, &[40.0], |a, b| if a * b > 0.0 { factor * (a + b) } else { a + b });
+            let fitted = Bottleneck::fit(&series, Knowledge::default());
+            for size in series.sizes.keys() {
+                let found = fitted.estimate(*size, share(percent)).unwrap();
+                prop_assert!(found.iops.is_finite() && found.iops > 0.0);
+                prop_assert!(found.low <= found.iops && found.iops <= found.high, "{:?}", found);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What an operator knows of the storage: its links and its redundancy.
+
+use foretell_units::{Bytes, Rate};
+
+use crate::point::ReadShare;
+
+/// A pure load that moves this share of what a link carries is taken to wait for that link.
+const FULL: f64 = 0.85;
+
+/// Links of all storage nodes together; each carries both directions at once.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Links {
+    /// Towards the storage nodes.
+    pub into: Rate,
+    /// Away from them.
+    pub out_of: Rate,
+}
+
+/// Who sends the copies of a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WritePath {
+    /// The client, or a proxy that is no storage node (Swift).
+    #[default]
+    Client,
+    /// The first storage node, to the others (Ceph).
+    Primary,
+}
+
+/// What is known beside the points.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Knowledge {
+    /// If they are known.
+    pub links: Option<Links>,
+    /// Fragments that hold the data (m of m-of-n); 1: copies.
+    pub needed: u32,
+    /// All fragments (n of m-of-n), or copies.
+    pub stored: u32,
+    /// Who sends them.
+    pub path: WritePath,
+}
+
+impl Default for Knowledge {
+    /// Nothing but that data are stored once.
+    fn default() -> Self {
+        Self { links: None, needed: 1, stored: 1, path: WritePath::Client }
+    }
+}
+
+/// Bytes in each direction of the storage's links for each byte of a request.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Traffic {
+    into: f64,
+    out_of: f64,
+}
+
+impl Knowledge {
+    fn of_reads(self) -> Traffic {
+        match self.path {
+            WritePath::Client => Traffic { into: 0.0, out_of: 1.0 },
+            // the primary has one of the fragments and fetches the others
+            WritePath::Primary => {
+                let fetched = f64::from(self.needed - 1) / f64::from(self.needed);
+                Traffic { into: fetched, out_of: 1.0 + fetched }
+            }
+        }
+    }
+
+    fn of_writes(self) -> Traffic {
+        let fragment = 1.0 / f64::from(self.needed);
+        match self.path {
+            WritePath::Client => Traffic { into: f64::from(self.stored) * fragment, out_of: 0.0 },
+            WritePath::Primary => {
+                let sent_on = f64::from(self.stored - 1) * fragment;
+                Traffic { into: 1.0 + sent_on, out_of: sent_on }
+            }
+        }
+    }
+
+    /// Seconds that a link needs for a request of this mix on average, in each direction.
+    fn seconds(self, size: Bytes, reads: ReadShare) -> Option<[f64; 2]> {
+        let links = self.links?;
+        let (read, write, share) = (self.of_reads(), self.of_writes(), reads.fraction());
+        let bytes = size.get() as f64;
+        let mix = |read: f64, write: f64| bytes * (share * read + (1.0 - share) * write);
+        Some([
+            mix(read.into, write.into) / links.into.as_bytes_per_s_f64(),
+            mix(read.out_of, write.out_of) / links.out_of.as_bytes_per_s_f64(),
+        ])
+    }
+
+    /// Requests a second that the links carry at the most.
+    pub fn ceiling(self, size: Bytes, reads: ReadShare) -> Option<f64> {
+        let [into, out_of] = self.seconds(size, reads)?;
+        let longest = into.max(out_of);
+        (longest > 0.0).then(|| 1.0 / longest)
+    }
+
+    /// Whether reads alone and writes alone, at these rates, each fill a link in a direction that the
+    /// other leaves largely free.
+    pub fn opposite(self, size: Bytes, read_iops: f64, write_iops: f64) -> bool {
+        let used = |iops: f64, reads| {
+            self.seconds(size, reads).map(|seconds| seconds.map(|busy| busy * iops))
+        };
+        let (Some(read), Some(write)) =
+            (used(read_iops, ReadShare::READS), used(write_iops, ReadShare::WRITES))
+        else {
+            return false;
+        };
+        read[1] >= FULL && write[0] >= FULL && read[0] < 0.5 && write[1] < 0.5
+    }
+
+    /// Whether writes must read first, because data are coded.
+    pub fn is_coded(self) -> bool {
+        self.needed > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(needed: u32, stored: u32, path: WritePath) -> Knowledge {
+        // 1 MB/s in, 2 MB/s out
+        let links =
+            Links { into: Rate::bytes_per_s(1_000_000), out_of: Rate::bytes_per_s(2_000_000) };
+        Knowledge { links: Some(links), needed, stored, path }
+    }
+
+    fn ceiling(knowledge: Knowledge, percent: f64) -> f64 {
+        knowledge.ceiling(Bytes(1000), ReadShare::from_percent(percent).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn links_carry_what_the_encoding_sends() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b, "{a} {b}");
+        // reads of 1 kB at 2 MB/s; writes thrice at 1 MB/s
+        let copies = known(1, 3, WritePath::Client);
+        near(ceiling(copies, 100.0), 2000.0);
+        near(ceiling(copies, 0.0), 1000.0 / 3.0);
+        // half and half: 0.5 kB out, 1.5 kB in
+        near(ceiling(copies, 50.0), 1000.0 / 1.5);
+        // 3-of-5: five thirds in
+        near(ceiling(known(3, 5, WritePath::Client), 0.0), 600.0);
+        // a primary takes one and sends two: 3 kB in, 2 kB out
+        near(ceiling(known(1, 3, WritePath::Primary), 0.0), 1000.0 / 3.0);
+        assert_eq!(Knowledge::default().ceiling(Bytes(1), ReadShare::READS), None);
+    }
+
+    #[test]
+    fn opposite_directions_need_both_links_full() {
+        let once = known(1, 1, WritePath::Client);
+        assert!(once.opposite(Bytes(1000), 1900.0, 950.0));
+        assert!(!once.opposite(Bytes(1000), 1900.0, 500.0));
+        // sending copies on fills two thirds of a way out that is no wider than the way in
+        let narrow = Rate::bytes_per_s(1_000_000);
+        let links = Some(Links { into: narrow, out_of: narrow });
+        let primary = Knowledge { links, ..known(1, 3, WritePath::Primary) };
+        assert!(!primary.opposite(Bytes(1000), 1000.0, 333.3));
+        assert!(!Knowledge::default().opposite(Bytes(1000), 1.0, 1.0));
+    }
+}

@@ -1,0 +1,362 @@
+//! Points, checked and put together: by series, size and mix, with the spread of repeated runs.
+
+use std::collections::BTreeMap;
+
+use foretell_units::Bytes;
+use thiserror::Error;
+
+use crate::plain::ConstantCapacity;
+use crate::point::{Point, ReadShare};
+
+/// Runs of one point that differ by more contradict each other: noise does not do that, another unit
+/// or another system does.
+const CONTRADICTION: f64 = 10.0;
+
+/// Runs that the spread of all points together counts for, where one point's own is estimated.
+const COMMON_RUNS: f64 = 4.0;
+
+/// Why points cannot be used.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum Fault {
+    /// There are none.
+    #[error("there are no points; wanted are requests a second of reads alone and of writes alone")]
+    Nothing,
+    /// No rate.
+    #[error("{origin}: {iops} requests a second; wanted is a number above 0")]
+    Rate {
+        /// Where.
+        origin: String,
+        /// What was found.
+        iops: f64,
+    },
+    /// No size.
+    #[error("{origin}: the size of requests is 0; wanted is a size of 1 B at least")]
+    Size {
+        /// Where.
+        origin: String,
+    },
+    /// The same twice.
+    #[error(
+        "{first} and {second} are the same point: {size}, {reads} % reads, {iops} requests a second; \
+         give each run once"
+    )]
+    Duplicate {
+        /// Where.
+        first: String,
+        /// Where again.
+        second: String,
+        /// Of requests.
+        size: Bytes,
+        /// The mix.
+        reads: ReadShare,
+        /// Requests a second.
+        iops: f64,
+    },
+    /// Runs of one point that cannot be.
+    #[error(
+        "{low_origin} and {high_origin} contradict each other: {size}, {reads} % reads, \
+         {low} and {high} requests a second"
+    )]
+    Contradiction {
+        /// Where.
+        low_origin: String,
+        /// Where.
+        high_origin: String,
+        /// Of requests.
+        size: Bytes,
+        /// The mix.
+        reads: ReadShare,
+        /// Requests a second.
+        low: f64,
+        /// Requests a second.
+        high: f64,
+    },
+    /// One of the two points that are always needed.
+    #[error("{}", missing(series, *size, *reads))]
+    Missing {
+        /// Of this series.
+        series: String,
+        /// Of requests.
+        size: Bytes,
+        /// Reads alone or writes alone.
+        reads: ReadShare,
+    },
+}
+
+fn missing(series: &str, size: Bytes, reads: ReadShare) -> String {
+    let (what, percent) =
+        if reads == ReadShare::READS { ("pure-read", "100") } else { ("pure-write", "0") };
+    let of = if series.is_empty() { String::new() } else { format!(" ({series})") };
+    format!("size {size}{of}: the {what} point is missing; measure it with {percent} % reads")
+}
+
+/// Runs of one size and mix.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Mean of the runs, requests a second.
+    pub iops: f64,
+    /// How many runs.
+    pub runs: usize,
+    /// Standard deviation of one run, as a share of the mean; `None`: one run.
+    pub spread: Option<f64>,
+    /// Standard error of the mean, as a share of it; where there are few runs mostly by the spread of
+    /// all points of the series. `None`: no point of the series was repeated.
+    pub error: Option<f64>,
+}
+
+/// All points of one size.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SizePoints {
+    /// Reads alone.
+    pub read: Measured,
+    /// Writes alone.
+    pub write: Measured,
+    /// All others.
+    pub mixed: BTreeMap<ReadShare, Measured>,
+}
+
+impl SizePoints {
+    /// The constant-capacity rule from the two pure points.
+    pub fn plain(&self) -> ConstantCapacity {
+        ConstantCapacity::new(self.read.iops, self.write.iops).expect("rates were checked")
+    }
+
+    /// Standard error of the rule's estimate, as a share of it, from those of the two points.
+    pub fn plain_error(&self, reads: ReadShare) -> Option<f64> {
+        let (read, write) = (self.read.error?, self.write.error?);
+        let cost = |share: f64, iops: f64| share / iops;
+        let of_reads = cost(reads.fraction(), self.read.iops);
+        let of_writes = cost(1.0 - reads.fraction(), self.write.iops);
+        let weight = of_reads / (of_reads + of_writes);
+        Some((weight * read).hypot((1.0 - weight) * write))
+    }
+}
+
+/// Points that differ in size and mix alone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// By size.
+    pub sizes: BTreeMap<Bytes, SizePoints>,
+}
+
+impl Series {
+    /// The mixed points.
+    pub fn mixed(&self) -> impl Iterator<Item = (Bytes, ReadShare, &Measured)> {
+        self.sizes.iter().flat_map(|(size, points)| {
+            points.mixed.iter().map(move |(reads, measured)| (*size, *reads, measured))
+        })
+    }
+
+    /// Without one mixed point, all its runs.
+    pub fn without(&self, size: Bytes, reads: ReadShare) -> Self {
+        let mut rest = self.clone();
+        if let Some(points) = rest.sizes.get_mut(&size) {
+            points.mixed.remove(&reads);
+        }
+        rest
+    }
+}
+
+/// All that was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Survey {
+    /// By name.
+    pub series: BTreeMap<String, Series>,
+}
+
+type Grouped<'a> = BTreeMap<&'a str, BTreeMap<Bytes, BTreeMap<ReadShare, Vec<&'a Point>>>>;
+
+impl Survey {
+    /// Checks the points and puts them together. Sizes without both pure points are faults, or,
+    /// with `skip`, left out and returned.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing to estimate from, a rate or size is none, a point is there twice or runs
+    /// contradict each other.
+    pub fn new(points: &[Point], skip: bool) -> Result<(Self, Vec<Fault>), Fault> {
+        let mut grouped: Grouped<'_> = BTreeMap::new();
+        for point in points {
+            let origin = point.origin.clone();
+            if !(point.iops > 0.0 && point.iops.is_finite()) {
+                return Err(Fault::Rate { origin, iops: point.iops });
+            }
+            if point.size == Bytes::ZERO {
+                return Err(Fault::Size { origin });
+            }
+            let sizes = grouped.entry(&point.series).or_default();
+            sizes.entry(point.size).or_default().entry(point.reads).or_default().push(point);
+        }
+        let mut left_out = Vec::new();
+        let mut all = BTreeMap::new();
+        for (name, sizes) in grouped {
+            for runs in sizes.values().flat_map(BTreeMap::values) {
+                check(runs)?;
+            }
+            let common = common_spread(sizes.values().flat_map(BTreeMap::values));
+            let mut kept = BTreeMap::new();
+            for (size, mixes) in sizes {
+                let mut mixed: BTreeMap<ReadShare, Measured> =
+                    mixes.iter().map(|(reads, runs)| (*reads, measured(runs, common))).collect();
+                let (read, write) =
+                    (mixed.remove(&ReadShare::READS), mixed.remove(&ReadShare::WRITES));
+                let missing = |reads| Fault::Missing { series: name.to_owned(), size, reads };
+                match (read, write) {
+                    (Some(read), Some(write)) => {
+                        kept.insert(size, SizePoints { read, write, mixed });
+                    }
+                    (None, _) => left_out.push(missing(ReadShare::READS)),
+                    (_, None) => left_out.push(missing(ReadShare::WRITES)),
+                }
+            }
+            if !kept.is_empty() {
+                all.insert(name.to_owned(), Series { sizes: kept });
+            }
+        }
+        if let Some(fault) = left_out.first().filter(|_| !skip || all.is_empty()) {
+            return Err(fault.clone());
+        }
+        if all.is_empty() {
+            return Err(Fault::Nothing);
+        }
+        Ok((Self { series: all }, left_out))
+    }
+}
+
+/// Runs of one point must be different runs of one thing.
+fn check(runs: &[&Point]) -> Result<(), Fault> {
+    let mut sorted = runs.to_vec();
+    // stable: of equal ones the first stays first
+    sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    for pair in sorted.windows(2) {
+        if pair[0].iops.total_cmp(&pair[1].iops).is_eq() {
+            return Err(Fault::Duplicate {
+                first: pair[0].origin.clone(),
+                second: pair[1].origin.clone(),
+                size: pair[0].size,
+                reads: pair[0].reads,
+                iops: pair[0].iops,
+            });
+        }
+    }
+    let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
+    if high.iops > CONTRADICTION * low.iops {
+        return Err(Fault::Contradiction {
+            low_origin: low.origin.clone(),
+            high_origin: high.origin.clone(),
+            size: low.size,
+            reads: low.reads,
+            low: low.iops,
+            high: high.iops,
+        });
+    }
+    Ok(())
+}
+
+fn mean(runs: &[&Point]) -> f64 {
+    runs.iter().map(|run| run.iops).sum::<f64>() / runs.len() as f64
+}
+
+/// Sum of the squares of the runs' deviations, as shares of their mean.
+fn squares(runs: &[&Point]) -> f64 {
+    let mean = mean(runs);
+    runs.iter().map(|run| (run.iops / mean - 1.0).powi(2)).sum()
+}
+
+/// Variance of one run, as a share of the mean squared, over all points that were repeated.
+fn common_spread<'a>(points: impl Iterator<Item = &'a Vec<&'a Point>>) -> Option<f64> {
+    let (mut sum, mut freedom) = (0.0, 0);
+    for runs in points {
+        sum += squares(runs);
+        freedom += runs.len() - 1;
+    }
+    (freedom > 0).then(|| sum / freedom as f64)
+}
+
+fn measured(runs: &[&Point], common: Option<f64>) -> Measured {
+    let (count, sum) = (runs.len() as f64, squares(runs));
+    let error = common
+        .map(|common| ((COMMON_RUNS * common + sum) / (COMMON_RUNS + count - 1.0) / count).sqrt());
+    let spread = (runs.len() > 1).then(|| (sum / (count - 1.0)).sqrt());
+    Measured { iops: mean(runs), runs: runs.len(), spread, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn point(kib: u64, percent: f64, iops: f64, origin: &str) -> Point {
+        Point {
+            series: String::new(),
+            size: Bytes::kib(kib),
+            reads: ReadShare::from_percent(percent).unwrap(),
+            iops,
+            origin: origin.to_owned(),
+        }
+    }
+
+    fn fault(points: &[Point]) -> String {
+        Survey::new(points, false).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn runs_of_one_point_give_its_mean_and_spread() {
+        let points =
+            [point(4, 100.0, 90.0, "a"), point(4, 100.0, 110.0, "b"), point(4, 0.0, 50.0, "c")];
+        let (survey, _) = Survey::new(&points, false).unwrap();
+        let of = &survey.series[""].sizes[&Bytes::kib(4)];
+        assert!((of.read.iops - 100.0).abs() < 1e-9 && of.read.runs == 2);
+        // deviations of 10 % each way: variance 0.02 over one degree of freedom
+        assert!((of.read.spread.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
+        // the only spread is also the common one: 0.02 / 2
+        assert!((of.read.error.unwrap() - 0.01_f64.sqrt()).abs() < 1e-12);
+        // a single run is taken to scatter as the others do
+        assert_eq!(of.write.spread, None);
+        assert!((of.write.error.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
+        // writes alone: the error of the write point alone
+        assert_eq!(of.plain_error(ReadShare::WRITES), of.write.error);
+    }
+
+    #[test]
+    fn faults_name_the_point() {
+        let both = [point(4, 100.0, 9.0, "a:1"), point(4, 0.0, 3.0, "a:2")];
+        let with = |more: Point| fault(&[both[0].clone(), both[1].clone(), more]);
+        assert!(with(point(16, 100.0, 1.0, "a:3")).contains("size 16 KiB: the pure-write point"));
+        assert!(with(point(16, 50.0, 1.0, "a:3")).contains("size 16 KiB: the pure-read point"));
+        assert!(with(point(4, 50.0, 0.0, "a:3")).starts_with("a:3: 0 requests a second"));
+        assert!(with(point(4, 0.0, 3.0, "a:3")).starts_with("a:2 and a:3 are the same point"));
+        assert!(with(point(4, 0.0, 31.0, "a:3")).contains("contradict"));
+        assert!(with(point(0, 0.0, 31.0, "a:3")).contains("size of requests is 0"));
+        assert!(fault(&[]).contains("no points"));
+    }
+
+    #[test]
+    fn sizes_without_both_points_are_left_out_on_demand() {
+        let points = [point(4, 100.0, 9.0, "a"), point(4, 0.0, 3.0, "b"), point(16, 0.0, 3.0, "c")];
+        let (survey, left_out) = Survey::new(&points, true).unwrap();
+        assert_eq!((survey.series[""].sizes.len(), left_out.len()), (1, 1));
+        // with nothing left there is nothing to skip to
+        assert!(Survey::new(&points[2..], true).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_points_does_not_matter(
+            mut runs in prop::collection::vec((0..3_u64, 0..4_u16, 50.0..60.0_f64), 0..30),
+        ) {
+            let of = |runs: &[(u64, u16, f64)]| {
+                let make = |(kib, tens, iops): &(u64, u16, f64)| {
+                    point(1 + kib, f64::from(*tens) * 100.0 / 3.0, *iops, "x")
+                };
+                Survey::new(&runs.iter().map(make).collect::<Vec<_>>(), true).ok().map(|found| {
+                    found.0.series[""].sizes.keys().copied().collect::<Vec<_>>()
+                })
+            };
+            let before = of(&runs);
+            runs.reverse();
+            prop_assert_eq!(before, of(&runs));
+        }
+    }
+}

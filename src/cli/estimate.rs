@@ -1,0 +1,116 @@
+//! What can be typed after `estimate`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use foretell_algorithms::codec::Encoding;
+use foretell_units::{Bytes, Rate};
+use foretell_workloads::fio::quantity;
+
+/// Arguments of `estimate`.
+#[derive(Debug, Args)]
+#[group(id = "points", required = true, multiple = true, args = ["fio", "cosbench", "csv", "run"])]
+pub struct EstimateArguments {
+    /// Results of fio (`--output-format=json`): all `*.json` in this directory and below.
+    #[arg(long, value_name = "DIR")]
+    pub fio: Vec<PathBuf>,
+    /// Reports of COSBench workloads: all `*.csv` in this directory and below that are such.
+    #[arg(long, value_name = "DIR")]
+    pub cosbench: Vec<PathBuf>,
+    /// A table with columns `bs`, `read_percent`, `iops`, and `series` if there are several.
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Vec<PathBuf>,
+    /// A run of the simulator, or a directory of such.
+    #[arg(long, value_name = "DIR")]
+    pub run: Vec<PathBuf>,
+    /// Percent of reads that is asked for; several, separated by commas.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub read: Vec<f64>,
+    /// Sizes of a load and their shares: `16K:0.3,1M:0.7`. Without it, each size is asked by itself.
+    #[arg(long, value_name = "SIZE:SHARE,...", requires = "read")]
+    pub sizes: Option<SizeShares>,
+    /// Rate of all storage nodes' links together, towards them: `36 Gbit/s`.
+    #[arg(long, value_name = "RATE", requires = "link_out")]
+    pub link_in: Option<Rate>,
+    /// The same away from them.
+    #[arg(long, value_name = "RATE", requires = "link_in")]
+    pub link_out: Option<Rate>,
+    /// How data are stored: `1-of-3` is three copies.
+    #[arg(long, value_name = "M-of-N", default_value = "1-of-1")]
+    pub encoding: Encoding,
+    /// Who sends the copies of a write.
+    #[arg(long, value_enum, default_value_t = WritePathChoice::Client)]
+    pub write_path: WritePathChoice,
+    /// Pass over runs and sizes that cannot be used, and say which.
+    #[arg(long)]
+    pub skip: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who sends the copies of a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum WritePathChoice {
+    /// The client, or a proxy beside the storage nodes.
+    Client,
+    /// The first storage node.
+    Primary,
+}
+
+/// One size of a load.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ShareOfSize {
+    /// Of requests.
+    pub size: Bytes,
+    /// From 0 to 1.
+    pub share: f64,
+}
+
+/// Sizes of a load; their shares add up to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SizeShares(pub Vec<ShareOfSize>);
+
+impl FromStr for SizeShares {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut found: Vec<ShareOfSize> = Vec::new();
+        for part in text.split(',') {
+            let wrong = || format!("`{part}` is not SIZE:SHARE, such as `16K:0.3`");
+            let (size, share) = part.rsplit_once(':').ok_or_else(wrong)?;
+            let size = quantity::size(size).filter(|size| *size > Bytes::ZERO).ok_or_else(wrong)?;
+            let share: f64 = share.trim().parse().map_err(|_| wrong())?;
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(format!("share `{share}` of {size}: wanted is above 0, 1 at most"));
+            }
+            if found.iter().any(|other| other.size == size) {
+                return Err(format!("size {size} is there twice"));
+            }
+            found.push(ShareOfSize { size, share });
+        }
+        let sum: f64 = found.iter().map(|one| one.share).sum();
+        if (sum - 1.0).abs() > 1e-6 {
+            return Err(format!("the shares add up to {sum}, not to 1"));
+        }
+        Ok(Self(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_sizes_add_up() {
+        let SizeShares(found) = "16K:0.3,1M:0.7".parse().unwrap();
+        assert_eq!((found[0].size, found[1].size), (Bytes::kib(16), Bytes::mib(1)));
+        let fault = |text: &str| text.parse::<SizeShares>().unwrap_err();
+        assert!(fault("16K").contains("not SIZE:SHARE"));
+        assert!(fault("x:1").contains("not SIZE:SHARE"));
+        assert!(fault("16K:0.3,1M:0.6").contains("add up to 0.89"));
+        assert!(fault("16K:0.5,16384:0.5").contains("twice"));
+        assert!(fault("16K:NaN").contains("wanted is above 0"));
+    }
+}

@@ -1,0 +1,46 @@
+//! `foretell estimate`: the throughput of mixed loads from points measured elsewhere.
+
+mod report;
+mod sources;
+
+use foretell_estimate::{Knowledge, Links, ReadShare, Survey, WritePath};
+
+use crate::cli::{EstimateArguments, WritePathChoice};
+use crate::failure::Failure;
+
+use report::Report;
+
+/// Runs the command.
+pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
+    let asked = arguments.read.iter().map(|percent| {
+        ReadShare::from_percent(*percent).ok_or_else(|| {
+            Failure::Usage(format!("`--read {percent}`: wanted is a percentage from 0 to 100"))
+        })
+    });
+    let asked = asked.collect::<Result<Vec<_>, _>>()?;
+    let found = sources::read(arguments)?;
+    let mut notes = found.notes;
+    let (survey, left_out) = Survey::new(&found.points, arguments.skip).map_err(|fault| {
+        let hint = match fault {
+            foretell_estimate::Fault::Missing { .. } if !arguments.skip => {
+                "; `--skip` passes over such sizes"
+            }
+            _ => "",
+        };
+        Failure::Usage(format!("{fault}{hint}"))
+    })?;
+    notes.extend(left_out.iter().map(|fault| format!("left out: {fault}")));
+    let links = arguments.link_in.zip(arguments.link_out);
+    let knowledge = Knowledge {
+        links: links.map(|(into, out_of)| Links { into, out_of }),
+        needed: arguments.encoding.m() as u32,
+        stored: arguments.encoding.n() as u32,
+        path: match arguments.write_path {
+            WritePathChoice::Client => WritePath::Client,
+            WritePathChoice::Primary => WritePath::Primary,
+        },
+    };
+    let sizes = arguments.sizes.as_ref().map(|sizes| sizes.0.as_slice());
+    let report = Report::new(&survey, knowledge, &asked, sizes, notes)?;
+    crate::output::print(&if arguments.json { report.json() } else { report.text() })
+}
