@@ -10,10 +10,9 @@ use foretell_workloads::fio::quantity;
 
 /// Arguments of `estimate`.
 #[derive(Debug, Args)]
-#[group(id = "points", required = true, multiple = true, args = ["fio", "cosbench", "csv", "run"])]
 pub struct EstimateArguments {
     /// Results of fio (`--output-format=json`): all `*.json` in this directory and below.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["cosbench", "csv", "run"])]
     pub fio: Vec<PathBuf>,
     /// Reports of COSBench workloads: all `*.csv` in this directory and below that are such.
     #[arg(long, value_name = "DIR")]
