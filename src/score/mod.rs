@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::shelf::PartsShelf;
 use crate::simulate::Simulation;
+use crate::tables;
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
@@ -178,9 +179,8 @@ fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), 
 
 /// Errors at large, and the worst cases.
 fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String {
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header(["metric", "comparisons", "median error", "90 % under", "worst"]);
+    let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
+    let mut table = tables::table(&header);
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     for (metric, spread) in spreads {
         table.add_row([
@@ -190,11 +190,6 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
             percent(spread.p90),
             percent(spread.worst),
         ]);
-    }
-    for index in 1..=4 {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     let mut text = format!("{}\n\nThe worst cases\n", table.trim_fmt());
     let worst = |scored: &many::Scored| {

@@ -44,12 +44,20 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
-        let before = self.changed(&[], parts)?;
-        let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| self.unchanged.get_or_init(|| replayed(&before).ok()));
-            replayed(&cluster)
-        })?;
         let is_changed = !changes.is_empty();
+        let outcome = if !is_changed {
+            let outcome = replayed(&cluster)?;
+            self.unchanged.get_or_init(|| Some(outcome.clone()));
+            outcome
+        } else if self.unchanged.get().is_some() {
+            replayed(&cluster)?
+        } else {
+            let before = self.changed(&[], parts)?;
+            std::thread::scope(|scope| {
+                scope.spawn(|| self.unchanged.get_or_init(|| replayed(&before).ok()));
+                replayed(&cluster)
+            })?
+        };
         Ok(Prediction { observed: self, scenario: cluster.scenario, outcome, is_changed })
     }
 }
