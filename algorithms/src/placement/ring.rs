@@ -4,7 +4,7 @@
 //! is wanted to hold replicas in proportion to its weight; replicas of one partition go to distinct
 //! zones while there are enough, then to distinct devices. A ring that is built again from another
 //! list moves only what it has to: replicas of devices that have gone, those that share a zone for no
-//! need, and as many as a device holds too much of (OpenStack Swift, *The Rings*, and its
+//! need, and as many as a device holds too much of (`OpenStack` Swift, *The Rings*, and its
 //! `RingBuilder`). Left out: regions, hand-off devices, the hours between two moves of a partition;
 //! Swift hashes with MD5, here it is splitmix64.
 

@@ -62,7 +62,7 @@ pub(crate) struct RawCeph {
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
     /// Metadata that a write leaves in the log beside its data: the object's, the placement group's log.
-    /// Assumed: two or three records of RocksDB of about a kilobyte in all; a commit of several
+    /// Assumed: two or three records of the key-value store, of about a kilobyte in all; a commit of several
     /// writes takes whole blocks of 4 KiB.
     #[schemars(extend("default" = "1 KiB"))]
     pub(crate) metadata: Size,
@@ -78,7 +78,7 @@ pub(crate) struct RawCeph {
     #[schemars(extend("default" = { "fixed": "60 us" }))]
     pub(crate) write: RawCost,
     /// Processor time of an OSD, the primary too, for each copy or shard that it writes: transaction,
-    /// check sums, RocksDB. Assumed, as above.
+    /// check sums, the key-value store. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "60 us", "rate": "4 GB/s" }))]
     pub(crate) commit: RawCost,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
@@ -90,7 +90,7 @@ pub(crate) struct RawCeph {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawStore {
-    /// Large writes go to their place at once, small ones through the log of RocksDB.
+    /// Large writes go to their place at once, small ones through the log of the key-value store.
     Bluestore,
     /// All writes go to a journal, and to the file system later.
     Filestore,

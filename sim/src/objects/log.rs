@@ -6,7 +6,7 @@
 use foretell_units::{Breadcrumb, Bytes, Thread};
 
 /// Most that one write to the log holds, unless one commit alone is more. Assumed, as
-/// `journal_max_write_bytes` was 10 MB and RocksDB batches of that size do not occur.
+/// `journal_max_write_bytes` was 10 MB and `RocksDB` batches of that size do not occur.
 const MOST_WRITTEN: u64 = 4 << 20;
 /// The log is written in whole blocks.
 const BLOCK: u64 = 4096;

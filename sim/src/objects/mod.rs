@@ -72,6 +72,11 @@ impl Task {
     fn is_front(&self) -> bool {
         self.front == NO_TASK
     }
+
+    /// Bytes of its message: to the server in front, the client's own.
+    fn carried(&self) -> Bytes {
+        if self.is_front() { self.piece.size } else { self.shard.size }
+    }
 }
 
 /// Time to encode or decode the blocks of a piece.
@@ -135,7 +140,7 @@ impl Cluster {
     pub(crate) fn work_of_task(&self, host: HostId, id: u32) -> SimSpan {
         let task = &self.tasks[id];
         let cpu = &self.hosts[host.index()].profile;
-        let carried = if task.op == Op::Write { self.carried(task) } else { Bytes::ZERO };
+        let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
         let mut work = cpu.request.of(carried) + cpu.copy.of(carried);
         let pool = self.volumes[task.volume as usize].pool();
         let copies = pool.encoding.n() as u64;
@@ -163,11 +168,6 @@ impl Cluster {
 
     fn encoding_time(cpu: &CpuProfile, pool: &Pool, shard: Bytes) -> SimSpan {
         coding_time(cpu, pool, shard, pool.encoding.n() - pool.encoding.m())
-    }
-
-    /// Bytes of a task's message: to the server in front, the client's own.
-    fn carried(&self, task: &Task) -> Bytes {
-        if task.is_front() { task.piece.size } else { task.shard.size }
     }
 
     /// A server takes up a task that has come in.
@@ -336,7 +336,7 @@ impl Cluster {
 
     /// A server answers whoever asked it.
     fn answer_task(&mut self, task: &Task) {
-        let carried = if task.op == Op::Read { self.carried(task) } else { Bytes::ZERO };
+        let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
         let leg = &mut self.legs[task.leg];
         leg.turn_back(carried);
         let cpu = &self.hosts[leg.node.index()].profile;

@@ -9,7 +9,7 @@
 //! - an object server of Swift: the file is written, then its metadata and the file system's journal.
 //!
 //! What is due later is written when there is enough of it or it has waited long enough; when too
-//! much is due, commits wait. Metadata in RocksDB are written again when they are merged. Sources:
+//! much is due, commits wait. Metadata in `RocksDB` are written again when they are merged. Sources:
 //! Aghayev et al., *File Systems Unfit as Distributed Storage Backends*, SOSP 2019; Ceph's
 //! configuration reference for the limits. Left out: fragmentation and allocation, misses of
 //! metadata, check sums' bytes, read-ahead.
@@ -60,7 +60,7 @@ const BLUESTORE: Later =
 const FILESTORE: Later =
     Later { writes: 500, bytes: 41_943_040, limit: 419_430_400, period: SimSpan::from_secs(5) };
 
-/// Metadata that are merged at once. Assumed; RocksDB's are larger, and the device sees the same in
+/// Metadata that are merged at once. Assumed; `RocksDB`'s are larger, and the device sees the same in
 /// the mean.
 const MERGED_AT_ONCE: u64 = 1 << 20;
 /// Bytes of one operation of such a merge.
@@ -119,7 +119,7 @@ pub(crate) struct StoreAccess {
 pub(crate) struct Stores {
     settings: Settings,
     page: u64,
-    stores: Vec<Store>,
+    devices: Vec<Store>,
     operations: Slab<Operation>,
     hits: HitCounts,
     /// Whether a look at what is due later is on the agenda.
@@ -190,7 +190,7 @@ impl Stores {
         Self {
             settings,
             page: node.page.get(),
-            stores: storage.disks.iter().map(store).collect(),
+            devices: storage.disks.iter().map(store).collect(),
             operations: Slab::new(),
             hits: HitCounts::default(),
             ticking: false,
@@ -232,7 +232,7 @@ impl Stores {
         for number in first..=last {
             let found = number < last && {
                 let key = u64::from(access.file) << 48 | number;
-                self.stores[disk as usize].cache.access(key).is_hit()
+                self.devices[disk as usize].cache.access(key).is_hit()
             };
             hits += u64::from(found);
             let missing = number < last && !found;
@@ -284,7 +284,7 @@ impl Stores {
             let (first, last) = pages(access.shard, self.page);
             for number in first..last {
                 let key = u64::from(file) << 48 | number;
-                let _: Access = self.stores[access.disk as usize].cache.access(key);
+                let _: Access = self.devices[access.disk as usize].cache.access(key);
             }
         }
         let in_log = size < self.settings.log_below;
@@ -315,13 +315,13 @@ impl Stores {
     }
 
     fn commit(&mut self, hardware: &mut Hardware, disk: u32, commit: Commit) {
-        self.stores[disk as usize].log.add(commit);
+        self.devices[disk as usize].log.add(commit);
         self.go_on(hardware, disk);
     }
 
     /// Writes to the log what waits for that, if it may.
     fn go_on(&mut self, hardware: &mut Hardware, disk: u32) {
-        let store = &mut self.stores[disk as usize];
+        let store = &mut self.devices[disk as usize];
         if store.due_bytes > self.settings.later.limit {
             self.write_due(hardware, disk);
             return;
@@ -342,7 +342,7 @@ impl Stores {
 
     /// Begins to write what was due later.
     fn write_due(&mut self, hardware: &mut Hardware, disk: u32) {
-        let due = std::mem::take(&mut self.stores[disk as usize].due);
+        let due = std::mem::take(&mut self.devices[disk as usize].due);
         for Due { address, bytes, breadcrumb, workload } in due {
             let whose = Whose { breadcrumb, workload, thread: FLUSHER_THREAD };
             let what = self.place(disk, (address, bytes), Op::Write, whose);
@@ -358,7 +358,7 @@ impl Stores {
         op: Op,
         whose: Whose,
     ) -> DiskOperation {
-        let store = &self.stores[disk as usize];
+        let store = &self.devices[disk as usize];
         let (begin, end) = (address.get() / BLOCK * BLOCK, (address + size).get());
         let bytes = end.next_multiple_of(BLOCK) - begin;
         // a pool that was too large for the devices was refused; those that fit hardly wrap around
@@ -390,7 +390,7 @@ impl Stores {
             Purpose::Data(commit) => self.commit(hardware, disk, commit),
             Purpose::Log => self.committed(hardware, disk, ready),
             Purpose::Later => {
-                self.stores[disk as usize].due_bytes -= what.size.get();
+                self.devices[disk as usize].due_bytes -= what.size.get();
                 self.go_on(hardware, disk);
             }
             Purpose::Merge => {}
@@ -400,7 +400,7 @@ impl Stores {
     fn committed(&mut self, hardware: &mut Hardware, disk: u32, ready: &mut Vec<u32>) {
         let later = self.settings.later;
         let mut held = std::mem::take(&mut self.held);
-        let store = &mut self.stores[disk as usize];
+        let store = &mut self.devices[disk as usize];
         store.log.done(&mut held);
         for commit in held.drain(..) {
             if commit.leg != NO_LEG {
@@ -415,7 +415,7 @@ impl Stores {
             }
         }
         self.held = held;
-        let store = &self.stores[disk as usize];
+        let store = &self.devices[disk as usize];
         let bytes: u64 = store.due_bytes;
         let waits = !store.due.is_empty();
         if store.due.len() >= later.writes || bytes >= later.bytes && waits {
@@ -436,11 +436,11 @@ impl Stores {
             workload: crate::demand::NOBODY,
             thread: FLUSHER_THREAD,
         };
-        if self.stores[disk as usize].merge < MERGED_AT_ONCE {
+        if self.devices[disk as usize].merge < MERGED_AT_ONCE {
             return;
         }
-        while self.stores[disk as usize].merge >= MERGE_OPERATION {
-            let store = &mut self.stores[disk as usize];
+        while self.devices[disk as usize].merge >= MERGE_OPERATION {
+            let store = &mut self.devices[disk as usize];
             store.merge -= MERGE_OPERATION;
             let at = store.merge_at;
             store.merge_at += MERGE_OPERATION;
@@ -452,7 +452,7 @@ impl Stores {
     /// Writes what has waited long enough.
     pub(crate) fn flush_tick(&mut self, hardware: &mut Hardware) {
         self.ticking = false;
-        for disk in 0..self.stores.len() as u32 {
+        for disk in 0..self.devices.len() as u32 {
             self.write_due(hardware, disk);
         }
     }
