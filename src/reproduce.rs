@@ -5,6 +5,7 @@
 //! ([`plan`]); all runs of all figures are then done side by side ([`lab`]), and each figure turns
 //! what came out into a [`sheet`]. Predictions come from `run.db` alone.
 
+mod constant_capacity;
 mod figures;
 mod lab;
 mod picture;
@@ -34,15 +35,25 @@ const QUICK_SEEDS: u64 = 3;
 
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    figures::ALL.iter().map(|figure| figure.file)
+    let ursa_minor = figures::ALL.iter().map(|figure| figure.file);
+    let others = constant_capacity::FILES.into_iter();
+    ursa_minor.chain(others.filter(|file| figures::ALL.iter().all(|figure| figure.file != *file)))
 }
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let Paper::UrsaMinor = arguments.paper;
     let directory = &arguments.output;
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(directory)?;
+    match arguments.paper {
+        Paper::UrsaMinor => ursa_minor(arguments),
+        Paper::ConstantCapacity => constant_capacity::reproduce(arguments),
+    }
+}
+
+/// Paper 004.
+fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let directory = &arguments.output;
     let wanted = |figure: &&Figure| {
         arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure.file)
     };

@@ -11,7 +11,8 @@ use clap::{Args, ValueEnum};
 pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,
-    /// Three seeds for each point instead of ten.
+    /// Three seeds for each point instead of ten; of paper 002, one instead of three and a smaller
+    /// cluster.
     #[arg(long)]
     pub quick: bool,
     /// Write tables, pictures and `summary.json` here.
@@ -34,4 +35,6 @@ pub struct ReproduceArguments {
 pub enum Paper {
     /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
     UrsaMinor,
+    /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
+    ConstantCapacity,
 }
