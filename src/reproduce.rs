@@ -42,9 +42,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let directory = &arguments.output;
+    let (paper, files): (_, Vec<&str>) = match arguments.paper {
+        Paper::UrsaMinor => ("ursa-minor", figures::ALL.iter().map(|f| f.file).collect()),
+        Paper::ConstantCapacity => ("constant-capacity", constant_capacity::FILES.to_vec()),
+    };
+    if let Some(name) = arguments.figures.iter().find(|name| !files.contains(&name.as_str())) {
+        let there = files.join(", ");
+        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`; it has {there}")));
+    }
     // two reproductions at once would write over each other
-    let _lock = DirectoryLock::take(directory)?;
+    let _lock = DirectoryLock::take(&arguments.output)?;
     match arguments.paper {
         Paper::UrsaMinor => ursa_minor(arguments),
         Paper::ConstantCapacity => constant_capacity::reproduce(arguments),

@@ -26,7 +26,11 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
     let (files, titles) = match storage {
         Storage::Ceph => (
             ["fig02a", "fig02b", "fig02c"],
-            ["Ceph: C by share of reads", "Ceph: errors, small requests", "Ceph: errors, large ones"],
+            [
+                "Ceph: C by share of reads",
+                "Ceph: errors, small requests",
+                "Ceph: errors, large ones",
+            ],
         ),
         Storage::Swift => (
             ["fig02d", "fig02e", "fig02f"],
@@ -58,10 +62,8 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
             let one = |mean| Spread { mean, deviation: 0.0 };
             // nobody is judged by what somebody was told
             let judged = ![0, TOLD, 100].contains(&reads);
-            let estimates = [
-                rule.throughput(share(reads)).total(),
-                aware.expect("the size was measured").iops,
-            ];
+            let estimates =
+                [rule.throughput(share(reads)).total(), aware.expect("the size was measured").iops];
             errors[usize::from(kib > SMALL_KIB)].rows.push(Row {
                 series: named(kib),
                 x: reads.to_string(),

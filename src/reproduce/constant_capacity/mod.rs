@@ -12,8 +12,11 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use foretell_estimate::{Bottleneck, Fault, Knowledge, Point, ReadShare, Series, Survey, WritePath};
-use foretell_units::Bytes;
+use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
+use foretell_estimate::{
+    Bottleneck, Fault, Knowledge, Links, Point, ReadShare, Series, Survey, WritePath,
+};
+use foretell_units::{Bytes, Rate};
 
 use super::lab::{self, Results};
 use super::plan::Plan;
@@ -31,6 +34,8 @@ const SEEDS: u64 = 3;
 const QUICK_SEEDS: u64 = 1;
 /// The mix that the better estimator is told.
 const TOLD: u32 = 50;
+/// The adapter of Swift's proxy.
+const PROXY_BITS_PER_S: f64 = 10e9;
 /// Names of those who estimate.
 const ESTIMATORS: [&str; 2] = ["plain", "aware"];
 /// Names of the figures' files.
@@ -48,18 +53,15 @@ struct Known {
 /// Runs the experiments.
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    if let Some(name) = arguments.figures.iter().find(|name| !FILES.contains(&name.as_str())) {
-        return Err(Failure::Usage(format!(
-            "`constant-capacity` has no figure `{name}`; it has {}",
-            FILES.join(", ")
-        )));
-    }
+    let wanted = |file: &str| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == file)
+    };
     let laboratory = Laboratory::new(directory, arguments.quick);
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     std::fs::create_dir_all(&laboratory.files)
         .map_err(Failure::file("create", &laboratory.files))?;
     let mut plan = Plan::default();
-    for (storage, sizes, reads) in loads() {
+    for (storage, sizes, reads) in loads(&wanted) {
         if storage == Storage::Swift {
             laboratory.write_file(&sizes, reads)?;
         }
@@ -73,19 +75,21 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     let measured = Measurements { laboratory: &laboratory, results: &results };
     let mut known = BTreeMap::new();
-    for storage in Storage::ALL {
+    for storage in Storage::ALL.into_iter().filter(|storage| needs(*storage, &wanted).0) {
         known.insert(storage, measured.known(storage)?);
     }
     let mut sheets = Vec::new();
-    for storage in Storage::ALL {
+    for storage in Storage::ALL.into_iter().filter(|storage| needs(*storage, &wanted).1) {
         sheets.extend(mixes::sheets(storage, &known[&storage], &measured));
     }
-    sheets.push(mixes::ratios(&known));
-    sheets.extend(sizes::sheets(&known[&Storage::Swift], &measured));
-    let wanted = |sheet: &&Sheet| {
-        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == sheet.file)
-    };
-    for sheet in sheets.iter().filter(wanted) {
+    if wanted("fig03") {
+        sheets.push(mixes::ratios(&known));
+    }
+    if wanted("fig04") || wanted("fig05") {
+        sheets.extend(sizes::sheets(&known[&Storage::Swift], &measured));
+    }
+    sheets.retain(|sheet: &Sheet| wanted(sheet.file));
+    for sheet in &sheets {
         write(directory, sheet)?;
     }
     let verdict = Verdict::of(&sheets, arguments.quick, seeds);
@@ -93,16 +97,32 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     crate::output::print(&verdict.table(directory))
 }
 
-/// Everything that is simulated.
-fn loads() -> Vec<(Storage, load::Sizes, u32)> {
-    let mut all = Vec::new();
+/// Whether figures need the points of a storage system that estimators are told, and all its mixes.
+fn needs(storage: Storage, wanted: &impl Fn(&str) -> bool) -> (bool, bool) {
+    let mixes = match storage {
+        Storage::Ceph => ["fig02a", "fig02b", "fig02c"],
+        Storage::Swift => ["fig02d", "fig02e", "fig02f"],
+    };
+    let all = mixes.into_iter().any(wanted);
+    let sizes = storage == Storage::Swift && (wanted("fig04") || wanted("fig05"));
+    (all || sizes || wanted("fig03"), all)
+}
+
+/// Everything that is simulated for the figures that are wanted.
+fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
+    let mut loads = Vec::new();
     for storage in Storage::ALL {
+        let (told, all) = needs(storage, wanted);
+        let needed = |reads: &u32| all || told && [0, TOLD, 100].contains(reads);
         for kib in SIZES_KIB {
-            all.extend(read_percentages().map(|reads| (storage, vec![(kib, 100)], reads)));
+            let reads = read_percentages().filter(needed);
+            loads.extend(reads.map(|reads| (storage, vec![(kib, 100)], reads)));
         }
     }
-    all.extend(sizes::loads().map(|(sizes, reads)| (Storage::Swift, sizes, reads)));
-    all
+    if wanted("fig04") || wanted("fig05") {
+        loads.extend(sizes::loads().map(|(sizes, reads)| (Storage::Swift, sizes, reads)));
+    }
+    loads
 }
 
 /// What was measured.
@@ -139,13 +159,16 @@ impl Measurements<'_> {
             let (survey, _) = Survey::new(&points(wanted), false).map_err(wrong)?;
             Ok::<_, Failure>(survey.series.into_values().next().expect("there is a series"))
         };
-        // clients of Ceph are on its own nodes, those of Swift behind a proxy: no link of the storage
-        // has reads and writes on opposite directions alone
-        let path = match storage {
-            Storage::Ceph => WritePath::Primary,
-            Storage::Swift => WritePath::Client,
+        // Clients of Ceph are on its own nodes, where each link carries what clients and OSDs send and
+        // receive; of Swift the proxy's link is known, and what TCP leaves of it.
+        let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
+        let proxy = Rate::bits_per_s((PROXY_BITS_PER_S * goodput) as u64);
+        let links = Links { into: proxy, out_of: proxy };
+        let (path, links) = match storage {
+            Storage::Ceph => (WritePath::Primary, None),
+            Storage::Swift => (WritePath::Proxy, Some(links)),
         };
-        let knowledge = Knowledge { stored: 3, path, ..Knowledge::default() };
+        let knowledge = Knowledge { stored: 3, path, links, ..Knowledge::default() };
         let aware = Bottleneck::fit(&series(&[0, TOLD, 100])?, knowledge);
         Ok(Known { series: series(&[0, 100])?, aware })
     }
