@@ -11,6 +11,7 @@ use crate::bounds::{alone_s, bounds};
 use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
+use crate::expected::Circumstances;
 use crate::observed::{Observed, Seen, resource_name};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
@@ -91,7 +92,16 @@ impl Prediction<'_> {
                 Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
             };
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
+            let before = self.before(workload);
             let answer = WorkloadAnswer {
+                circumstances: before.map_or_else(
+                    Circumstances::default,
+                    |(modelled, recorded)| {
+                        let said = found.response_ms.mean;
+                        Circumstances::of(said, modelled.response_ms, recorded.response_ms)
+                    },
+                ),
+                expected_error: BTreeMap::new(),
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
@@ -102,7 +112,7 @@ impl Prediction<'_> {
                 read_hit_rate: found.read_hit_rate,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
                 demands_ms: self.demands_ms(workload, found),
-                misfit: self.before(workload).map(|(modelled, recorded)| Misfit {
+                misfit: before.map(|(modelled, recorded)| Misfit {
                     throughput: modelled.throughput_rps / recorded.throughput_rps - 1.0,
                     mean_response_time: modelled.response_ms.mean / recorded.response_ms.mean - 1.0,
                 }),
