@@ -144,7 +144,9 @@ impl Verdict {
                 said: "the same, with one more mixed point for each size",
                 ours: shown(aware),
                 holds,
-                why: (!holds).then_some("see the table for the points that are off"),
+                why: (!holds).then_some(
+                    "between the points that were told another part limits than at them",
+                ),
             });
             let by = ESTIMATORS.into_iter().zip([plain, aware]).collect();
             errors.insert(goal.file, by);
