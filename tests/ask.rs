@@ -150,6 +150,23 @@ fn the_store_alone_suffices_and_gives_the_same_answer_again() {
 }
 
 #[test]
+fn other_storage_systems_are_recorded_and_not_predicted() {
+    let place = Place::with(&format!("{CLUSTER}\n[cluster]\nsystem = \"ceph\"\n"));
+    let dir = place.keep("run", &["--set", "duration=5 s", "--set", "warmup=1 s"]);
+    let db = store(&dir);
+    assert!(integer(&db, "SELECT count(*) FROM request") > 100);
+    for what in ["cpu", "disk0", "nic_transmit"] {
+        let sql = format!("SELECT count(*) FROM rollup_demand WHERE resource = '{what}'");
+        assert!(integer(&db, &sql) > 0, "{what}");
+    }
+    for command in ["ask", "score"] {
+        let done = run([command, dir.to_str().unwrap(), "--what-if", "volume.mail.size=2 GiB"]);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains("the run is of a `ceph` cluster"), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn what_records_cannot_answer_is_refused() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=5 s"]);
