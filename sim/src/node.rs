@@ -6,7 +6,7 @@ use foretell_algorithms::node::{
 };
 use foretell_ati::{Body, Phase, Resource};
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, HostId, Sectors, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
 use crate::array::ArrayHits;
@@ -135,6 +135,19 @@ impl Node {
     pub(crate) fn flush_tick(&mut self, around: &mut Surroundings) {
         let (software, mut hardware) = self.parts(around);
         software.flush_tick(&mut hardware);
+    }
+
+    /// A stretch of a file is read or written before the simulation begins, in no time, as far as
+    /// disks that are arrays remember it.
+    pub(crate) fn touch(&mut self, now: SimTime, file: u32, op: Op, offset: Bytes, size: Bytes) {
+        let mut done = Bytes::ZERO;
+        while done < size {
+            let most = size.saturating_sub(done);
+            let extent = self.software.locate(file, offset + done, most);
+            let sectors = Sectors::covering(extent.bytes);
+            self.disks[extent.disk as usize].touch(now, op, extent.lbn, sectors);
+            done += extent.bytes;
+        }
     }
 
     /// Measuring begins.
