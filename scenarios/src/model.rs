@@ -506,7 +506,7 @@ pub enum WorkloadKind {
     Ffsb {
         /// Share of operations that read.
         read_share: f64,
-        /// Bytes of all files, from the beginning of the volume.
+        /// Bytes of all files of a client.
         file_set: Bytes,
         /// Bytes of a file.
         file: Bytes,

@@ -7,10 +7,10 @@
 //! 1. *creation*: each instance's files are written one after the other, all instances side by side. Of
 //!    files after which more is written than a cache holds nothing is kept;
 //! 2. *warm-up*: all threads do operations, drawn from a stream of their own, a request each in turn (where
-//!    what is destaged lies on the disks depends on how writes of threads mix): half a million
-//!    requests (in the warm-up's minute the paper's system did 575 000 on average), or fewer if they
-//!    have written as much as the write cache holds. Written stripes leave the write cache beyond its high
-//!    mark, and disks take no time for it.
+//!    what is destaged lies on the disks depends on how writes of threads mix), until they have written
+//!    as much as the write cache holds, but no more than two million requests, and half a million if
+//!    none writes (in its warm-up's minute the paper's system did 575 000 on average). Written stripes
+//!    leave the write cache beyond its high mark, and disks take no time for it.
 //!
 //! What is under way, queues and the positions of arms, is warmed up by time (`warmup`). Files of other
 //! workloads, and devices other than arrays, are left as they are.
@@ -25,8 +25,10 @@ use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::load;
 
-/// Requests of the warm-up, at the most: about those of an average minute of paper 001's system.
-const WARMING_REQUESTS: u64 = 1 << 19;
+/// Requests of the warm-up, at the most.
+const MOST_REQUESTS: u64 = 1 << 21;
+/// The same where nothing is written: about those of an average minute of paper 001's system.
+const MOST_READS: u64 = 1 << 19;
 
 /// Files of one instance, and what works on them.
 struct Files {
@@ -121,7 +123,8 @@ impl Cluster {
             }
         }
         let (mut requests, mut wrote) = (0, Bytes::ZERO);
-        while requests < WARMING_REQUESTS && wrote < written && !all.is_empty() {
+        let most = |wrote| if wrote > Bytes::ZERO { MOST_REQUESTS } else { MOST_READS };
+        while requests < most(wrote) && wrote < written && !all.is_empty() {
             for files in &mut all {
                 for thread in 0..files.threads.len() {
                     requests += 1;
