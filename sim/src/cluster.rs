@@ -121,17 +121,7 @@ impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
         refuse_what_is_only_measured(&scenario)?;
-        let mut base = Bytes::ZERO;
-        let volumes = scenario
-            .volumes
-            .iter()
-            .enumerate()
-            .map(|(index, volume)| {
-                let begins = base;
-                base += volume.size;
-                Volume::new(VolumeId::from(index), volume, begins)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let volumes = Volume::of_scenario(&scenario)?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
         let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
@@ -571,6 +561,19 @@ fn intervals(scenario: &Scenario, from: SimTime) -> Option<Intervals> {
 }
 
 impl Volume {
+    /// All volumes, which lie one after the other in the addresses of guests.
+    fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
+        let mut base = Bytes::ZERO;
+        let volumes = scenario.volumes.iter().enumerate();
+        volumes
+            .map(|(index, volume)| {
+                let begins = base;
+                base += volume.size;
+                Self::new(VolumeId::from(index), volume, begins)
+            })
+            .collect()
+    }
+
     fn new(id: VolumeId, volume: &model::Volume, base: Bytes) -> Result<Self, SimError> {
         let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
