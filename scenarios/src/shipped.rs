@@ -14,6 +14,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("array-server", include_str!("../array-server.toml")),
     ("virtualized", include_str!("../virtualized.toml")),
     ("benchmarks", include_str!("../benchmarks.toml")),
+    ("ceph", include_str!("../ceph.toml")),
+    ("swift", include_str!("../swift.toml")),
 ];
 
 /// Names of the scenarios that come with the program.

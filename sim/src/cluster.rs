@@ -17,14 +17,16 @@ use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
+use crate::exchange::{Leg, LegKind};
 use crate::guest::Guest;
 use crate::intervals::{Intervals, relative_standard_error};
 use crate::load::Instance;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
+use crate::objects::{Pool, Settings, Task};
 use crate::payload::Vault;
 use crate::program::Programs;
-use crate::protocol::{Leg, LegKind, Part, Request};
+use crate::protocol::{Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
 use crate::transaction::{JOURNAL, Transaction, TransactionTally};
@@ -60,6 +62,10 @@ pub struct Cluster {
     pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
     pub(crate) parts: Slab<Part>,
     pub(crate) legs: Slab<Leg>,
+    /// Of servers of objects.
+    pub(crate) tasks: Slab<Task>,
+    /// Whose turn it is among equal copies.
+    pub(crate) turn: u32,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
     /// By workload; none where requests do not make transactions.
@@ -106,6 +112,8 @@ pub(crate) struct Host {
 /// A volume as the protocol sees it.
 pub(crate) struct Volume {
     pub(crate) distribution: Distribution,
+    /// Where servers place objects; none: clients place fragments.
+    pub(crate) pool: Option<Pool>,
     pub(crate) cipher: codec::Cipher,
     pub(crate) nodes: Vec<HostId>,
     /// Where it begins in the addresses of a guest: volumes lie one after the other.
@@ -124,12 +132,16 @@ impl Cluster {
         let volumes = Volume::of_scenario(&scenario)?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let stores = Settings::of(&scenario);
         let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
         let hosts = (0..scenario.hosts.len())
             .map(|index| {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
                 let node = host.role.storage().map(|storage| {
+                    if let Some(settings) = stores {
+                        return Node::with_stores(storage, settings, reserved);
+                    }
                     let mut files: Vec<Bytes> = volumes
                         .iter()
                         .zip(&scenario.volumes)
@@ -183,6 +195,8 @@ impl Cluster {
             spare_steps: Vec::new(),
             parts: Slab::new(),
             legs: Slab::new(),
+            tasks: Slab::new(),
+            turn: 0,
             tallies: scenario
                 .workloads
                 .iter()
@@ -211,6 +225,7 @@ impl Cluster {
             cluster.begin(instance as u32);
         }
         cluster.begin_programs();
+        cluster.begin_reports();
         Ok(cluster)
     }
 
@@ -364,6 +379,7 @@ impl Cluster {
                 let (node, mut around) = self.node(HostId(host));
                 node.flush_tick(&mut around);
             }
+            Event::Report { host } => self.report(host),
         }
     }
 
@@ -410,6 +426,10 @@ impl Cluster {
                 Then::Replied { leg } => self.replied(leg),
                 Then::Decoded { request } => self.decoded(request),
                 Then::Cached { transaction } => self.step_done(transaction),
+                Then::Encoded { leg } => self.encoded(leg),
+                Then::Reported { leg } => {
+                    self.legs.remove(leg);
+                }
                 Then::StoreRecords { leg } => self.store_records(leg),
             }
         }
@@ -427,7 +447,8 @@ impl Cluster {
             }
             match self.legs[leg].kind {
                 LegKind::Fragment { .. } => self.reply(leg),
-                LegKind::Records => {
+                LegKind::Object { .. } => self.stored(leg),
+                LegKind::Records | LegKind::Report => {
                     self.legs.remove(leg);
                 }
             }
@@ -564,23 +585,29 @@ impl Volume {
     /// All volumes, which lie one after the other in the addresses of guests.
     fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
         let mut base = Bytes::ZERO;
-        let volumes = scenario.volumes.iter().enumerate();
+        let volumes = scenario.volumes.iter().enumerate().zip(Pool::of_scenario(scenario)?);
         volumes
-            .map(|(index, volume)| {
+            .map(|((index, volume), pool)| {
                 let begins = base;
                 base += volume.size;
-                Self::new(VolumeId::from(index), volume, begins)
+                Self::new(VolumeId::from(index), volume, begins, pool)
             })
             .collect()
     }
 
-    fn new(id: VolumeId, volume: &model::Volume, base: Bytes) -> Result<Self, SimError> {
+    fn new(
+        id: VolumeId,
+        volume: &model::Volume,
+        base: Bytes,
+        pool: Option<Pool>,
+    ) -> Result<Self, SimError> {
         let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
             reason,
         })?;
         Ok(Self {
             distribution,
+            pool,
             cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),
             base,

@@ -13,6 +13,7 @@ use crate::array::ArrayHits;
 use crate::device::Device;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::objects::{Settings as StoreSettings, StoreAccess, Stores};
 use crate::tracker::Tracker;
 
 /// What a node needs of the world around it.
@@ -25,14 +26,80 @@ pub(crate) struct Surroundings<'a> {
 
 /// A storage node.
 pub(crate) struct Node {
-    software: Software,
+    software: Served,
     disks: Vec<Device<u32>>,
 }
 
+/// What a node's software is.
+enum Served {
+    /// Files, over all its disks.
+    Files(Box<Software>),
+    /// Objects, on each disk.
+    Objects(Box<Stores>),
+}
+
 /// What the software runs on.
-struct Hardware<'a, 'b> {
+pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
     disks: &'a mut [Device<u32>],
+}
+
+/// An operation of a disk, as far as anybody outside the software needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskOperation {
+    pub(crate) disk: u32,
+    pub(crate) lbn: Sectors,
+    pub(crate) size: Bytes,
+    pub(crate) op: Op,
+    pub(crate) breadcrumb: Breadcrumb,
+    /// For whom, or [`NOBODY`](crate::demand::NOBODY).
+    pub(crate) workload: u32,
+    /// Who started it.
+    pub(crate) thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    pub(crate) reader: u64,
+}
+
+impl From<&Operation> for DiskOperation {
+    fn from(operation: &Operation) -> Self {
+        let &Operation { disk, lbn, size, op, breadcrumb, workload, thread, reader, .. } =
+            operation;
+        Self { disk, lbn, size, op, breadcrumb, workload, thread, reader }
+    }
+}
+
+impl Hardware<'_, '_> {
+    /// The host.
+    pub(crate) fn host(&self) -> HostId {
+        self.around.host
+    }
+
+    /// The present.
+    pub(crate) fn time(&self) -> SimTime {
+        self.around.now
+    }
+
+    /// Posts a record.
+    pub(crate) fn post(&mut self, thread: Thread, breadcrumb: Breadcrumb, body: Body) {
+        let Surroundings { now, host, ref mut tracker, .. } = *self.around;
+        tracker.post(now, host, thread, breadcrumb, body);
+    }
+
+    /// Puts an event on the agenda.
+    pub(crate) fn schedule(&mut self, at: SimTime, event: Event) {
+        self.around.agenda.schedule(at, event);
+    }
+
+    /// Gives a disk an operation.
+    pub(crate) fn submit(&mut self, number: u32, operation: &DiskOperation) {
+        let now = self.around.now;
+        post_disk_op(self.around, operation, Phase::Issue);
+        let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
+        let io = Io { lbn, sectors: Sectors::covering(size), op, thread: reader, tag: number };
+        if let Some(next) = self.disks[disk as usize].submit(now, io) {
+            call_disk(self.around, disk, next);
+        }
+    }
 }
 
 impl Machine for Hardware<'_, '_> {
@@ -64,20 +131,11 @@ impl Machine for Hardware<'_, '_> {
                 Body::BufferEvict { file: at.file, offset: at.offset, size: at.size }
             }
         };
-        let Surroundings { now, host, ref mut tracker, .. } = *self.around;
-        tracker.post(now, host, thread, breadcrumb, body);
+        self.post(thread, breadcrumb, body);
     }
 
     fn start(&mut self, number: u32, operation: &Operation) {
-        let now = self.around.now;
-        post_disk_op(self.around, operation, Phase::Issue);
-        let sectors = Sectors::covering(operation.size);
-        let (lbn, op, thread) = (operation.lbn, operation.op, operation.reader);
-        let disk = operation.disk;
-        let io = Io { lbn, sectors, op, thread, tag: number };
-        if let Some(next) = self.disks[disk as usize].submit(now, io) {
-            call_disk(self.around, disk, next);
-        }
+        self.submit(number, &operation.into());
     }
 
     fn tick(&mut self, at: SimTime) {
@@ -94,16 +152,24 @@ fn call_disk(around: &mut Surroundings, disk: u32, at: SimTime) {
 impl Node {
     /// `file_sizes`: what each file needs on this node. `reserved`: memory that the cache lacks.
     pub(crate) fn new(storage: &Storage, file_sizes: &[Bytes], reserved: Bytes) -> Self {
-        Self {
-            software: Software::new(&storage.settings(reserved), file_sizes),
-            disks: storage.disks.iter().map(Device::new).collect(),
-        }
+        let software = Software::new(&storage.settings(reserved), file_sizes);
+        Self::of(storage, Served::Files(Box::new(software)))
+    }
+
+    /// A server of objects.
+    pub(crate) fn with_stores(storage: &Storage, settings: StoreSettings, reserved: Bytes) -> Self {
+        let stores = Stores::new(settings, storage, reserved);
+        Self::of(storage, Served::Objects(Box::new(stores)))
+    }
+
+    fn of(storage: &Storage, software: Served) -> Self {
+        Self { software, disks: storage.disks.iter().map(Device::new).collect() }
     }
 
     fn parts<'a, 'b>(
         &'a mut self,
         around: &'a mut Surroundings<'b>,
-    ) -> (&'a mut Software, Hardware<'a, 'b>) {
+    ) -> (&'a mut Served, Hardware<'a, 'b>) {
         (&mut self.software, Hardware { around, disks: &mut self.disks })
     }
 
@@ -111,7 +177,27 @@ impl Node {
     /// [`Node::disk_done`] later. Zero: it is done.
     pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         let (software, mut hardware) = self.parts(around);
+        let Served::Files(software) = software else { unreachable!("it serves objects") };
         software.access(&mut hardware, access)
+    }
+
+    /// The same of an object.
+    pub(crate) fn access_object(&mut self, around: &mut Surroundings, access: &StoreAccess) -> u32 {
+        let (software, mut hardware) = self.parts(around);
+        let Served::Objects(stores) = software else { unreachable!("it serves files") };
+        stores.access(&mut hardware, access)
+    }
+
+    /// Appends to a file of the node's own; as [`Node::access`].
+    pub(crate) fn append(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
+        let (software, mut hardware) = self.parts(around);
+        match software {
+            Served::Files(software) => software.access(&mut hardware, access),
+            Served::Objects(stores) => {
+                stores.append(&mut hardware, access.leg, access.size, access.thread);
+                1
+            }
+        }
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
@@ -123,27 +209,37 @@ impl Node {
         }
         let Some(done) = completion.done else { return };
         let number = done.io.tag;
-        let operation = self.software.operation(number);
-        post_disk_op(around, operation, Phase::Complete);
+        let operation = match &self.software {
+            Served::Files(software) => software.operation(number).into(),
+            Served::Objects(stores) => *stores.operation(number),
+        };
+        post_disk_op(around, &operation, Phase::Complete);
         let workload = operation.workload;
         around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let (software, mut hardware) = self.parts(around);
-        software.disk_done(&mut hardware, number, ready);
+        match software {
+            Served::Files(software) => software.disk_done(&mut hardware, number, ready),
+            Served::Objects(stores) => stores.disk_done(&mut hardware, number, ready),
+        }
     }
 
-    /// Flushes pages that have been dirty for too long.
+    /// Flushes what has waited for too long.
     pub(crate) fn flush_tick(&mut self, around: &mut Surroundings) {
         let (software, mut hardware) = self.parts(around);
-        software.flush_tick(&mut hardware);
+        match software {
+            Served::Files(software) => software.flush_tick(&mut hardware),
+            Served::Objects(stores) => stores.flush_tick(&mut hardware),
+        }
     }
 
     /// A stretch of a file is read or written before the simulation begins, in no time, as far as
-    /// disks that are arrays remember it.
+    /// disks that are arrays remember it; objects are nothing that it knows.
     pub(crate) fn touch(&mut self, now: SimTime, file: u32, op: Op, offset: Bytes, size: Bytes) {
+        let Served::Files(software) = &self.software else { return };
         let mut done = Bytes::ZERO;
         while done < size {
             let most = size.saturating_sub(done);
-            let extent = self.software.locate(file, offset + done, most);
+            let extent = software.locate(file, offset + done, most);
             let sectors = Sectors::covering(extent.bytes);
             self.disks[extent.disk as usize].touch(now, op, extent.lbn, sectors);
             done += extent.bytes;
@@ -152,7 +248,10 @@ impl Node {
 
     /// Measuring begins.
     pub(crate) fn mark(&mut self, now: SimTime) {
-        self.software.mark();
+        match &mut self.software {
+            Served::Files(software) => software.mark(),
+            Served::Objects(stores) => stores.mark(),
+        }
         for disk in &mut self.disks {
             disk.mark(now);
         }
@@ -165,7 +264,10 @@ impl Node {
 
     /// Hits since the mark.
     pub(crate) fn hits(&self) -> &HitCounts {
-        self.software.hits()
+        match &self.software {
+            Served::Files(software) => software.hits(),
+            Served::Objects(stores) => stores.hits(),
+        }
     }
 
     /// Whether the operational laws hold at each disk.
@@ -177,7 +279,7 @@ impl Node {
     }
 }
 
-fn post_disk_op(around: &mut Surroundings, operation: &Operation, phase: Phase) {
+fn post_disk_op(around: &mut Surroundings, operation: &DiskOperation, phase: Phase) {
     let body = Body::DiskOp {
         disk: operation.disk,
         lbn: operation.lbn.get(),
