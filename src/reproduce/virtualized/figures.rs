@@ -202,6 +202,9 @@ pub(super) fn schedulers(runs: &Runs) -> Page {
     page
 }
 
+/// What was measured of one direction.
+type Of = fn(&Measured) -> Option<Direction>;
+
 /// Figure 5: how stable the measurements are.
 pub(super) fn stability(runs: &Runs) -> Page {
     let mut page = Page::new("fig05", "direction,share_of_configurations,relative_standard_error");
@@ -211,7 +214,6 @@ pub(super) fn stability(runs: &Runs) -> Page {
         "percent",
         "share of configurations, percent",
     );
-    type Of = fn(&Measured) -> Option<Direction>;
     let directions: [(&str, Of, &'static str, &'static str, f64, f64); 2] = [
         (
             "reads",
@@ -470,6 +472,12 @@ pub(super) fn distribution(errors: &Errors) -> Page {
 
 /// Figure 10: extrapolation to small and to large requests.
 pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
+    const SAID: [(&str, f64); 4] = [
+        ("LRM: 191 % off in the mean", 191.25),
+        ("MARS: 151 %", 150.81),
+        ("CART: 115 %", 115.27),
+        ("Cubist: 67 %", 67.14),
+    ];
     let large = grid(&large.optimized);
     let about = ErrorPage {
         file: "fig10",
@@ -488,12 +496,6 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
     let small = grid(&small.optimized);
     error_rows(&mut page, "small", &small, &published::EXTRAPOLATION_SMALL);
     page.chart(error_chart("small", "Prediction error, extrapolation to 1 and 2 KB", &small));
-    const SAID: [(&str, f64); 4] = [
-        ("LRM: 191 % off in the mean", 191.25),
-        ("MARS: 151 %", 150.81),
-        ("CART: 115 %", 115.27),
-        ("Cubist: 67 %", 67.14),
-    ];
     for technique in Technique::ALL {
         let ours = published::mean(&small[technique as usize]);
         let (said, bar) = SAID[technique as usize];

@@ -27,7 +27,7 @@ const SCENARIO: &str = include_str!("../../../scenarios/virtualized.toml");
 /// How long is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effort {
-    /// Ten seconds, up to forty.
+    /// Ten seconds, or twenty.
     Quick,
     /// As the scenario says.
     Usual,
@@ -42,7 +42,7 @@ impl Effort {
                 ("warmup", "5 s"),
                 ("duration", "10 s"),
                 ("intervals.error", "5%"),
-                ("intervals.longest", "40 s"),
+                ("intervals.longest", "20 s"),
             ],
             Self::Usual => &[],
             Self::Full => {
