@@ -5,6 +5,7 @@
 //! the program, or of runs that are not wanted now, are ignored.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroUsize;
@@ -150,7 +151,7 @@ impl Laboratory {
         let own = self.effort.changes().iter().map(|(path, value)| (*path, (*value).to_owned()));
         for (path, value) in own.chain(point.changes()) {
             document.set(path, &value)?;
-            name += &format!("{path}={value} ");
+            let _ = write!(name, "{path}={value} ");
         }
         // each configuration has random draws of its own
         let seed = Seed(1).stream(&format!("reproduce/virtualized/{name}")).below(1 << 31);

@@ -12,6 +12,8 @@ mod measure;
 mod models;
 mod published;
 
+use std::fmt::Write as _;
+
 use foretell_ati::DirectoryLock;
 use serde::Serialize;
 
@@ -81,7 +83,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let summary = Summary { paper: "virtualized", quick, full, learned, rows: claims };
     write_whole(&directory.join("summary.json"), &crate::output::json(&summary))?;
     let mut text = table_of_claims(&summary.rows);
-    text += &format!("\nTables and pictures are in {}\n", directory.display());
+    let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
     crate::output::print(&text)
 }
 

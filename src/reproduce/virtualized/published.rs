@@ -1,4 +1,5 @@
-//! What the paper prints, in the order LRM, MARS, CART, Cubist, and of each RTr, RTw, TPr, TPw.
+//! What the paper prints, in the order LRM, MARS, CART, Cubist, and of each `RTr`, `RTw`, `TPr`,
+//! `TPw`.
 
 /// Four techniques by four targets.
 pub(super) type Grid = [[f64; 4]; 4];
