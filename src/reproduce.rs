@@ -7,11 +7,13 @@
 
 mod figures;
 mod lab;
+mod page;
 mod picture;
 mod plan;
 mod sheet;
 mod statistics;
 mod summary;
+mod virtualized;
 
 use std::path::Path;
 
@@ -39,7 +41,28 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let Paper::UrsaMinor = arguments.paper;
+    match arguments.paper {
+        Paper::UrsaMinor => {
+            only("--full", arguments.full, "virtualized")?;
+            ursa_minor(arguments)
+        }
+        Paper::Virtualized => {
+            only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
+            only("--keep", arguments.keep, "ursa-minor")?;
+            virtualized::reproduce(arguments)
+        }
+    }
+}
+
+/// Refuses an option that another paper's experiments have.
+fn only(option: &str, given: bool, paper: &str) -> Result<(), Failure> {
+    if given {
+        return Err(Failure::Usage(format!("`{option}` is for `reproduce {paper}`")));
+    }
+    Ok(())
+}
+
+fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(directory)?;
