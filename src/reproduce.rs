@@ -8,11 +8,13 @@
 mod constant_capacity;
 mod figures;
 mod lab;
+mod page;
 mod picture;
 mod plan;
 mod sheet;
 mod statistics;
 mod summary;
+mod virtualized;
 
 use std::path::Path;
 
@@ -45,7 +47,15 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let (paper, files): (_, Vec<&str>) = match arguments.paper {
         Paper::UrsaMinor => ("ursa-minor", figures::ALL.iter().map(|f| f.file).collect()),
         Paper::ConstantCapacity => ("constant-capacity", constant_capacity::FILES.to_vec()),
+        Paper::Virtualized => {
+            only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
+            only("--keep", arguments.keep, "ursa-minor")?;
+            ("virtualized", Vec::new())
+        }
     };
+    if arguments.paper != Paper::Virtualized {
+        only("--full", arguments.full, "virtualized")?;
+    }
     if let Some(name) = arguments.figures.iter().find(|name| !files.contains(&name.as_str())) {
         let there = files.join(", ");
         return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`; it has {there}")));
@@ -55,7 +65,16 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     match arguments.paper {
         Paper::UrsaMinor => ursa_minor(arguments),
         Paper::ConstantCapacity => constant_capacity::reproduce(arguments),
+        Paper::Virtualized => virtualized::reproduce(arguments),
     }
+}
+
+/// Refuses an option that another paper's experiments have.
+fn only(option: &str, given: bool, paper: &str) -> Result<(), Failure> {
+    if given {
+        return Err(Failure::Usage(format!("`{option}` is for `reproduce {paper}`")));
+    }
+    Ok(())
 }
 
 /// Paper 004.

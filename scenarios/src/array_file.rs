@@ -70,12 +70,26 @@ pub struct ArrayCache {
 pub struct WriteCache {
     /// Memory for written pages.
     pub size: Bytes,
-    /// Written bytes beyond which destaging begins.
+    /// When it is emptied.
+    pub destage: Destage,
+    /// Written bytes beyond which destaging begins, or is at its fastest.
     pub high: Bytes,
     /// Written bytes at which destaging ends.
     pub low: Bytes,
     /// Transfer rate of the link over which the second copy goes.
     pub mirror_rate: Rate,
+}
+
+/// When a write cache is emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Destage {
+    /// From the high mark down to the low one, as fast as members can.
+    Marks,
+    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
+    /// as many as members can.
+    Linear,
 }
 
 impl Array {
@@ -136,7 +150,11 @@ pub(crate) struct RawArray {
     /// Most that is read ahead of a sequential stream; `0 B` for none.
     #[schemars(extend("default" = "1 MiB"))]
     pub(crate) read_ahead: Size,
-    /// Share of the write cache beyond which written data goes to the members.
+    /// When written data goes to the members.
+    #[schemars(extend("default" = "marks"))]
+    pub(crate) destage: At<Destage>,
+    /// Share of the write cache beyond which written data goes to the members (with `linear`, as fast
+    /// as it can).
     #[schemars(extend("default" = "90%"))]
     pub(crate) destage_high: At<Share>,
     /// Share of the write cache at which that ends.
@@ -310,6 +328,7 @@ fn cache(raw: &RawArray, context: &mut Context<'_>) -> Option<Option<ArrayCache>
     }
     let part = |size: Bytes, share: f64| Bytes((size.get() as f64 * share) as u64);
     let write = write.map(|size| WriteCache {
+        destage: *raw.destage.get(),
         size,
         high: part(size, high),
         low: part(size, low),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use foretell_units::{Bytes, Rate, SimSpan};
 
-pub use crate::array_file::{Array, ArrayCache, Level, WriteCache};
+pub use crate::array_file::{Array, ArrayCache, Destage, Level, WriteCache};
 pub use crate::curves_file::{Curve, Curves, Order};
 use crate::drive::Drive;
 pub use crate::ssd_file::{Precondition, Ssd};

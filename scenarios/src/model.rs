@@ -19,6 +19,8 @@ pub struct Scenario {
     pub warmup: SimSpan,
     /// Measured time after the warm-up; `None`: until every workload is finished.
     pub duration: Option<SimSpan>,
+    /// How the measured time is cut into intervals, if it is; only with a duration.
+    pub intervals: Option<Intervals>,
     /// What storage system it is.
     pub system: System,
     /// Hosts: first the storage nodes, then the clients, in the order of the scenario.
@@ -50,6 +52,17 @@ impl Scenario {
     pub fn workload(&self, id: WorkloadId) -> &Workload {
         &self.workloads[id.index()]
     }
+}
+
+/// The measured time in intervals of equal length.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Intervals {
+    /// How many; two at the least.
+    pub count: u32,
+    /// Relative standard error of their mean response times beyond which the measured time is doubled.
+    pub error: f64,
+    /// Longest measured time; the duration at the least.
+    pub longest: SimSpan,
 }
 
 /// A storage system: who does what with a request.
@@ -125,7 +138,7 @@ pub struct Swift {
     pub write: Cost,
 }
 
-/// A machine on the network.
+/// A machine on the network, or a virtual one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Host {
     /// `brick0`: the group's name and the index in it.
@@ -138,6 +151,24 @@ pub struct Host {
     pub cpu: CpuProfile,
     /// Its network adapter.
     pub nic: Nic,
+    /// What it has of its own if it is a virtual machine: it shares processor and adapter with the
+    /// others of its group.
+    pub guest: Option<Guest>,
+}
+
+/// The block layer of a virtual machine, and what its hypervisor costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guest {
+    /// The order in which waiting requests are sent.
+    pub scheduler: Scheduler,
+    /// Requests sent and not answered, at the most; one at the least.
+    pub queue_depth: u32,
+    /// Larger requests are split; whole sectors.
+    pub largest: Bytes,
+    /// Processor time of the hypervisor for each request sent.
+    pub hypervisor: SimSpan,
+    /// Time between commits of the journal; zero: there is none.
+    pub journal_commit: SimSpan,
 }
 
 /// What a host does.
@@ -550,7 +581,7 @@ pub enum WorkloadKind {
     Ffsb {
         /// Share of operations that read.
         read_share: f64,
-        /// Bytes of all files, from the beginning of the volume.
+        /// Bytes of all files of a client.
         file_set: Bytes,
         /// Bytes of a file.
         file: Bytes,

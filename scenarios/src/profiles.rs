@@ -53,7 +53,7 @@ macro_rules! files {
 }
 
 const CPUS: &[(&str, &str)] =
-    files!("cpus": "pentium4-2.6", "pentium4-3.0", "xeon-2023", "xeon-p4-3.0");
+    files!("cpus": "pentium4-2.6", "pentium4-3.0", "system-z-ifl", "xeon-2023", "xeon-p4-3.0");
 const DEVICES: &[(&str, &str)] = files!(
     "devices": "barracuda-7200.8",
     "cheetah-15k",

@@ -12,6 +12,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("big-cluster", include_str!("../big-cluster.toml")),
     ("solid-state", include_str!("../solid-state.toml")),
     ("array-server", include_str!("../array-server.toml")),
+    ("virtualized", include_str!("../virtualized.toml")),
     ("benchmarks", include_str!("../benchmarks.toml")),
     ("ceph", include_str!("../ceph.toml")),
     ("swift", include_str!("../swift.toml")),

@@ -364,7 +364,7 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "node.brick.cpu=i486",
         "there is no cpu profile `i486`; there are `pentium4-2.6`, \
-          `pentium4-3.0`, `xeon-2023`, `xeon-p4-3.0`. Your own goes into `cpus/i486.toml`.",
+          `pentium4-3.0`, `system-z-ifl`, `xeon-2023`, `xeon-p4-3.0`. Your own goes into `cpus/i486.toml`.",
     ),
     (
         "device.floppy.rpm=300",

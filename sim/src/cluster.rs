@@ -11,13 +11,15 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_ati::{Recorder, Resource};
 use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind};
+use crate::guest::Guest;
+use crate::intervals::{Intervals, relative_standard_error};
 use crate::load::Instance;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
@@ -27,7 +29,7 @@ use crate::program::Programs;
 use crate::protocol::{Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
-use crate::transaction::{Transaction, TransactionTally};
+use crate::transaction::{JOURNAL, Transaction, TransactionTally};
 use crate::truth::{self, Truth};
 use foretell_algorithms::slab::Slab;
 
@@ -78,6 +80,10 @@ pub struct Cluster {
     pub(crate) active: usize,
     pub(crate) failure: Option<SimError>,
     ready: Vec<u32>,
+    /// Scratch: block operations that guests send.
+    pub(crate) sending: Vec<u32>,
+    /// Requests outstanding that write journals, which are nobody's.
+    pub(crate) commits: u64,
     mark_at: SimTime,
     end_at: Option<SimTime>,
 }
@@ -93,6 +99,10 @@ pub(crate) struct Scratch {
 
 /// A host: its processor, and a node's storage.
 pub(crate) struct Host {
+    /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
+    /// group.
+    pub(crate) machine: HostId,
+    pub(crate) guest: Option<Guest>,
     /// Shared by all hosts that have the same.
     pub(crate) profile: Arc<CpuProfile>,
     pub(crate) cpu: Cpu<Then>,
@@ -106,6 +116,8 @@ pub(crate) struct Volume {
     pub(crate) pool: Option<Pool>,
     pub(crate) cipher: codec::Cipher,
     pub(crate) nodes: Vec<HostId>,
+    /// Where it begins in the addresses of a guest: volumes lie one after the other.
+    pub(crate) base: Bytes,
     pub(crate) quorum: u8,
     pub(crate) read_from: model::ReadFrom,
 }
@@ -117,13 +129,7 @@ impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
         refuse_what_is_only_measured(&scenario)?;
-        let volumes = scenario
-            .volumes
-            .iter()
-            .enumerate()
-            .zip(Pool::of_scenario(&scenario)?)
-            .map(|((index, volume), pool)| Volume::new(VolumeId::from(index), volume, pool))
-            .collect::<Result<Vec<_>, _>>()?;
+        let volumes = Volume::of_scenario(&scenario)?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
         let stores = Settings::of(&scenario);
@@ -154,7 +160,12 @@ impl Cluster {
                     profiles.push(Arc::new(cpu.clone()));
                     Arc::clone(&profiles[profiles.len() - 1])
                 });
-                Host { profile, cpu: Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch), node }
+                let machine = machine_of(&scenario, id);
+                let guest = host.guest.as_ref().map(|guest| {
+                    Guest::new(guest, u64::from(id.0 - machine.0), volume_of(&scenario, id))
+                });
+                let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
+                Host { machine, guest, profile, cpu, node }
             })
             .collect();
         let (instances, programs) = Instance::of_scenario(&scenario)?;
@@ -186,7 +197,11 @@ impl Cluster {
             legs: Slab::new(),
             tasks: Slab::new(),
             turn: 0,
-            tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
+            tallies: scenario
+                .workloads
+                .iter()
+                .map(|_| Tally::new(mark_at, intervals(&scenario, mark_at)))
+                .collect(),
             transaction_tallies: scenario
                 .workloads
                 .iter()
@@ -199,10 +214,13 @@ impl Cluster {
             scratch: Scratch::default(),
             failure: None,
             ready: Vec::new(),
+            sending: Vec::new(),
+            commits: 0,
             mark_at,
             end_at: scenario.duration.map(|duration| mark_at + duration),
             scenario,
         };
+        cluster.create_files()?;
         for instance in 0..cluster.instances.len() {
             cluster.begin(instance as u32);
         }
@@ -236,7 +254,10 @@ impl Cluster {
                 continue;
             }
             let Some(next) = next else { break };
-            if self.end_at.is_some_and(|end| next >= end) {
+            if let Some(end) = self.end_at.filter(|end| next >= *end) {
+                if self.goes_on_beyond(end) {
+                    continue;
+                }
                 break;
             }
             if self.end_at.is_none() && self.finished() {
@@ -301,6 +322,33 @@ impl Cluster {
         }
     }
 
+    /// Whether the run is made longer than `end`, because its intervals differ too much; if so, it
+    /// is from now on.
+    fn goes_on_beyond(&mut self, end: SimTime) -> bool {
+        let Some(spec) = self.scenario.intervals else { return false };
+        let measured = end - self.mark_at;
+        if measured * 2 > spec.longest {
+            return false;
+        }
+        let too_much = |means: Vec<f64>| {
+            !means.is_empty()
+                && relative_standard_error(&means).is_none_or(|error| error > spec.error)
+        };
+        let intervals = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
+        let goes_on = intervals.into_iter().any(|intervals| {
+            [Op::Read, Op::Write].into_iter().any(|op| too_much(intervals.means_ms(end, op)))
+        });
+        if goes_on {
+            self.end_at = Some(end + measured);
+        }
+        goes_on
+    }
+
+    /// Requests outstanding, journals' not counted.
+    pub(crate) fn requests_in_flight(&self) -> u64 {
+        self.requests.len() as u64 - self.commits
+    }
+
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
         self.active == 0 && self.requests.is_empty() && self.transactions.is_empty()
@@ -325,6 +373,8 @@ impl Cluster {
             }
             Event::Deliver { leg } => self.deliver(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
+            Event::AskGuest { host } => self.send_from_guest(HostId(host)),
+            Event::Commit { host } => self.commit_journal(HostId(host)),
             Event::FlushTick { host } => {
                 let (node, mut around) = self.node(HostId(host));
                 node.flush_tick(&mut around);
@@ -347,6 +397,7 @@ impl Cluster {
 
     /// Makes a task that works for `workload` ready on a host's processor.
     pub(crate) fn compute(&mut self, host: HostId, workload: u32, mut task: HostTask) {
+        let host = self.hosts[host.index()].machine;
         task.work += self.tracker.take_debt(host);
         self.tracker.charge(host, Resource::Cpu, workload, || task.work);
         let now = self.agenda.now();
@@ -432,6 +483,9 @@ impl Cluster {
             };
             let host = &mut self.hosts[index];
             host.cpu.audit(now).map_err(|violation| broken("cpu".into(), violation))?;
+            if let Some(guest) = &mut host.guest {
+                guest.audit(now).map_err(|violation| broken("block layer".into(), violation))?;
+            }
             if let Some(node) = &mut host.node {
                 node.audit(now)
                     .map_err(|(disk, violation)| broken(format!("disk{disk}"), violation))?;
@@ -444,7 +498,8 @@ impl Cluster {
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         let mut outstanding = vec![Vec::new(); self.tallies.len()];
-        for request in self.requests.places().filter(|request| request.live) {
+        let counted = |request: &&Request| request.live && request.transaction != JOURNAL;
+        for request in self.requests.places().filter(counted) {
             outstanding[request.workload as usize].push(request.issued);
         }
         for ((tally, issued), workload) in
@@ -457,7 +512,7 @@ impl Cluster {
         }
         let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();
         let completed: u64 = self.tallies.iter().map(|tally| tally.completed).sum();
-        let in_flight = self.requests.len() as u64;
+        let in_flight = self.requests_in_flight();
         if issued != completed + in_flight {
             return Err(SimError::RequestsLost { issued, completed, in_flight });
         }
@@ -504,8 +559,48 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
     }
 }
 
+/// Whose processor and adapter a host has: guests of a group share those of its first host.
+fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
+    let host = scenario.host(id);
+    if host.guest.is_none() {
+        return id;
+    }
+    let first = scenario.hosts[..id.index()].iter().position(|other| other.group == host.group);
+    first.map_or(id, HostId::from)
+}
+
+/// Bytes of the volume that a guest's file system is in: that of its first workload.
+fn volume_of(scenario: &Scenario, id: HostId) -> Bytes {
+    let own = scenario.workloads.iter().find(|workload| workload.clients.contains(&id));
+    own.map_or(Bytes::ZERO, |workload| scenario.volume(workload.volume).size)
+}
+
+/// Intervals of a workload, if the measured time is cut into some.
+fn intervals(scenario: &Scenario, from: SimTime) -> Option<Intervals> {
+    let (spec, duration) = (scenario.intervals.as_ref()?, scenario.duration?);
+    Some(Intervals::new(spec, from, duration))
+}
+
 impl Volume {
-    fn new(id: VolumeId, volume: &model::Volume, pool: Option<Pool>) -> Result<Self, SimError> {
+    /// All volumes, which lie one after the other in the addresses of guests.
+    fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
+        let mut base = Bytes::ZERO;
+        let volumes = scenario.volumes.iter().enumerate().zip(Pool::of_scenario(scenario)?);
+        volumes
+            .map(|((index, volume), pool)| {
+                let begins = base;
+                base += volume.size;
+                Self::new(VolumeId::from(index), volume, begins, pool)
+            })
+            .collect()
+    }
+
+    fn new(
+        id: VolumeId,
+        volume: &model::Volume,
+        base: Bytes,
+        pool: Option<Pool>,
+    ) -> Result<Self, SimError> {
         let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
             reason,
@@ -515,6 +610,7 @@ impl Volume {
             pool,
             cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),
+            base,
             quorum: volume.write_quorum,
             read_from: volume.read_from,
         })

@@ -17,6 +17,10 @@ pub(crate) enum Event {
     Deliver { leg: u32 },
     /// A disk finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },
+    /// The scheduler of a guest wants to be asked again.
+    AskGuest { host: u32 },
+    /// A guest commits its journal.
+    Commit { host: u32 },
     /// The flusher of a node looks for pages that have been dirty for long.
     FlushTick { host: u32 },
     /// A node reports to a monitor.

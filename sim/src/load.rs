@@ -362,10 +362,28 @@ fn load(
                 sequential: *sequential,
                 read_share: *read_share,
             };
-            let ffsb = ffsb.over(volume, stream("requests")).map_err(wrong)?;
+            let ffsb = ffsb.over(volume, own(*file_set), stream("requests")).map_err(wrong)?;
             Load::Transactions(Box::new(ffsb))
         }
     })
+}
+
+/// Operations with which an instance of a transactional workload warms up, the `position`th of its
+/// clients: from a stream of their own.
+pub(crate) fn warming(
+    scenario: &Scenario,
+    workload: usize,
+    position: usize,
+) -> Result<Box<dyn Transactions>, SimError> {
+    let workload = &scenario.workloads[workload];
+    let client = &scenario.host(workload.clients[position]).name;
+    let stream = |what: &str| {
+        scenario.seed.stream(&format!("workload/{}/{client}/warming/{what}", workload.name))
+    };
+    match load(scenario, workload, position, &stream)? {
+        Load::Transactions(operations) => Ok(operations),
+        Load::Requests(_) => unreachable!("its requests make transactions"),
+    }
 }
 
 /// The first requests, `most` at the most, that each client of a workload would issue. Those of a

@@ -11,11 +11,13 @@ use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Volume};
-use crate::event::{HostTask, Then};
+use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind, NO_PART, leg_thread, request_thread};
+use crate::guest::{NO_OPERATION, Operation};
+use crate::load::Instance;
 use crate::payload::Fragments;
 use crate::process::SERVER;
-use crate::transaction::NO_TRANSACTION;
+use crate::transaction::{JOURNAL, NO_TRANSACTION};
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -56,6 +58,8 @@ pub(crate) struct Part {
     pub(crate) needed: u32,
     /// Legs under way.
     pub(crate) outstanding: u32,
+    /// The guest's block operation that it is a part of, or [`NO_OPERATION`].
+    pub(crate) operation: u32,
     /// The blocks touched.
     pub(crate) first_block: u64,
     pub(crate) blocks: u64,
@@ -147,6 +151,7 @@ impl Cluster {
     pub(crate) fn send_out(&mut self, id: u32) {
         let request = &self.requests[id];
         let (offset, size) = (request.offset, request.size);
+        let guest = self.hosts[request.client.index()].guest.is_some().then_some(request.client);
         let volume = &self.volumes[request.volume as usize];
         if volume.pool.is_some() {
             self.send_to_objects(id);
@@ -161,33 +166,123 @@ impl Cluster {
                     vault.write(request.volume, request.breadcrumb.0, offset.get(), end);
                 }
                 let (offset, size) = distribution.covering(offset, size);
-                self.send_range(id, op, offset, size);
+                match guest {
+                    Some(_) => self.submit_to_guest(id, op, offset, size),
+                    None => self.send_range(id, op, offset, size, NO_OPERATION),
+                }
             }
             Stage::Fetch => {
                 let block = distribution.block();
                 for number in distribution.partial_blocks(offset, size) {
-                    self.send_range(id, Op::Read, block * number, block);
+                    match guest {
+                        Some(_) => self.submit_to_guest(id, Op::Read, block * number, block),
+                        None => self.send_range(id, Op::Read, block * number, block, NO_OPERATION),
+                    }
                 }
             }
         }
+        if let Some(guest) = guest {
+            self.send_from_guest(guest);
+        }
     }
 
-    fn send_range(&mut self, id: u32, op: Op, offset: Bytes, size: Bytes) {
+    /// A stretch that a request of a guest reads or writes enters its block layer.
+    fn submit_to_guest(&mut self, id: u32, op: Op, offset: Bytes, size: Bytes) {
+        let now = self.agenda.now();
+        let &Request { client, volume, transaction, instance, .. } = &self.requests[id];
+        // threads of benchmarks have transactions; other workloads are processes
+        let thread = match transaction {
+            NO_TRANSACTION => u64::from(instance) | 1 << 32,
+            thread => u64::from(thread),
+        };
+        let base = self.volumes[volume as usize].base;
+        let guest = self.hosts[client.index()].guest.as_mut().expect("it is a guest");
+        let operations = guest.submit(now, (id, op, thread), base, (offset, size));
+        let commit = match op {
+            Op::Write if transaction != JOURNAL => guest.journal.note_write(offset),
+            _ => None,
+        };
+        if let Some(after) = commit {
+            self.agenda.schedule(now + after, Event::Commit { host: client.0 });
+        }
+        // held until its operations are done, which may not have begun
+        self.requests[id].parts_left += operations;
+    }
+
+    /// A guest sends what its block layer lets out.
+    pub(crate) fn send_from_guest(&mut self, host: HostId) {
+        let now = self.agenda.now();
+        let mut sending = std::mem::take(&mut self.sending);
+        sending.clear();
+        let guest = self.hosts[host.index()].guest.as_mut().expect("it is a guest");
+        if let Some(again) = guest.take(now, &mut sending) {
+            self.agenda.schedule(again, Event::AskGuest { host: host.0 });
+        }
+        for &id in &sending {
+            let guest = self.hosts[host.index()].guest.as_ref().expect("it is a guest");
+            let Operation { request, op, offset, size, .. } = *guest.operation(id);
+            self.send_range(request, op, offset, size, id);
+        }
+        self.sending = sending;
+    }
+
+    /// A guest writes what has changed in its file system to its journal.
+    pub(crate) fn commit_journal(&mut self, client: HostId) {
+        let guest = self.hosts[client.index()].guest.as_mut().expect("it is a guest");
+        let (offset, size) = guest.journal.commit();
+        let of_it = |instance: &Instance| instance.client == client;
+        let owner = self.instances.iter().position(of_it).expect("somebody has written");
+        let Instance { workload, volume, .. } = self.instances[owner];
+        self.commits += 1;
+        let request = self.requests.insert(Request {
+            live: true,
+            instance: owner as u32,
+            workload: workload.0,
+            client,
+            volume: volume.0,
+            op: Op::Write,
+            offset,
+            size,
+            issued: self.agenda.now(),
+            breadcrumb: Breadcrumb::NONE,
+            transaction: JOURNAL,
+            stage: Stage::Transfer,
+            parts_left: 0,
+            passes: 0,
+        });
+        let work = self.hosts[client.index()].profile.request.of(size);
+        self.compute_request(request, work, Then::Prepared { request });
+    }
+
+    fn send_range(&mut self, id: u32, op: Op, offset: Bytes, size: Bytes, operation: u32) {
         let volume = self.requests[id].volume;
         let pieces = self.volumes[volume as usize].distribution.pieces(offset, size);
         for piece in pieces {
-            self.send_part(id, op, &piece);
+            self.send_part(id, op, &piece, operation);
         }
     }
 
     /// Begins the part of a request that falls into one group.
-    fn send_part(&mut self, id: u32, op: Op, piece: &foretell_algorithms::distribution::Piece) {
+    fn send_part(
+        &mut self,
+        id: u32,
+        op: Op,
+        piece: &foretell_algorithms::distribution::Piece,
+        operation: u32,
+    ) {
         let (volume_id, client, breadcrumb, workload, instance) = {
             let request = &mut self.requests[id];
             request.parts_left += 1;
             let Request { volume, client, breadcrumb, workload, instance, .. } = *request;
             (volume, client, breadcrumb, workload, instance)
         };
+        let mut hypervisor = SimSpan::ZERO;
+        if let Some(guest) = &mut self.hosts[client.index()].guest {
+            guest.part_sent(operation);
+            let spec = self.scenario.host(client).guest.as_ref();
+            hypervisor = spec.map_or(SimSpan::ZERO, |guest| guest.hypervisor);
+        }
+        let client = self.hosts[client.index()].machine;
         let volume = &self.volumes[volume_id as usize];
         let encoding = volume.distribution.encoding();
         let (m, n) = (encoding.m(), encoding.n());
@@ -215,8 +310,14 @@ impl Cluster {
         if let (Op::Read, Some(vault)) = (op, &mut self.vault) {
             vault.pin(id, volume_id, first_block, blocks);
         }
-        let part =
-            self.parts.insert(Part { request: id, needed, outstanding, first_block, blocks });
+        let part = self.parts.insert(Part {
+            request: id,
+            needed,
+            outstanding,
+            operation,
+            first_block,
+            blocks,
+        });
         let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
         scratch.legs.clear();
         for &fragment in &scratch.chosen {
@@ -235,7 +336,8 @@ impl Cluster {
             scratch.legs.push(self.legs.insert(leg));
         }
         for &leg in &scratch.legs {
-            self.send(leg);
+            let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
+            self.send_after(leg, work + hypervisor);
         }
         self.scratch = scratch;
     }
@@ -340,7 +442,7 @@ impl Cluster {
     /// One of the answers that a part of a request waits for is there.
     fn part_answered(&mut self, part_id: u32) {
         let part = &mut self.parts[part_id];
-        let request_id = part.request;
+        let (request_id, operation) = (part.request, part.operation);
         part.outstanding -= 1;
         let completes = part.needed == 1;
         part.needed = part.needed.saturating_sub(1);
@@ -352,6 +454,15 @@ impl Cluster {
         }
         let request = &mut self.requests[request_id];
         request.parts_left -= 1;
+        if operation != NO_OPERATION {
+            let (now, host) = (self.agenda.now(), request.client);
+            let guest = self.hosts[host.index()].guest.as_mut().expect("it has sent it");
+            if guest.part_done(now, operation) {
+                request.parts_left -= 1;
+                self.send_from_guest(host);
+            }
+        }
+        let request = &mut self.requests[request_id];
         if request.parts_left > 0 {
             return;
         }
@@ -400,7 +511,9 @@ impl Cluster {
 
     fn complete(&mut self, id: u32) {
         let now = self.agenda.now();
-        self.post_request(id, RecordPhase::Complete);
+        if self.requests[id].transaction != JOURNAL {
+            self.post_request(id, RecordPhase::Complete);
+        }
         let request = self.requests.remove(id);
         request.live = false;
         let (instance, workload) = (request.instance, request.workload as usize);
@@ -409,6 +522,10 @@ impl Cluster {
         if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
             let (offset, end) = (request.offset.get(), (request.offset + size).get());
             vault.complete(request.volume, request.breadcrumb.0, offset, end);
+        }
+        if transaction == JOURNAL {
+            self.commits -= 1;
+            return;
         }
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);

@@ -4,6 +4,7 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use hdrhistogram::Histogram;
 
 use crate::batches::Batches;
+use crate::intervals::Intervals;
 use crate::ledger::{Ledger, Violation};
 
 /// Requests of one workload. Only completions after the warm-up count, except in `completed`.
@@ -13,6 +14,7 @@ pub(crate) struct Tally {
     pub(crate) reads: OpTally,
     pub(crate) writes: OpTally,
     pub(crate) batches: Batches,
+    pub(crate) intervals: Option<Intervals>,
     pub(crate) ledger: Ledger,
 }
 
@@ -47,13 +49,14 @@ impl OpTally {
 }
 
 impl Tally {
-    pub(crate) fn new(from: SimTime) -> Self {
+    pub(crate) fn new(from: SimTime, intervals: Option<Intervals>) -> Self {
         Self {
             completed: 0,
             from,
             reads: OpTally::new(),
             writes: OpTally::new(),
             batches: Batches::new(from),
+            intervals,
             ledger: Ledger::default(),
         }
     }
@@ -74,6 +77,9 @@ impl Tally {
             Op::Write => self.writes.add(response, size),
         }
         self.batches.add(now, response);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.add(now, op, response);
+        }
     }
 
     /// Measuring begins.

@@ -10,6 +10,8 @@ use crate::event::{HostTask, Then};
 
 /// The transaction of a request that belongs to none.
 pub(crate) const NO_TRANSACTION: u32 = u32::MAX;
+/// The transaction of a request that writes a guest's journal: it is nobody's.
+pub(crate) const JOURNAL: u32 = u32::MAX - 1;
 
 /// A transaction under way.
 #[derive(Clone, Debug)]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use foretell_units::{HostId, SimTime};
+use foretell_units::{HostId, Op, SimTime};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::array::{ArrayHits, CacheHits};
 use crate::cluster::Cluster;
+use crate::intervals::relative_standard_error;
 use crate::ledger::Usage;
 use crate::network::{Counts, Troubles};
 use crate::tally::OpTally;
@@ -138,6 +139,12 @@ pub struct OpTruth {
     pub response_time_ms: ResponseTime,
     /// Requests completed.
     pub requests: u64,
+    /// Mean response time of each interval of the measured time, if it is cut into some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interval_means_ms: Vec<f64>,
+    /// Standard error of these means, relative to their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relative_standard_error: Option<f64>,
 }
 
 /// A distribution of response times, milliseconds; zeros where there were no requests.
@@ -296,7 +303,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         network: network(cluster.network.counts()),
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
-        requests_in_flight: cluster.requests.len() as u64,
+        requests_in_flight: cluster.requests_in_flight(),
         blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
         events: cluster.agenda.taken(),
         simulated_seconds: seconds,
@@ -356,6 +363,8 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
         let (throughput, response) = tally.batches.estimates(now);
         let mut all = tally.reads.histogram.clone();
         all.add(&tally.writes.histogram).expect("histograms of one kind");
+        let intervals = tally.intervals.as_ref();
+        let means = |op| intervals.map_or(Vec::new(), |intervals| intervals.means_ms(now, op));
         let known = |half_width: f64| half_width.is_finite().then_some(half_width);
         let max = tally.reads.max.max(tally.writes.max).as_ms_f64();
         let bytes = tally.reads.bytes + tally.writes.bytes;
@@ -372,8 +381,8 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 requests: tally.reads.requests + tally.writes.requests,
                 outstanding_mean: tally.ledger.usage(now, 1).queue_length_mean,
                 read_hit_rate: ratio(hits as f64, pages),
-                read: op_truth(&tally.reads, seconds),
-                write: op_truth(&tally.writes, seconds),
+                read: op_truth(&tally.reads, seconds, means(Op::Read)),
+                write: op_truth(&tally.writes, seconds, means(Op::Write)),
                 benchmark: cluster.transaction_tallies[index].as_ref().map(|tally| {
                     let mut of_it = cluster.instances.iter();
                     let ended = of_it.all(|i| i.workload.index() != index || i.is_done());
@@ -443,13 +452,15 @@ fn benchmark(tally: &TransactionTally, now: SimTime, ended: bool) -> BenchmarkTr
     }
 }
 
-fn op_truth(tally: &OpTally, seconds: f64) -> OpTruth {
+fn op_truth(tally: &OpTally, seconds: f64, interval_means_ms: Vec<f64>) -> OpTruth {
     let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
     OpTruth {
         throughput_rps: per_second(tally.requests, seconds),
         throughput_bytes_per_s: per_second(tally.bytes, seconds),
         response_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
         requests: tally.requests,
+        relative_standard_error: relative_standard_error(&interval_means_ms),
+        interval_means_ms,
     }
 }
 

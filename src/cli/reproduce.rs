@@ -11,10 +11,14 @@ use clap::{Args, ValueEnum};
 pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,
-    /// Three seeds for each point instead of ten; of paper 002, one instead of three and a smaller
-    /// cluster.
+    /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
+    /// configurations, shorter runs and searches; of `constant-capacity`, one seed instead of three and
+    /// a smaller cluster.
     #[arg(long)]
     pub quick: bool,
+    /// Measure as long as the paper did; of `virtualized`: six minutes each.
+    #[arg(long, conflicts_with = "quick")]
+    pub full: bool,
     /// Write tables, pictures and `summary.json` here.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
@@ -35,6 +39,8 @@ pub struct ReproduceArguments {
 pub enum Paper {
     /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
     UrsaMinor,
+    /// Noorshams et al. 2013: regression models of virtualized storage, Figures 1 to 13.
+    Virtualized,
     /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
     ConstantCapacity,
 }

@@ -97,6 +97,24 @@ impl Chart {
         }
     }
 
+    /// Draws a line through these points.
+    pub(crate) fn line(&mut self, name: impl Into<String>, points: &[(f64, f64)]) {
+        let points = points.iter().map(|&(x, y)| (x, Spread { mean: y, deviation: 0.0 }));
+        self.series(name.into(), points.collect());
+    }
+
+    /// Draws a bar at each of these names.
+    pub(crate) fn bar(&mut self, name: impl Into<String>, heights: &[(&str, f64)]) {
+        let bar = |&(at, mean): &(&str, f64)| (self.place(at), Spread { mean, deviation: 0.0 });
+        let points = heights.iter().map(bar).collect();
+        self.series(name.into(), points);
+    }
+
+    fn series(&mut self, name: String, points: Vec<(f64, Spread)>) {
+        let colour = COLOURS[self.series.len() % COLOURS.len()].0;
+        self.series.push(Series { name, colour, predicted: false, points });
+    }
+
     /// Draws the error of each of two predictors, in percent, for one series.
     pub(crate) fn errors(&mut self, sheet: &Sheet, metric: &str, series: &str, names: &[&str]) {
         for (index, name) in names.iter().enumerate() {

@@ -96,7 +96,7 @@ impl Summary {
 
     /// As people read it.
     pub(crate) fn table(&self, directory: &Path) -> String {
-        let mut text = claims(&self.rows);
+        let mut text = table_of_claims(&self.rows);
         let mut models = Table::new();
         models.load_preset(NOTHING);
         models.set_header(["model", "comparisons", "median error", "worst error"]);
@@ -133,8 +133,8 @@ impl Summary {
     }
 }
 
-/// Claims as people read them.
-pub(super) fn claims(rows: &[Claim]) -> String {
+/// A paper's claims as people read them.
+pub(crate) fn table_of_claims(rows: &[Claim]) -> String {
     let mut claims = Table::new();
     claims.load_preset(NOTHING);
     claims.set_header(["", "the paper says", "we find", "holds"]);

@@ -40,6 +40,8 @@ pub(super) struct Tables {
     workloads: Vec<String>,
     /// Groups of hosts, and whether they are storage nodes.
     groups: Vec<(String, bool)>,
+    /// Whether the measured time is cut into intervals, whose standard error is told.
+    intervals: bool,
     /// One in so many requests; `None`: no requests.
     requests: bool,
     records: Vec<RecordKind>,
@@ -74,7 +76,8 @@ impl Tables {
             .map(|name| name.parse::<RecordKind>())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
-        let mut tables = Self { workloads, groups, requests, records, schemas: Vec::new() };
+        let (intervals, schemas) = (base.intervals.is_some(), Vec::new());
+        let mut tables = Self { workloads, groups, intervals, requests, records, schemas };
         tables.schemas.push(tables.runs(factors));
         tables.schemas.push(failures(factors));
         if tables.requests {
@@ -131,7 +134,7 @@ impl Tables {
         columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));
         columns.extend(factors.iter().map(Factor::column));
         for workload in &self.workloads {
-            workload_columns(workload, &mut columns);
+            workload_columns(workload, self.intervals, &mut columns);
         }
         for (group, is_node) in &self.groups {
             group_columns(group, *is_node, &mut columns);
@@ -225,7 +228,7 @@ impl Tables {
         row.push(Value::from(run.part.name()));
         row.extend(run.point.values().cloned());
         for name in &self.workloads {
-            workload_cells(truth.workloads.get(name), &mut row);
+            workload_cells(truth.workloads.get(name), self.intervals, &mut row);
         }
         let group_of: BTreeMap<&str, &str> =
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
@@ -285,7 +288,7 @@ const TIMES: [(&str, &str); 5] = [
     ("max", "longest response time"),
 ];
 
-fn workload_columns(workload: &str, columns: &mut Vec<Column>) {
+fn workload_columns(workload: &str, intervals: bool, columns: &mut Vec<Column>) {
     let of = prefix(workload);
     for (op, whose) in [("", "all requests"), ("_read", "reads"), ("_write", "writes")] {
         let mut add = |name: &str, kind, unit: &str, told: &str| {
@@ -308,6 +311,14 @@ fn workload_columns(workload: &str, columns: &mut Vec<Column>) {
             add(&format!("response_time_{name}_ms"), Kind::Number, "milliseconds", told);
         }
         add("requests", Kind::Whole, "requests", "requests completed");
+        if intervals && !op.is_empty() {
+            add(
+                "relative_standard_error",
+                Kind::Number,
+                "",
+                "standard error of the intervals' mean response times, relative to their mean",
+            );
+        }
         if op.is_empty() {
             add(
                 "throughput_half_width_rps",
@@ -332,10 +343,11 @@ fn workload_columns(workload: &str, columns: &mut Vec<Column>) {
     }
 }
 
-fn workload_cells(truth: Option<&WorkloadTruth>, row: &mut Row) {
+fn workload_cells(truth: Option<&WorkloadTruth>, intervals: bool, row: &mut Row) {
     let Some(truth) = truth else {
-        // 8 columns for each of 3 kinds of requests, and 4 more
-        row.extend(std::iter::repeat_n(Value::Missing, 3 * (TIMES.len() + 3) + 4));
+        // 8 columns for each of 3 kinds of requests, and 4 more; an error for each of two kinds
+        let columns = 3 * (TIMES.len() + 3) + 4 + 2 * usize::from(intervals);
+        row.extend(std::iter::repeat_n(Value::Missing, columns));
         return;
     };
     row.push(Value::number(truth.throughput_rps));
@@ -347,11 +359,14 @@ fn workload_cells(truth: Option<&WorkloadTruth>, row: &mut Row) {
     row.push(Value::number(truth.outstanding_mean));
     row.push(truth.read_hit_rate.into());
     for op in [&truth.read, &truth.write] {
-        let OpTruth { throughput_rps, throughput_bytes_per_s, response_time_ms, requests } = op;
+        let OpTruth { throughput_rps, throughput_bytes_per_s, response_time_ms, requests, .. } = op;
         row.push(Value::number(*throughput_rps));
         row.push(Value::number(*throughput_bytes_per_s));
         time_cells(response_time_ms, *requests, row);
         row.push(Value::count(*requests));
+        if intervals {
+            row.push(op.relative_standard_error.into());
+        }
     }
 }
 

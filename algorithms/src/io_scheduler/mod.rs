@@ -65,6 +65,15 @@ impl SchedulerKind {
     }
 }
 
+/// Whether anybody waits for what is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writes {
+    /// Nobody does: it is written back from a cache.
+    Background,
+    /// Threads wait for their writes as for their reads: direct I/O.
+    Synchronous,
+}
+
 /// What a scheduler hands to the disk: operations that follow each other without a gap.
 #[derive(Clone, Debug)]
 pub struct Request<T> {
@@ -134,8 +143,17 @@ pub trait Scheduler<T>: Debug + Send {
     fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_>;
 }
 
-/// A scheduler of that kind, for a disk that holds so many commands at once.
+/// A scheduler of that kind, for a disk that holds so many commands at once, and writes from a cache.
 pub fn scheduler<T>(kind: SchedulerKind, depth: u32) -> Box<dyn Scheduler<T>>
+where
+    T: Copy + Debug + Send + 'static,
+{
+    scheduler_for(kind, depth, Writes::Background)
+}
+
+/// A scheduler of that kind, for a disk that holds so many commands at once. Only CFQ asks who waits
+/// for writes.
+pub fn scheduler_for<T>(kind: SchedulerKind, depth: u32, writes: Writes) -> Box<dyn Scheduler<T>>
 where
     T: Copy + Debug + Send + 'static,
 {
@@ -145,7 +163,7 @@ where
         SchedulerKind::Sstf => Box::new(sorted::Sorted::new(sorted::Order::Nearest)),
         SchedulerKind::Noop => Box::new(noop::Noop::new()),
         SchedulerKind::Deadline => Box::new(deadline::Deadline::new()),
-        SchedulerKind::Cfq => Box::new(cfq::Cfq::new(depth > 1)),
+        SchedulerKind::Cfq => Box::new(cfq::Cfq::new(depth > 1, writes)),
     }
 }
 

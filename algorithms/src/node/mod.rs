@@ -5,8 +5,8 @@
 //! in the cache is read first, but in a log. The flusher starts when more than the
 //! background limit is dirty or a page has been dirty for too long, and takes the oldest pages with
 //! their neighbours. With NVRAM the same pages survive a power cut, and the dirty limit is its
-//! size. It runs on a [`Machine`], which has the clock and the disks. Left out: metadata, journals,
-//! failures.
+//! size. Without a cache (`Settings::cache` is zero) each access goes to the disks as it is. It runs on
+//! a [`Machine`], which has the clock and the disks. Left out: metadata, journals, failures.
 
 mod address;
 mod buffer;
@@ -14,7 +14,7 @@ mod read_ahead;
 
 use std::collections::VecDeque;
 
-use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Thread};
 use smallvec::SmallVec;
 
 use crate::cache::PolicyKind;
@@ -61,7 +61,7 @@ impl WritePolicy {
 pub struct Settings {
     /// Replacement policy of the cache.
     pub policy: PolicyKind,
-    /// Memory for pages; one page at the least is taken.
+    /// Memory for pages; one page at the least is taken. Zero: there is none.
     pub cache: Bytes,
     /// Size of a page.
     pub page: Bytes,
@@ -172,6 +172,8 @@ pub struct Node {
     file_pages: Vec<u64>,
     disks: u32,
     operations: Slab<Operation>,
+    /// Whether there is a cache at all.
+    cached: bool,
     write: WritePolicy,
     /// Pages.
     background: u64,
@@ -210,8 +212,10 @@ pub struct Operation {
     run: Run,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
-    /// The buffer's ticket for a read; `None`: a flush.
+    /// The buffer's ticket for a read; `None`: a flush, or one without a cache.
     ticket: Option<u32>,
+    /// Whether it passes the cache by.
+    direct: bool,
 }
 
 /// What was under way at a node when it was set aside.
@@ -267,6 +271,7 @@ impl Node {
             file_pages: file_sizes.iter().map(|size| size.div_ceil(page)).collect(),
             disks: settings.disks,
             operations: Slab::new(),
+            cached: settings.cache > Bytes::ZERO,
             write: settings.write,
             background: pages(settings.dirty_background).min(limit - 1),
             limit,
@@ -286,6 +291,7 @@ impl Node {
     /// [`Node::disk_done`] later. Zero: it is done.
     pub fn access(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         match access.op {
+            _ if !self.cached => self.pass(machine, access),
             Op::Read => self.read(machine, access),
             Op::Write if self.write == WritePolicy::Through => self.write_through(machine, access),
             Op::Write => {
@@ -299,6 +305,56 @@ impl Node {
                     self.write_back(machine, access)
                 }
             }
+        }
+    }
+
+    /// Hands an access to the disks as it is; how many operations that takes.
+    fn pass(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
+        let FileAccess { file, offset, size, .. } = *access;
+        let stretch = Stretch { file, offset: offset.get(), size: size.get() as u32 };
+        let run = self.run(access);
+        let note = match access.op {
+            Op::Read => {
+                self.hits.add(access.workload, u64::from(run.pages), 0);
+                Note::ReadMiss(stretch)
+            }
+            Op::Write => Note::Write(stretch),
+        };
+        machine.note(access.thread, access.breadcrumb, note);
+        let (mut done, mut started) = (Bytes::ZERO, 0);
+        while done < size {
+            let extent = self.locate(file, offset + done, size.saturating_sub(done));
+            done += extent.bytes;
+            let operation = self.operations.insert(Operation {
+                run,
+                disk: extent.disk,
+                lbn: extent.lbn,
+                size: extent.bytes,
+                op: access.op,
+                breadcrumb: access.breadcrumb,
+                workload: access.workload,
+                thread: access.thread,
+                reader: access.reader,
+                waiters: std::iter::once(access.leg).collect(),
+                ticket: None,
+                direct: true,
+            });
+            self.start(machine, operation);
+            started += 1;
+        }
+        started
+    }
+
+    /// Where the bytes of a file from `offset` on lie, up to `most` of them.
+    pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Extent {
+        let page = self.buffer.page().get();
+        let within = Bytes(offset.get() % page);
+        let first = PageKey::new(file, offset.get() / page);
+        let extent = self.addresses.locate(first, within + most);
+        Extent {
+            disk: extent.disk,
+            lbn: extent.lbn + Sectors(within.get() / SECTOR_BYTES),
+            bytes: extent.bytes.saturating_sub(within),
         }
     }
 
@@ -372,6 +428,7 @@ impl Node {
                     reader: access.reader,
                     waiters: wait.then_some(access.leg).into_iter().collect(),
                     ticket: None,
+                    direct: false,
                 });
                 let ticket = self.buffer.reading(effects, slot, pages, operation);
                 self.operations[operation].ticket = Some(ticket);
@@ -440,6 +497,7 @@ impl Node {
                 reader: access.reader,
                 waiters: std::iter::once(access.leg).collect(),
                 ticket: None,
+                direct: false,
             });
             self.operations[operation].ticket = Some(self.buffer.filling(operation));
             self.start(machine, operation);
@@ -609,6 +667,7 @@ impl Node {
             reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
+            direct: false,
         });
         self.start(machine, operation);
     }
@@ -628,6 +687,10 @@ impl Node {
         let operation = self.operations.remove(number);
         let waiters = std::mem::take(&mut operation.waiters);
         let (run, ticket) = (operation.run, operation.ticket);
+        if operation.direct {
+            ready.extend(waiters);
+            return;
+        }
         if let Some(ticket) = ticket {
             self.buffer.arrived(ticket);
         } else {

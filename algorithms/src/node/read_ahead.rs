@@ -3,16 +3,19 @@
 //! As Linux does it: a read that begins where one before it ended makes a stream; the window
 //! begins at four times the read, doubles with every further sequential read up to the limit,
 //! and is read when the stream comes within half a window of the end of what is there. The oldest
-//! of sixteen streams a node is forgotten.
+//! of the streams is forgotten: of sixteen in a node.
 
 use super::buffer::{PageKey, Run};
 
+/// Streams that a node follows.
 const STREAMS: usize = 16;
 
 /// The streams that a node has seen last.
 #[derive(Clone, Debug)]
 pub struct Streams {
     limit: u32,
+    /// So many streams are followed.
+    most: usize,
     /// The one used last is first.
     recent: Vec<Stream>,
 }
@@ -30,7 +33,12 @@ struct Stream {
 impl Streams {
     /// Reads at most `limit` pages ahead; zero: never.
     pub fn new(limit: u32) -> Self {
-        Self { limit, recent: Vec::with_capacity(STREAMS) }
+        Self::following(STREAMS, limit)
+    }
+
+    /// The same, for a machine that follows `most` streams, one at the least.
+    pub fn following(most: usize, limit: u32) -> Self {
+        Self { limit, most, recent: Vec::with_capacity(most) }
     }
 
     /// A read of `run`, in a file of `file_pages` pages. Returns what to read ahead.
@@ -42,7 +50,7 @@ impl Streams {
         // a read of part of a page is continued in the same page
         let continues = |next: PageKey| next == run.first || next == run.first.plus(1);
         let Some(place) = self.recent.iter().position(|stream| continues(stream.next)) else {
-            self.recent.truncate(STREAMS - 1);
+            self.recent.truncate(self.most - 1);
             self.recent.insert(0, Stream { next: end, ahead: end, window: 0 });
             return None;
         };

@@ -1,6 +1,7 @@
 //! The storage system, and whether the rest of the scenario is one that it can serve.
 
 use foretell_algorithms::placement::MOST_POWER;
+use foretell_units::Bytes;
 
 use super::host_list::Wanted;
 use super::{Context, Hosts, section, volumes};
@@ -112,7 +113,26 @@ impl Context<'_> {
             let message = format!("with `system = \"{name}\"` requests carry no real bytes");
             self.add(Problem::new(node.place, message).help("leave `payload` out"));
         }
+        for entry in section(tree, "client") {
+            let guest = entry.node.table().and_then(|table| table.entry("guest"));
+            if let Some(guest) = guest {
+                let message = format!(
+                    "client `{}` has guests, whose block layers a cluster with `system = \"{name}\"` \
+                     does not have",
+                    entry.key
+                );
+                self.add(Problem::new(guest.key_place, message).help("leave `guest` out"));
+            }
+        }
         for (entry, storage) in hosts.groups_with_storage(tree) {
+            if storage.cache.size == Bytes::ZERO {
+                let message = format!(
+                    "node `{}` has no cache, which a cluster with `system = \"{name}\"` cannot do \
+                     without",
+                    entry.key
+                );
+                self.add(Problem::new(entry.key_place, message).help("give `cache` a size"));
+            }
             let fault = if storage.nvram.is_some() {
                 Some("nvram")
             } else if storage.layout != Layout::InPlace {

@@ -88,9 +88,11 @@ impl Hosts {
             }
             let bare_group =
                 section_entry(bare, section, &group.name).map_or(&entry.node, |entry| &entry.node);
+            let mut first_guest: Option<Host> = None;
             for index in 0..group.count {
                 let name = format!("{}{index}", group.name);
-                let (mut model, place) = match overrides.get(&(group.first + index)) {
+                let number = group.first + index;
+                let (mut model, place) = match overrides.get(&number) {
                     Some(entry) => {
                         let merged = merged(bare_group, &entry.node, section, entry.key_place);
                         let wrong = wrong || context.broken.entry("host", &name);
@@ -101,6 +103,8 @@ impl Hosts {
                 };
                 if let Some(model) = &mut model {
                     model.name = name;
+                    context.shares_machine(model, first_guest.as_ref(), overrides.get(&number));
+                    first_guest.get_or_insert_with(|| model.clone());
                 }
                 hosts.list.push(model);
                 hosts.caches.push(place);
@@ -222,7 +226,8 @@ impl Hosts {
             let host = host.as_ref()?;
             let storage = host.role.storage()?;
             let left = storage.cache.size.saturating_sub(buffer);
-            (left < storage.cache.page).then_some((host, storage, cache))
+            (storage.cache.size > Bytes::ZERO && left < storage.cache.page)
+                .then_some((host, storage, cache))
         });
         if let Some((host, storage, cache)) = small {
             let message = format!(
@@ -289,15 +294,20 @@ fn merged(group: &Node, own: &Node, section: &str, place: Place) -> Node {
 
 fn host(group: &Group, node: &Node, context: &mut Context<'_>) -> Option<Host> {
     let cpu = node.table().and_then(|table| table.get("cpu")).cloned();
-    let (cpu, nic, role) = if group.is_node {
+    let (cpu, nic, role, guest) = if group.is_node {
         let raw: RawNode = context.read(node)?;
         let cpu = cpu.and_then(|cpu| context.cpu(&cpu));
         let nic = context.nic(&raw.nic);
-        (cpu, nic, context.storage(&raw).map(Role::Node))
+        (cpu, nic, context.storage(&raw).map(Role::Node), Some(None))
     } else {
         let raw: RawClient = context.read(node)?;
         let cpu = cpu.and_then(|cpu| context.cpu(&cpu));
-        (cpu, context.nic(&raw.nic), Some(Role::Client))
+        let guest = match &raw.guest {
+            Some(guest) => context.guest(guest).map(Some),
+            None => Some(None),
+        };
+        (cpu, context.nic(&raw.nic), Some(Role::Client), guest)
     };
-    Some(Host { name: String::new(), group: group.name.clone(), role: role?, cpu: cpu?, nic: nic? })
+    let (name, group) = (String::new(), group.name.clone());
+    Some(Host { name, group, role: role?, cpu: cpu?, nic: nic?, guest: guest? })
 }

@@ -14,7 +14,7 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use foretell_units::{Bytes, Seed};
+use foretell_units::{Bytes, Seed, SimSpan};
 use serde::de::DeserializeOwned;
 
 use host_list::Wanted;
@@ -23,9 +23,13 @@ pub(crate) use hosts::{Hosts, groups_of};
 use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
-use crate::model::{NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost};
+use crate::model::{
+    Intervals, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
+};
 use crate::profiles::{self, ProfileKind, Profiles};
-use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time};
+use crate::raw::{
+    At, RawIntervals, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time,
+};
 use crate::read::read;
 use crate::shape;
 use crate::source::{Place, Sources};
@@ -195,6 +199,10 @@ impl Context<'_> {
         let duration = self.part::<Time>(tree, "duration");
         let has_duration = tree.get("duration").is_some();
         let duration = duration.map(|time| self.time_above_zero(&time, "a duration"));
+        let intervals = match tree.get("intervals") {
+            Some(node) => self.intervals(node, duration.flatten()).map(Some),
+            None => Some(None),
+        };
         let warmup = self.warmup(tree, &workloads);
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
@@ -206,6 +214,7 @@ impl Context<'_> {
                 Some(duration) => Some(duration?),
                 None => None,
             },
+            intervals: intervals?,
             system: system?,
             hosts: hosts.into_model()?,
             switch: switch?,
@@ -220,6 +229,27 @@ impl Context<'_> {
                 RawPayload::Real => Payload::Real,
             },
         })
+    }
+
+    fn intervals(&mut self, node: &Node, duration: Option<SimSpan>) -> Option<Intervals> {
+        let raw: RawIntervals = self.read(node)?;
+        let error = self.share(&raw.error);
+        let Some(duration) = duration else {
+            let message = "without a `duration` there is no measured time to cut into intervals";
+            self.add(Problem::new(node.place, message).help("add `duration = \"60 s\"`"));
+            return None;
+        };
+        let place = raw.longest.place();
+        let longest = match raw.longest.get().as_str() {
+            "auto" => duration,
+            text => self.time_of(text, place)?,
+        };
+        if longest < duration {
+            let message = format!("`longest`, {longest}, is less than `duration`, {duration}");
+            self.add(Problem::new(place, message));
+        }
+        let count = u32::try_from(*raw.count.get()).ok()?;
+        Some(Intervals { count, error: error?, longest })
     }
 
     fn switch(&mut self, raw: &RawSwitch) -> Option<Switch> {
@@ -351,18 +381,14 @@ impl Context<'_> {
         found
     }
 
-    fn warmup(
-        &mut self,
-        tree: &Table,
-        workloads: &[workloads::Found],
-    ) -> Option<foretell_units::SimSpan> {
+    fn warmup(&mut self, tree: &Table, workloads: &[workloads::Found]) -> Option<SimSpan> {
         let raw = self.part::<At<String>>(tree, "warmup")?;
         if raw.get() == "auto" {
             let all = |is: fn(&workloads::Found) -> bool| workloads.iter().all(is);
             let ends = tree.get("duration").is_none() && all(|found| found.ends);
             let at_once = all(|found| found.is_trace) || ends;
             let seconds = if at_once && !workloads.is_empty() { 0 } else { 5 };
-            return Some(foretell_units::SimSpan::from_secs(seconds));
+            return Some(SimSpan::from_secs(seconds));
         }
         self.time_of(raw.get(), raw.place())
     }

@@ -1,20 +1,22 @@
 //! What is in a host: processor, adapter, cache, disks.
 
-use foretell_units::{Bytes, SimSpan};
+use foretell_units::{Bytes, SECTOR_BYTES, SimSpan};
 
 use super::Context;
 use super::quantities::Part;
 use crate::cpu_file;
 use crate::error::Problem;
-use crate::model::{Cache, CpuProfile, Disk, Layout, Nic, Scheduler, Storage, WritePolicy};
+use crate::model::{
+    Cache, CpuProfile, Disk, Guest, Host, Layout, Nic, Scheduler, Storage, WritePolicy,
+};
 use crate::overlay::overlay;
 use crate::profiles::ProfileKind;
 use crate::raw::{
-    At, RawCache, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite, Size,
+    At, RawCache, RawGuest, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite, Size,
 };
 use crate::shape;
 use crate::source::Place;
-use crate::tree::Node;
+use crate::tree::{Entry, Node};
 
 /// Most disks of a node.
 const MOST_DISKS: usize = 1024;
@@ -40,6 +42,47 @@ impl Context<'_> {
         Some(Nic { rate: rate?, latency: latency? })
     }
 
+    /// The block layer of a virtual machine.
+    pub(super) fn guest(&mut self, raw: &RawGuest) -> Option<Guest> {
+        let largest = self.size_above_zero(&raw.largest, "the largest request");
+        let (hypervisor, commit) = (self.time(&raw.hypervisor), self.time(&raw.journal_commit));
+        let largest = largest?;
+        if !largest.get().is_multiple_of(SECTOR_BYTES) {
+            let message = format!("{largest} is not a whole number of sectors of 512 B");
+            self.add(Problem::new(raw.largest.place(), message));
+        }
+        Some(Guest {
+            scheduler: scheduler(*raw.scheduler.get()),
+            queue_depth: u32::try_from(*raw.queue_depth.get()).ok()?,
+            largest,
+            hypervisor: hypervisor?,
+            journal_commit: commit?,
+        })
+    }
+
+    /// Checks that a guest has the processor and the adapter of the first one of its group: they are
+    /// on one machine.
+    pub(super) fn shares_machine(
+        &mut self,
+        guest: &Host,
+        first: Option<&Host>,
+        own: Option<&&Entry>,
+    ) {
+        let (Some(first), Some(own)) = (first, own) else { return };
+        let shared = guest.cpu == first.cpu && guest.nic == first.nic;
+        if (first.guest.is_some() || guest.guest.is_some()) && !shared {
+            let message = format!(
+                "`{}` and `{}` are guests of one machine and cannot have different processors or \
+                 adapters",
+                guest.name, first.name
+            );
+            self.add(
+                Problem::new(own.key_place, message)
+                    .help("change the group's, or put the guest into a group of its own"),
+            );
+        }
+    }
+
     pub(super) fn storage(&mut self, raw: &RawNode) -> Option<Storage> {
         let nvram = self.nvram(raw);
         let cache = self.cache(&raw.cache, nvram.flatten());
@@ -47,6 +90,16 @@ impl Context<'_> {
         let stripe = self.whole_pages(&raw.stripe, page, "a stripe");
         let layout = match raw.layout.get() {
             RawLayout::InPlace => Some(Layout::InPlace),
+            RawLayout::LogStructured
+                if cache.as_ref().is_some_and(|cache| cache.size == Bytes::ZERO) =>
+            {
+                let message = "without a cache there are no pages to append to a log";
+                self.add(
+                    Problem::new(raw.layout.place(), message)
+                        .help("leave `layout` out, or give the node a cache"),
+                );
+                None
+            }
             RawLayout::LogStructured => raw
                 .segment
                 .as_ref()
@@ -93,7 +146,8 @@ impl Context<'_> {
         let size = self.size(&raw.size);
         let read_ahead = self.size(&raw.read_ahead);
         let (page, size) = (page?, size?);
-        if size < page {
+        let none = size == Bytes::ZERO;
+        if size < page && !none {
             let message = format!("a cache of {size} does not hold one page of {page}");
             self.add(Problem::new(raw.size.place(), message));
             return None;
@@ -104,7 +158,7 @@ impl Context<'_> {
             return None;
         }
         let read_ahead = read_ahead?;
-        if read_ahead > size {
+        if read_ahead > size && !none {
             let message = format!("{read_ahead} cannot be read ahead into a cache of {size}");
             self.add(Problem::new(raw.read_ahead.place(), message));
         }
@@ -223,17 +277,21 @@ impl Context<'_> {
                 good = false;
                 continue;
             };
-            let scheduler = match raw.scheduler.get() {
-                RawScheduler::Elevator => Scheduler::Elevator,
-                RawScheduler::Fcfs => Scheduler::Fcfs,
-                RawScheduler::Sstf => Scheduler::Sstf,
-                RawScheduler::Noop => Scheduler::Noop,
-                RawScheduler::Deadline => Scheduler::Deadline,
-                RawScheduler::Cfq => Scheduler::Cfq,
-            };
+            let scheduler = scheduler(*raw.scheduler.get());
             let disk = Disk { device_name: name.clone(), device, scheduler };
             disks.extend(std::iter::repeat_n(disk, count));
         }
         good.then_some(disks)
+    }
+}
+
+fn scheduler(raw: RawScheduler) -> Scheduler {
+    match raw {
+        RawScheduler::Elevator => Scheduler::Elevator,
+        RawScheduler::Fcfs => Scheduler::Fcfs,
+        RawScheduler::Sstf => Scheduler::Sstf,
+        RawScheduler::Noop => Scheduler::Noop,
+        RawScheduler::Deadline => Scheduler::Deadline,
+        RawScheduler::Cfq => Scheduler::Cfq,
     }
 }

@@ -26,7 +26,8 @@ pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
-    RawCache, RawClient, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite,
+    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler,
+    RawWrite,
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
@@ -51,6 +52,9 @@ pub(crate) struct RawScenario {
     /// Measured time after the warm-up. May be left out if every workload ends by itself: a
     /// trace, or one with `requests`.
     pub(crate) duration: Option<Time>,
+    /// The measured time in intervals, whose means tell how far it can be trusted; without it, they are
+    /// not told.
+    pub(crate) intervals: Option<RawIntervals>,
     /// Which requests leave records in `run.db`: `all`, `none`, or `every 1/100 requests` for a
     /// sample of whole requests. Records that are kept also cost the simulated system something;
     /// see `tracking.overhead`.
@@ -92,6 +96,23 @@ pub(crate) struct RawScenario {
     /// that come with `foretell`.
     #[schemars(extend("default" = {}))]
     pub(crate) device: BTreeMap<String, RawDevice>,
+}
+
+/// The measured time in intervals of equal length.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawIntervals {
+    /// How many.
+    #[schemars(extend("default" = 5, "minimum" = 2, "maximum" = 1000))]
+    pub(crate) count: At<i64>,
+    /// The relative standard error of the intervals' mean response times that is aimed at: while it is
+    /// more, of the reads or the writes of a workload, the measured time is doubled.
+    #[schemars(extend("default" = "5%"))]
+    pub(crate) error: At<Share>,
+    /// Longest measured time; `auto` is `duration`, which is then never doubled.
+    #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["5 min"]))]
+    pub(crate) longest: At<String>,
 }
 
 /// Whether requests carry bytes.

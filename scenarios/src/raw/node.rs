@@ -64,6 +64,34 @@ pub(crate) struct RawClient {
     /// The network adapter.
     #[schemars(extend("default" = {}))]
     pub(crate) nic: RawNic,
+    /// Virtual machines: the hosts of the group are guests of one machine, and share its processor and
+    /// its adapter.
+    pub(crate) guest: Option<RawGuest>,
+}
+
+/// What a virtual machine has of its own: a block layer, as Linux's, that requests go through.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawGuest {
+    /// The order in which waiting requests are sent.
+    #[schemars(extend("default" = "cfq"))]
+    pub(crate) scheduler: At<RawScheduler>,
+    /// Requests that a guest has sent and that are not answered, at the most; others wait in its
+    /// scheduler.
+    #[schemars(extend("default" = 32, "minimum" = 1, "maximum" = 65536))]
+    pub(crate) queue_depth: At<i64>,
+    /// The largest request that is sent: larger ones are split.
+    #[schemars(extend("default" = "512 KiB"))]
+    pub(crate) largest: Size,
+    /// Time of the machine's processor that the hypervisor takes for each request sent, beside the
+    /// guest's own.
+    #[schemars(extend("default" = "5 us"))]
+    pub(crate) hypervisor: Time,
+    /// How often the file system's journal is committed, if files were written: their inodes, which
+    /// lie in a block for each 256 MiB, and two blocks more. `0 s`: never.
+    #[schemars(extend("default" = "5 s"))]
+    pub(crate) journal_commit: Time,
 }
 
 /// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
@@ -96,7 +124,7 @@ pub(crate) struct RawCache {
     /// Replacement policy.
     #[schemars(extend("default" = "lru", "enum" = policies()))]
     pub(crate) policy: At<String>,
-    /// Memory for pages.
+    /// Memory for pages. `0 B`: none, and every access goes to the disks as it is.
     pub(crate) size: Size,
     /// Size of a page: a power of two, 512 B or more.
     #[schemars(extend("default" = "4 KiB"))]
@@ -162,7 +190,7 @@ pub(crate) struct RawNodeDisk {
     pub(crate) count: At<i64>,
 }
 
-/// The order in which waiting disk operations are served.
+/// The order in which waiting operations are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -178,9 +206,9 @@ pub(crate) enum RawScheduler {
     /// Linux's deadline: batches of up to 16 upwards, reads before writes; a read that has waited
     /// 500 ms or a write that has waited 5 s begins the next batch. Operations are merged.
     Deadline,
-    /// Linux's CFQ: the reads of each workload of each client have the disk for 100 ms in turn, in
-    /// which it waits up to 8 ms for the next one; writes share a turn of 40 ms. Operations are
-    /// merged.
+    /// Linux's CFQ: the reads of each workload of each client (in a guest, reads and writes of each
+    /// thread) have the disk for 100 ms in turn, in which it waits up to 8 ms for the next one;
+    /// writes share a turn of 40 ms. Operations are merged.
     Cfq,
 }
 

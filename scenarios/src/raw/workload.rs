@@ -277,7 +277,7 @@ generated! {
     threads = 100: "Threads of each instance (100 in paper 001)." {
         /// Share of operations that read.
         reads: At<Share>,
-        /// Bytes of all files, from the beginning of the volume; whole files of it are used.
+        /// Bytes of all files of a client; whole files of it are used.
         #[schemars(extend("default" = "25 GiB"))]
         file_set: Size,
         /// Bytes of a file (16 MB in paper 001).

@@ -9,6 +9,10 @@ use super::written::Written;
 use foretell_algorithms::node::Streams;
 use foretell_algorithms::node::{Buffer, Effects, Owner, PageKey, Run};
 
+/// Sequential streams that an array follows. Assumed: a storage server has memory for those of many
+/// hosts.
+const STREAMS: usize = 256;
+
 /// Whose pages those of an array are: nobody's in particular.
 const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };
 
@@ -62,7 +66,7 @@ impl Cache {
         let capacity = usize::try_from(pages).expect("a 64-bit machine");
         Self {
             buffer: Buffer::new(kind.build(capacity), spec.page),
-            streams: Streams::new((spec.read_ahead.get() / spec.page.get()) as u32),
+            streams: Streams::following(STREAMS, (spec.read_ahead.get() / spec.page.get()) as u32),
             effects: Effects::default(),
             page: Self::page_of(spec),
             sectors,
@@ -158,6 +162,12 @@ impl Cache {
     /// The job with that ticket has brought its pages.
     pub(super) fn arrived(&mut self, ticket: u32) {
         self.buffer.arrived(ticket);
+    }
+
+    /// Sectors are read before the simulation begins: they are there at once.
+    pub(super) fn touch(&mut self, range: Range) {
+        let run = self.run(range);
+        self.buffer.read(run, &mut self.effects);
     }
 
     /// Written sectors enter the cache.

@@ -11,8 +11,8 @@
 //!   (the window doubles up to `read_ahead`);
 //! - **write cache** that keeps data without power: a write is done when it is there and, over the link
 //!   between both halves of the controller, in the other half's volatile memory. It is destaged by
-//!   stripes, the one left alone for longest first, from a high mark down to a low one; when it is
-//!   full, writes wait. Without one, a write is done when it is on the members;
+//!   stripes, the one left alone for longest first, from a high mark down to a low one, or between them
+//!   at a pace that grows with what is in it (WOW's linear threshold); when it is full, writes wait. Without one, a write is done when it is on the members;
 //! - **controller**: an interface with a rate in each direction, and a time that each operation takes
 //!   without keeping others waiting.
 //!
@@ -37,7 +37,7 @@ mod written;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use foretell_scenarios::device::Array as Spec;
+use foretell_scenarios::device::{Array as Spec, Destage};
 use foretell_scenarios::model::Scheduler;
 use foretell_units::{Bytes, Op, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
@@ -99,6 +99,7 @@ struct WriteCache {
     /// Pages beyond which it is emptied, and down to which.
     high: u64,
     low: u64,
+    policy: Destage,
     mirror: Line,
     mirror_rate: Rate,
     /// Whether it is being emptied to the low mark.
@@ -108,6 +109,24 @@ struct WriteCache {
     most_destages: u32,
     /// Writes that wait for room.
     blocked: VecDeque<u32>,
+}
+
+impl WriteCache {
+    /// How many stripes are to be on their way to the members.
+    fn wanted_destages(&self) -> u32 {
+        let (waiting, most) = (self.written.waiting(), u64::from(self.most_destages));
+        // a write that waits for room makes it go on
+        let wanted = match self.policy {
+            _ if !self.blocked.is_empty() => most,
+            Destage::Marks if self.destaging && waiting > self.low => most,
+            Destage::Marks => 0,
+            Destage::Linear => {
+                let (above, range) = (waiting.saturating_sub(self.low), self.high - self.low);
+                (above * most).div_ceil(range.max(1)).min(most)
+            }
+        };
+        wanted as u32
+    }
 }
 
 /// What a job of the members is for.
@@ -156,6 +175,7 @@ impl<T: Copy + Debug> Array<T> {
                 written: Written::new(pages(write.size), layout.stripe() / Cache::page_of(cache)),
                 high: pages(write.high),
                 low: pages(write.low),
+                policy: write.destage,
                 mirror: Line::default(),
                 mirror_rate: write.mirror_rate,
                 destaging: false,
@@ -183,6 +203,28 @@ impl<T: Copy + Debug> Array<T> {
             missing: Vec::new(),
             awaited: Vec::new(),
             ranges: Vec::new(),
+        }
+    }
+
+    /// An operation was done before the simulation began, as far as the caches remember it; what leaves
+    /// them takes no time. To be called before anything is submitted.
+    pub fn touch(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) {
+        let Some(cache) = &mut self.cache else { return };
+        let last = self.layout.sectors();
+        let first = lbn.get().min(last - 1);
+        let range = (first, (first + sectors.get().max(1)).min(last));
+        if op == Op::Read {
+            cache.touch(range);
+            return;
+        }
+        cache.enter(now, range);
+        let Some(write) = &mut self.write_cache else { return };
+        let run = cache.run(range);
+        write.written.write(run.first.index(), u64::from(run.pages));
+        while write.written.waiting() > write.high {
+            self.ranges.clear();
+            let Some((_, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
+            write.written.destaged(pages);
         }
     }
 
@@ -379,12 +421,7 @@ impl<T: Copy + Debug> Array<T> {
         let (Some(write), Some(cache)) = (&mut self.write_cache, &self.cache) else { return };
         let waiting = write.written.waiting();
         write.destaging = waiting > write.high || (write.destaging && waiting > write.low);
-        while write.destages < write.most_destages {
-            // a write that waits for room makes it go on
-            let forced = !write.blocked.is_empty();
-            if !forced && (!write.destaging || write.written.waiting() <= write.low) {
-                break;
-            }
+        while write.destages < write.wanted_destages() {
             self.ranges.clear();
             let Some((stripe, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
             let page = cache.page();

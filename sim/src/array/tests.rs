@@ -35,6 +35,7 @@ fn cached(level: Level, members: u32, written: u64) -> Spec {
     let page = Bytes::kib(4);
     let write = (written > 0).then(|| WriteSpec {
         size: page * written,
+        destage: Destage::Marks,
         high: page * (written * 3 / 4),
         low: page * (written / 2),
         // 4 KiB in 8.192 us
@@ -219,6 +220,41 @@ fn written_pages_of_a_stripe_leave_together() {
     // all but the last is written whole: seven writes and no read
     assert_eq!((reads, writes % 7), (0, 0));
     assert!(writes >= 7 * 8, "{writes}");
+}
+
+#[test]
+fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
+    // room for 1024 pages, marks at 512 and 768; each page is in a stripe of its own
+    let mut spec = cached(Level::Raid0, 4, 1024);
+    let cache = spec.cache.as_mut().unwrap();
+    cache.size = Bytes::kib(4) * 4096;
+    cache.write.as_mut().unwrap().destage = Destage::Linear;
+    let mut array = new(&spec);
+    let stripe = 4 * 16;
+    for page in 0..512 {
+        array.touch(SimTime::ZERO, Op::Write, Sectors(page * stripe * 8), Sectors(8));
+    }
+    let wanted = |array: &Array<u32>| array.write_cache.as_ref().unwrap().wanted_destages();
+    assert_eq!(wanted(&array), 0);
+    // most are 4 for each of 4 members: one for each sixteenth of the way
+    for (page, expected) in [(512, 1), (528, 2), (640, 9), (767, 16)] {
+        let held = array.write_cache.as_ref().unwrap().written.waiting();
+        for page in held..=page {
+            array.touch(SimTime::ZERO, Op::Write, Sectors(page * stripe * 8), Sectors(8));
+        }
+        assert_eq!(wanted(&array), expected, "{page}");
+    }
+}
+
+#[test]
+fn what_was_touched_is_there_and_no_member_was_asked() {
+    let mut array = new(&cached(Level::Raid0, 4, 64));
+    array.touch(SimTime::ZERO, Op::Write, Sectors(0), Sectors(8));
+    array.touch(SimTime::ZERO, Op::Read, Sectors(80), Sectors(8));
+    // 4 KiB over the interface, and the overhead
+    let times = times_from(&mut array, SimTime::ZERO, &[io(Op::Read, 0, 1), io(Op::Read, 10, 1)]);
+    assert_eq!(times, [PAGE + OVERHEAD, 2 * PAGE + OVERHEAD]);
+    assert_eq!(array.members.operations(), MemberOps::default());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use foretell_scenarios::{device, model};
-use foretell_units::{SimSpan, SimTime};
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
 use crate::array::{Array, ArrayHits};
 use crate::curves::Curves;
@@ -85,6 +85,14 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
         Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
+    }
+
+    /// An operation was done before the simulation began: an array that is new remembers it in its
+    /// caches, at no cost of time.
+    pub fn touch(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) {
+        if let Kind::Array(array) = &mut self.kind {
+            array.touch(now, op, lbn, sectors);
+        }
     }
 
     /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is due.

@@ -26,6 +26,7 @@ use crate::cluster::{Cluster, Volume};
 use crate::demand::NOBODY;
 use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind, NO_PART, leg_thread};
+use crate::guest::NO_OPERATION;
 use crate::process::SERVER;
 use crate::protocol::Part;
 
@@ -124,7 +125,14 @@ impl Cluster {
                 needed: 0,
                 outstanding: 0,
             };
-            let part = Part { request: id, needed: 1, outstanding: 1, first_block: 0, blocks: 0 };
+            let part = Part {
+                request: id,
+                needed: 1,
+                outstanding: 1,
+                operation: NO_OPERATION,
+                first_block: 0,
+                blocks: 0,
+            };
             self.requests[id].parts_left += 1;
             let (task, part) = (self.tasks.insert(task), self.parts.insert(part));
             let data = if op == Op::Write { piece.size } else { Bytes::ZERO };

@@ -100,6 +100,7 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         }),
         cpu: cpu(),
         nic: nic(),
+        guest: None,
     };
     let client = |index| Host {
         name: format!("app{index}"),
@@ -107,11 +108,13 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         role: Role::Client,
         cpu: cpu(),
         nic: nic(),
+        guest: None,
     };
     Scenario {
         seed: Seed(42),
         warmup: SimSpan::from_secs(1),
         duration: Some(SimSpan::from_secs(5)),
+        intervals: None,
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
         system: System::UrsaMinor,
         switch: switch(),

@@ -156,7 +156,7 @@ impl Verdict {
 
     /// As people read it.
     pub(super) fn table(&self, directory: &Path) -> String {
-        let mut text = summary::claims(&self.rows);
+        let mut text = summary::table_of_claims(&self.rows);
         let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
         text
     }

@@ -71,6 +71,12 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
+        if let Some(guest) = scenario.hosts.iter().find(|host| host.guest.is_some()) {
+            return Err(WhatIfError::Refused {
+                change: format!("client.{}.guest", guest.group),
+                reason: "the model does not know the block layers of virtual machines".to_owned(),
+            });
+        }
         if scenario.system != System::UrsaMinor {
             return Err(WhatIfError::System { system: scenario.system.name() });
         }

@@ -5,7 +5,7 @@
 //! from a random place, or each at a random place. Direct I/O: nothing is cached on the client.
 //! *Assumed*: places are multiples of 4 KiB, the file system's block; a sequential operation begins
 //! where all of its sub-requests fit, or, if they never do, at the beginning, and goes round.
-//! Creating the files is not simulated. "MB" and "KB" are powers of 1024 here, and files lie side by
+//! Creating the files takes no simulated time. "MB" and "KB" are powers of 1024 here, and files lie side by
 //! side.
 
 use foretell_units::{Bytes, Stream};
@@ -20,7 +20,7 @@ const ALIGNED: u64 = 4096;
 /// Settings of FFSB.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ffsb {
-    /// Bytes of all files; whole files of it are used, from the beginning of the volume.
+    /// Bytes of all files; whole files of it are used.
     pub file_set: Bytes,
     /// Bytes of a file.
     pub file: Bytes,
@@ -49,18 +49,24 @@ impl Default for Ffsb {
 }
 
 impl Ffsb {
-    /// The operations, without end, on a volume of `volume` bytes.
+    /// The operations, without end, on files that lie from `base` on in a volume of `volume` bytes.
     ///
     /// # Errors
     ///
     /// If a setting is impossible, or the files do not fit.
-    pub fn over(self, volume: Bytes, stream: Stream) -> Result<FfsbOperations, GenerateError> {
+    pub fn over(
+        self,
+        volume: Bytes,
+        base: Bytes,
+        stream: Stream,
+    ) -> Result<FfsbOperations, GenerateError> {
         check_share("read_share", self.read_share)?;
         if self.request == Bytes::ZERO {
             return Err(GenerateError::NoAccess);
         }
-        if self.file_set > volume {
-            return Err(GenerateError::BeyondVolume { working_set: self.file_set, volume });
+        let working_set = Bytes(base.get().saturating_add(self.file_set.get()));
+        if working_set > volume {
+            return Err(GenerateError::BeyondVolume { working_set, volume });
         }
         let too_small = |working_set, wanted| GenerateError::TooSmall {
             working_set,
@@ -74,7 +80,7 @@ impl Ffsb {
         if self.file_set < self.file {
             return Err(too_small(self.file_set, self.file));
         }
-        Ok(FfsbOperations { ffsb: self, stream })
+        Ok(FfsbOperations { ffsb: self, base, stream })
     }
 }
 
@@ -82,6 +88,7 @@ impl Ffsb {
 #[derive(Clone, Debug)]
 pub struct FfsbOperations {
     ffsb: Ffsb,
+    base: Bytes,
     stream: Stream,
 }
 
@@ -90,7 +97,7 @@ impl Transactions for FfsbOperations {
         let Ffsb { file_set, file, request, sub_requests, sequential, read_share } = self.ffsb;
         let stream = &mut self.stream;
         let reads = stream.chance(read_share);
-        let begin = file * stream.below(file_set.get() / file.get());
+        let begin = self.base + file * stream.below(file_set.get() / file.get());
         let unit = ALIGNED.min(request.get());
         let place = |stream: &mut Stream, span: Bytes| {
             let room = file.saturating_sub(span).get();
@@ -130,7 +137,7 @@ mod tests {
     use crate::chi_square::assert_fits;
 
     fn operations(ffsb: Ffsb, count: usize) -> Vec<Vec<Access>> {
-        let mut source = ffsb.over(Bytes::gib(100), Seed(1).stream("ffsb")).unwrap();
+        let mut source = ffsb.over(Bytes::gib(100), Bytes::ZERO, Seed(1).stream("ffsb")).unwrap();
         let mut steps = Vec::new();
         (0..count)
             .map(|_| {
@@ -203,8 +210,9 @@ mod tests {
 
     #[test]
     fn impossible_settings_are_refused() {
-        let refused =
-            |ffsb: Ffsb| ffsb.over(Bytes::gib(1), Seed(1).stream("x")).unwrap_err().to_string();
+        let refused = |ffsb: Ffsb| {
+            ffsb.over(Bytes::gib(1), Bytes::ZERO, Seed(1).stream("x")).unwrap_err().to_string()
+        };
         assert!(refused(Ffsb::default()).contains("the volume has 1 GiB"));
         let small = Ffsb { file_set: Bytes::mib(15), ..Ffsb::default() };
         assert!(refused(small).contains("wanted at least 16 MiB"));

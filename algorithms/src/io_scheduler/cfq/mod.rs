@@ -19,7 +19,10 @@
 //! - a read takes the turn away from writes; writes wait while reads are in the drive, and a thread
 //!   for which the disk would idle waits while writes are.
 //!
-//! Left out: classes and priorities, groups, synchronous writes, cooperating threads whose queues
+//! Of direct I/O ([`Writes::Synchronous`]) a thread waits for its writes as for its reads, and both are in
+//! its queue.
+//!
+//! Left out: classes and priorities, groups, synchronous writes among others, cooperating threads whose queues
 //! are joined, the separate trees of later kernels for threads that are not idled for, their depth
 //! limits.
 
@@ -31,16 +34,16 @@ use std::fmt::Debug;
 use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
 use super::pool::{Merging, Number, Pool};
-use super::{Choice, Request, Scheduler};
+use super::{Choice, Request, Scheduler, Writes};
 use crate::io_scheduler::Io;
 use habits::Habits;
 
 /// `quantum`.
 const QUANTUM: u32 = 8;
 /// `slice_sync`.
-const SLICE_READS: SimSpan = SimSpan::from_ms(100);
+const SLICE_SYNC: SimSpan = SimSpan::from_ms(100);
 /// `slice_async`.
-const SLICE_WRITES: SimSpan = SimSpan::from_ms(40);
+const SLICE_ASYNC: SimSpan = SimSpan::from_ms(40);
 /// `slice_async_rq` = 2 at the usual priority: 2 × (2 + 2 × 3).
 const MOST_WRITES: u32 = 16;
 /// `slice_idle`.
@@ -54,36 +57,43 @@ const BACK_SEEK_PENALTY: u64 = 2;
 /// The slice of the highest priority, from which a queue's place in the round is measured.
 const SLICE_BEST: SimSpan = SimSpan::from_ms(180);
 
-/// Whose queue: a thread's reads, or all writes.
+/// Whose queue: what a thread waits for (its reads, and its writes if they are synchronous), or all
+/// writes that nobody waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Owner {
-    Reads(u64),
+    Thread(u64),
     Writes,
 }
 
 impl Owner {
-    fn of<T>(io: &Io<T>) -> Self {
-        match io.op {
-            Op::Read => Self::Reads(io.thread),
-            Op::Write => Self::Writes,
+    /// Whose operation `io` is, if writes are of that kind.
+    fn of<T>(io: &Io<T>, writes: Writes) -> Self {
+        match (io.op, writes) {
+            (Op::Read, _) | (Op::Write, Writes::Synchronous) => Self::Thread(io.thread),
+            (Op::Write, Writes::Background) => Self::Writes,
         }
     }
 
-    fn op(self) -> Op {
+    /// Index of its kind.
+    fn kind(self) -> usize {
         match self {
-            Self::Reads(_) => Op::Read,
-            Self::Writes => Op::Write,
+            Self::Thread(_) => SYNC,
+            Self::Writes => ASYNC,
         }
     }
 
     /// How long its turn lasts.
     fn slice(self) -> SimSpan {
         match self {
-            Self::Reads(_) => SLICE_READS,
-            Self::Writes => SLICE_WRITES,
+            Self::Thread(_) => SLICE_SYNC,
+            Self::Writes => SLICE_ASYNC,
         }
     }
 }
+
+/// Indices of what threads wait for, and of what nobody does.
+const SYNC: usize = 0;
+const ASYNC: usize = 1;
 
 /// Places in the round: the lowest is next. First when a queue is due, nanoseconds (before the
 /// beginning, if much was left of its slice); the second number tells equal ones apart.
@@ -118,14 +128,15 @@ pub(super) struct Cfq<T> {
     round: BTreeSet<(Place, Owner)>,
     lined_up: u64,
     turn: Option<Turn>,
-    /// Requests in the drive: reads, writes.
+    /// Requests in the drive: those that threads wait for, and writes that nobody does.
     in_drive: [u32; 2],
     disk_queues: bool,
+    writes: Writes,
 }
 
 impl<T: Copy> Cfq<T> {
     /// `disk_queues`: whether the disk holds several commands at once.
-    pub(super) fn new(disk_queues: bool) -> Self {
+    pub(super) fn new(disk_queues: bool, writes: Writes) -> Self {
         Self {
             queues: BTreeMap::new(),
             round: BTreeSet::new(),
@@ -133,6 +144,7 @@ impl<T: Copy> Cfq<T> {
             turn: None,
             in_drive: [0; 2],
             disk_queues,
+            writes,
         }
     }
 
@@ -180,14 +192,11 @@ impl<T: Copy> Cfq<T> {
         let (disk_queues, in_drive) = (self.disk_queues, self.in_drive);
         let turn = self.turn.as_mut()?;
         let queue = self.queues.get_mut(&turn.owner).expect("it has a queue");
-        let op = turn.owner.op();
+        let kind = turn.owner.kind();
         if turn.end.is_some_and(|end| now >= end) {
             return None;
         }
-        let idle = match op {
-            Op::Read => queue.habits.idle(disk_queues),
-            Op::Write => SimSpan::ZERO,
-        };
+        let idle = if kind == SYNC { queue.habits.idle(disk_queues) } else { SimSpan::ZERO };
         if queue.waiting.is_empty() {
             return match turn.idle {
                 // whoever comes asks again
@@ -197,25 +206,23 @@ impl<T: Copy> Cfq<T> {
                 _ => None,
             };
         }
-        if op == Op::Write && turn.taken >= MOST_WRITES && !alone {
+        if kind == ASYNC && turn.taken >= MOST_WRITES && !alone {
             return None;
         }
-        let others_drain = match op {
-            Op::Read => in_drive[Op::Write as usize] > 0 && !idle.is_zero(),
-            Op::Write => in_drive[Op::Read as usize] > 0,
-        };
+        let others_drain =
+            if kind == SYNC { in_drive[ASYNC] > 0 && !idle.is_zero() } else { in_drive[SYNC] > 0 };
         if others_drain || (queue.in_drive >= QUANTUM && !alone) {
             return Some(Choice::Nothing);
         }
         let oldest = queue.waiting.oldest().filter(|_| turn.taken == 0);
         let number = match oldest {
-            Some((oldest, arrived)) if arrived + EXPIRY[op as usize] <= now => oldest,
+            Some((oldest, arrived)) if arrived + EXPIRY[kind] <= now => oldest,
             _ => nearest(&queue.waiting, head)?,
         };
         turn.taken += 1;
         turn.idle = None;
         queue.in_drive += 1;
-        self.in_drive[op as usize] += 1;
+        self.in_drive[kind] += 1;
         Some(Choice::Serve(queue.waiting.take(number)))
     }
 }
@@ -237,7 +244,7 @@ fn nearest<T: Copy>(waiting: &Pool<T>, head: Sectors) -> Option<Number> {
 
 impl<T: Copy + Debug + Send> Scheduler<T> for Cfq<T> {
     fn add(&mut self, now: SimTime, io: Io<T>) {
-        let owner = Owner::of(&io);
+        let owner = Owner::of(&io, self.writes);
         let queue = self.queues.entry(owner).or_insert_with(|| Queue {
             waiting: Pool::new(Merging::BackAndFront),
             in_drive: 0,
@@ -273,8 +280,8 @@ impl<T: Copy + Debug + Send> Scheduler<T> for Cfq<T> {
     }
 
     fn served(&mut self, now: SimTime, request: &Request<T>) {
-        let owner = Owner::of(&request.first);
-        self.in_drive[request.op as usize] -= 1;
+        let owner = Owner::of(&request.first, self.writes);
+        self.in_drive[owner.kind()] -= 1;
         let (disk_queues, drive_is_empty) = (self.disk_queues, self.in_drive == [0; 2]);
         let queue = self.queues.get_mut(&owner).expect("it has a queue");
         queue.in_drive -= 1;
@@ -284,7 +291,7 @@ impl<T: Copy + Debug + Send> Scheduler<T> for Cfq<T> {
         if queue.waiting.is_empty() && queue.in_drive == 0 {
             // not if it would think for longer than its slice lasts
             let worth = drive_is_empty
-                && request.op == Op::Read
+                && owner.kind() == SYNC
                 && queue.habits.think().is_none_or(|think| now + think <= end);
             let idle = if worth { queue.habits.idle(disk_queues) } else { SimSpan::ZERO };
             turn.idle = Some(now + idle);

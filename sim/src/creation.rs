@@ -1,0 +1,157 @@
+//! What the caches of arrays hold before the first request.
+//!
+//! FFSB creates its files before it measures, and warms up (paper 001, Section 4.3): gigabytes that would
+//! take longer to simulate than everything after them. So both are done without time, on the caches of
+//! arrays alone (warming in the sense of Wunderlich et al., SMARTS, ISCA 2003):
+//!
+//! 1. *creation*: each instance's files are written one after the other, all instances side by side. Of
+//!    files after which more is written than a cache holds nothing is kept;
+//! 2. *warm-up*: all threads do operations, drawn from a stream of their own, a request each in turn (where
+//!    what is destaged lies on the disks depends on how writes of threads mix), until they have written
+//!    as much as the write cache holds, but no more than two million requests, and half a million if
+//!    none writes (in its warm-up's minute the paper's system did 575 000 on average). Written stripes
+//!    leave the write cache beyond its high mark, and disks take no time for it.
+//!
+//! What is under way, queues and the positions of arms, is warmed up by time (`warmup`). Files of other
+//! workloads, and devices other than arrays, are left as they are.
+
+use foretell_scenarios::device::{Array, Device};
+use foretell_scenarios::model::{Arrivals, WorkloadKind};
+use foretell_units::{Bytes, HostId, Op, SimTime};
+use foretell_workloads::Access;
+use foretell_workloads::transaction::{Step, Transactions};
+
+use crate::cluster::Cluster;
+use crate::error::SimError;
+use crate::load;
+
+/// Requests of the warm-up, at the most.
+const MOST_REQUESTS: u64 = 1 << 21;
+/// The same where nothing is written: about those of an average minute of paper 001's system.
+const MOST_READS: u64 = 1 << 19;
+
+/// Files of one instance, and what works on them.
+struct Files {
+    volume: u32,
+    base: Bytes,
+    file: Bytes,
+    count: u64,
+    operations: Box<dyn Transactions>,
+    /// What each thread has still to do.
+    threads: Vec<std::vec::IntoIter<Step>>,
+}
+
+impl Files {
+    /// The next request of a thread, which begins an operation if it has done one.
+    fn next(&mut self, thread: usize) -> Option<Access> {
+        loop {
+            match self.threads[thread].next() {
+                Some(Step::Io(access)) => return Some(access),
+                Some(Step::Cached(_)) => {}
+                None => self.begin(thread, 0)?,
+            }
+        }
+    }
+
+    /// A thread begins an operation, of which it has done so many steps; `None` if there is none.
+    fn begin(&mut self, thread: usize, done: usize) -> Option<()> {
+        let mut steps = Vec::new();
+        if !self.operations.next(&mut steps) {
+            return None;
+        }
+        steps.drain(..done.min(steps.len()));
+        self.threads[thread] = steps.into_iter();
+        Some(())
+    }
+}
+
+impl Cluster {
+    /// Creates the files of all workloads that do, and warms up with their operations.
+    pub(crate) fn create_files(&mut self) -> Result<(), SimError> {
+        let caches = |array: &Array| {
+            let cache = array.cache.as_ref()?;
+            let written = cache.write.map_or(Bytes::ZERO, |write| write.size);
+            Some((cache.size.max(written), written))
+        };
+        let hosts = self.scenario.hosts.iter().filter_map(|host| host.role.storage());
+        let arrays = hosts.flat_map(|storage| &storage.disks).filter_map(|disk| {
+            if let Device::Array(array) = &disk.device { caches(array) } else { None }
+        });
+        let largest = arrays.fold(None, |most: Option<(Bytes, Bytes)>, (cache, written)| {
+            let (a, b) = most.unwrap_or_default();
+            Some((a.max(cache), b.max(written)))
+        });
+        let Some((kept, written)) = largest else { return Ok(()) };
+        let mut all = Vec::new();
+        for (index, workload) in self.scenario.workloads.iter().enumerate() {
+            let WorkloadKind::Ffsb { file_set, file, sub_requests, .. } = workload.kind else {
+                continue;
+            };
+            let threads = match workload.arrivals {
+                Arrivals::Closed { outstanding, .. } => outstanding,
+                _ => 1,
+            };
+            for position in 0..workload.clients.len() {
+                let base = file_set * position as u64;
+                let count = file_set.get() / file.get();
+                let mut files = Files {
+                    volume: workload.volume.0,
+                    base,
+                    file,
+                    count,
+                    operations: load::warming(&self.scenario, index, position)?,
+                    threads: vec![Vec::new().into_iter(); threads as usize],
+                };
+                // not all at the same step
+                for thread in 0..threads {
+                    let done = u64::from(thread) * u64::from(sub_requests) / u64::from(threads);
+                    files.begin(thread as usize, done as usize);
+                }
+                all.push(files);
+            }
+        }
+        let mut left: Bytes = all.iter().map(|files| files.file * files.count).sum();
+        for number in 0..all.iter().map(|files| files.count).max().unwrap_or(0) {
+            for Files { volume, base, file, count, .. } in &all {
+                if number >= *count {
+                    continue;
+                }
+                left = left.saturating_sub(*file);
+                if left < kept {
+                    self.touch(*volume, Op::Write, *base + *file * number, *file);
+                }
+            }
+        }
+        let (mut requests, mut wrote) = (0, Bytes::ZERO);
+        let most = |wrote| if wrote > Bytes::ZERO { MOST_REQUESTS } else { MOST_READS };
+        while requests < most(wrote) && wrote < written && !all.is_empty() {
+            for files in &mut all {
+                for thread in 0..files.threads.len() {
+                    requests += 1;
+                    let Some(access) = files.next(thread) else { continue };
+                    self.touch(files.volume, access.op, access.offset, access.size);
+                    if access.op == Op::Write {
+                        wrote += access.size;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A stretch of a volume is read or written, in no time, as far as arrays remember it.
+    fn touch(&mut self, volume: u32, op: Op, offset: Bytes, size: Bytes) {
+        let found = &self.volumes[volume as usize];
+        let (offset, size) = found.distribution.covering(offset, size);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        for piece in found.distribution.pieces(offset, size) {
+            found.distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
+            for place in &scratch.places {
+                let host: HostId = found.nodes[place.node as usize];
+                let node = self.hosts[host.index()].node.as_mut().expect("it stores fragments");
+                node.touch(SimTime::ZERO, volume, op, place.base + piece.start, piece.stored);
+            }
+        }
+        self.scratch = scratch;
+    }
+}
