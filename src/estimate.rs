@@ -38,6 +38,7 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
         path: match arguments.write_path {
             WritePathChoice::Client => WritePath::Client,
             WritePathChoice::Primary => WritePath::Primary,
+            WritePathChoice::Proxy => WritePath::Proxy,
         },
     };
     let sizes = arguments.sizes.as_ref().map(|sizes| sizes.0.as_slice());

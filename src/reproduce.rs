@@ -5,6 +5,7 @@
 //! ([`plan`]); all runs of all figures are then done side by side ([`lab`]), and each figure turns
 //! what came out into a [`sheet`]. Predictions come from `run.db` alone.
 
+mod constant_capacity;
 mod figures;
 mod lab;
 mod page;
@@ -36,21 +37,35 @@ const QUICK_SEEDS: u64 = 3;
 
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    figures::ALL.iter().map(|figure| figure.file)
+    let ursa_minor = figures::ALL.iter().map(|figure| figure.file);
+    let others = constant_capacity::FILES.into_iter();
+    ursa_minor.chain(others.filter(|file| figures::ALL.iter().all(|figure| figure.file != *file)))
 }
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    match arguments.paper {
-        Paper::UrsaMinor => {
-            only("--full", arguments.full, "virtualized")?;
-            ursa_minor(arguments)
-        }
+    let (paper, files): (_, Vec<&str>) = match arguments.paper {
+        Paper::UrsaMinor => ("ursa-minor", figures::ALL.iter().map(|f| f.file).collect()),
+        Paper::ConstantCapacity => ("constant-capacity", constant_capacity::FILES.to_vec()),
         Paper::Virtualized => {
             only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
             only("--keep", arguments.keep, "ursa-minor")?;
-            virtualized::reproduce(arguments)
+            ("virtualized", Vec::new())
         }
+    };
+    if arguments.paper != Paper::Virtualized {
+        only("--full", arguments.full, "virtualized")?;
+    }
+    if let Some(name) = arguments.figures.iter().find(|name| !files.contains(&name.as_str())) {
+        let there = files.join(", ");
+        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`; it has {there}")));
+    }
+    // two reproductions at once would write over each other
+    let _lock = DirectoryLock::take(&arguments.output)?;
+    match arguments.paper {
+        Paper::UrsaMinor => ursa_minor(arguments),
+        Paper::ConstantCapacity => constant_capacity::reproduce(arguments),
+        Paper::Virtualized => virtualized::reproduce(arguments),
     }
 }
 
@@ -62,10 +77,9 @@ fn only(option: &str, given: bool, paper: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Paper 004.
 fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    // two reproductions at once would write over each other
-    let _lock = DirectoryLock::take(directory)?;
     let wanted = |figure: &&Figure| {
         arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure.file)
     };

@@ -68,6 +68,37 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
+fn what_a_write_costs_comes_out_of_ceph_and_swift() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let path = directory.to_str().unwrap();
+    succeed(["reproduce", "constant-capacity", "--quick", "--figure", "fig03", "-o", path]);
+    // runs and workload files are gone
+    assert_eq!(files(&directory), ["fig03.csv", "fig03.png", "fig03.svg", "summary.json"]);
+    let csv = fs::read_to_string(directory.join("fig03.csv")).unwrap();
+    for (system, low, high) in [("Ceph", 3.0, 9.0), ("Swift", 2.0, 3.05)] {
+        let rows: Vec<&str> = csv.lines().filter(|line| line.starts_with(system)).collect();
+        assert_eq!(rows.len(), 9, "{csv}");
+        for row in rows {
+            let ratio: f64 = row.split(',').nth(3).unwrap().parse().unwrap();
+            assert!((low..=high).contains(&ratio), "{row}");
+        }
+    }
+    let summary = fs::read_to_string(directory.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!((&summary["paper"], &summary["seeds"]), (&"constant-capacity".into(), &1.into()));
+    assert_eq!(summary["rows"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_figure_of_another_paper_is_refused() {
+    let other = run(["reproduce", "constant-capacity", "--figure", "fig07", "-o", "nowhere"]);
+    assert_eq!(other.status, Some(2));
+    assert!(other.stderr.contains("has no figure `fig07`; it has fig02a"), "{}", other.stderr);
+    assert!(!std::path::Path::new("nowhere").exists());
+}
+
+#[test]
 fn an_unknown_paper_or_figure_is_told_with_the_nearest() {
     let paper = run(["reproduce", "ursa-mino", "-o", "nowhere"]);
     assert_eq!(paper.status, Some(2));

@@ -6,6 +6,12 @@
 //! by side, such as the two directions of a link. Below 1 reads and writes hinder each other. At r = 0
 //! and 1 the exponent says nothing, and the pure points alone do.
 //!
+//! The cost of a mix is that of the part that it keeps busy longest, and each part's is a straight line in
+//! r: so the cost is convex. Between two mixes that were measured it is below the chord of what was fitted
+//! there, above the chords beside it when they are prolonged, and above what reads alone or writes alone
+//! cost of it. Estimated is the (geometric) middle of that. Where mixes are many that is the form itself;
+//! where there is one, it does not follow the form's flat ends.
+//!
 //! A size's exponent comes from its mixed points and, the less they say, the more from that of the
 //! other sizes; without any mixed points from what the operator knows, or it is 1. So fitted are, by
 //! least squares of logarithms, each point weighted by its standard error: a and b of each size, too,
@@ -60,7 +66,27 @@ struct Size {
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     sizes: BTreeMap<Bytes, Size>,
+    /// Mixes at which something was measured, in order; the pure ones alone: none.
+    measured: Vec<ReadShare>,
     knowledge: Knowledge,
+}
+
+/// What convexity leaves open: the least and the most that something can cost.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    least: f64,
+    most: f64,
+}
+
+impl Between {
+    fn middle(self) -> f64 {
+        (self.least * self.most).sqrt()
+    }
+
+    /// Variance of the logarithm, if all between is as likely.
+    fn variance(self) -> f64 {
+        (self.most / self.least).ln().powi(2) / 12.0
+    }
 }
 
 /// log of the cost at `at`, and its derivatives.
@@ -81,6 +107,28 @@ fn log_cost(at: [f64; 3], reads: ReadShare) -> (f64, [f64; 3]) {
     let of_read = if read >= write { of_larger } else { 1.0 - of_larger };
     let mean = of_read * read + (1.0 - of_read) * write;
     (log, [of_read, 1.0 - of_read, std::f64::consts::LN_2 * (mean - log)])
+}
+
+/// What the cost of a mix can be that lies between measured ones; `None`: it is a measured one, there are
+/// none, or reads and writes hinder each other, so that it is not convex.
+fn between(at: [f64; 3], reads: ReadShare, measured: &[ReadShare]) -> Option<Between> {
+    if measured.len() <= 2 || at[2] < 0.0 {
+        return None;
+    }
+    let above = measured.binary_search(&reads).err()?;
+    let point = |index: usize| {
+        let mix = measured.get(index)?;
+        Some((mix.fraction(), log_cost(at, *mix).0.exp()))
+    };
+    let (low, high) = (point(above - 1)?, point(above)?);
+    let share = reads.fraction();
+    let line = |a: (f64, f64), b: (f64, f64)| a.1 + (b.1 - a.1) * (share - a.0) / (b.0 - a.0);
+    let most = line(low, high);
+    let before = above.checked_sub(2).and_then(point).map(|earlier| line(earlier, low));
+    let after = point(above + 1).map(|later| line(high, later));
+    let alone = (share * at[0].exp()).max((1.0 - share) * at[1].exp());
+    let least = alone.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0)).min(most);
+    Some(Between { least, most })
 }
 
 /// The points of a size: mix, log of its cost, and one over its variance.
@@ -221,7 +269,11 @@ impl Bottleneck {
             let (matrix, _) = normal(at, seen, mean + offset, variance);
             (*size, Size { at, covariance: inverse(matrix) })
         });
-        Self { sizes: sizes.collect(), knowledge }
+        let mut measured: Vec<ReadShare> = series.mixed().map(|(_, reads, _)| reads).collect();
+        measured.extend([ReadShare::WRITES, ReadShare::READS]);
+        measured.sort_unstable();
+        measured.dedup();
+        Self { sizes: sizes.collect(), measured, knowledge }
     }
 
     /// The exponent p of a size; `None`: it has no points.
@@ -232,8 +284,12 @@ impl Bottleneck {
     /// Requests a second of a mix; `None`: the size has no points.
     pub fn estimate(&self, size: Bytes, reads: ReadShare) -> Option<Estimate> {
         let fitted = self.sizes.get(&size)?;
-        let (cost, slope) = log_cost(fitted.at, reads);
-        let variance = dot(slope, times(fitted.covariance, slope));
+        let (mut cost, slope) = log_cost(fitted.at, reads);
+        let mut variance = dot(slope, times(fitted.covariance, slope));
+        if let Some(between) = between(fitted.at, reads, &self.measured) {
+            cost = between.middle().ln();
+            variance += between.variance();
+        }
         let width = Z95 * variance.max(0.0).sqrt();
         // what was measured of one direction alone may be beyond what was told of the links
         let ceiling = reads.is_mixed().then(|| self.knowledge.ceiling(size, reads)).flatten();
@@ -242,17 +298,38 @@ impl Bottleneck {
         Some(Estimate { iops: of(cost), low: of(cost + width), high: of(cost - width) })
     }
 
-    /// Requests a second of several sizes, each of which has its share (from 0 to 1) of the requests:
-    /// one after the other, a request costs what its size does. `None`: a size has no points.
+    /// Requests a second of several sizes, each of which has its share (from 0 to 1) of the requests.
+    /// `None`: a size has no points.
+    ///
+    /// One after the other, a request costs what its size does. Where links are known, sizes may wait
+    /// for different parts side by side: the cost is at least what the links need for all of them, and
+    /// what any size needs alone; estimated is the (geometric) middle.
     pub fn of_sizes(&self, sizes: &[(Bytes, f64)], reads: ReadShare) -> Option<Estimate> {
         let (mut seconds, mut least, mut most) = (0.0, 0.0, 0.0);
+        let (mut alone, mut links) = (0.0_f64, [0.0; 2]);
         for (size, share) in sizes {
             let one = self.estimate(*size, reads)?;
             seconds += share / one.iops;
             least += share / one.high;
             most += share / one.low;
+            alone = alone.max(share / one.iops);
+            if let Some(needed) = self.knowledge.seconds(*size, reads) {
+                links = [links[0] + share * needed[0], links[1] + share * needed[1]];
+            }
         }
-        Some(Estimate { iops: 1.0 / seconds, low: 1.0 / most, high: 1.0 / least })
+        let [into, out_of] = links;
+        let known = into.max(out_of);
+        if known == 0.0 {
+            return Some(Estimate { iops: 1.0 / seconds, low: 1.0 / most, high: 1.0 / least });
+        }
+        let between = Between { least: alone.max(known).min(seconds), most: seconds };
+        let of = |limit: f64| limit * between.middle() / seconds;
+        let width = (Z95 * between.variance().sqrt()).exp();
+        Some(Estimate {
+            iops: 1.0 / between.middle(),
+            low: 1.0 / (of(most) * width),
+            high: width / of(least),
+        })
     }
 }
 
@@ -317,6 +394,48 @@ mod tests {
         let plain = both.sizes[&Bytes::kib(4)].plain().throughput(share(80.0)).total();
         let error = |found: f64| (found / (1e6 / 8.0) - 1.0).abs();
         assert!(error(ours) < error(plain) / 2.0, "{ours} {plain}");
+    }
+
+    #[test]
+    fn between_measured_mixes_the_cost_is_within_what_convexity_allows() {
+        // three parts: 1, 1/4 and 0.6 of what a read costs, and 1/2, 1 and 0.9 of a write
+        let law = |read: f64, write: f64| {
+            max(max(read + write / 2.0, read / 4.0 + write), 0.6 * read + 0.9 * write)
+        };
+        let all = series(&SIZES, &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0], law);
+        let told = series(&SIZES, &[50.0], law);
+        let fitted = Bottleneck::fit(&told, Knowledge::default());
+        for (size, reads, measured) in all.mixed() {
+            let ours = fitted.estimate(size, reads).unwrap();
+            let error = (ours.iops / measured.iops - 1.0).abs();
+            assert!(error < 0.1, "{size} {reads} % {error}");
+            assert!(ours.low < measured.iops && measured.iops < ours.high, "{ours:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_wait_for_different_parts_go_side_by_side() {
+        // 4 KiB: 100 us of a processor and 3.5 us of a link; 1 MiB: 100 us and 894 us
+        let link = 1_048_576.0 / 894e-6;
+        let knowledge = Knowledge {
+            links: Some(Links {
+                into: Rate::bytes_per_s(link as u64),
+                out_of: Rate::bytes_per_s(link as u64),
+            }),
+            path: WritePath::Proxy,
+            ..Knowledge::default()
+        };
+        let series = series(&[(4, 100.0, 100.0), (1024, 894.0, 894.0)], &[], |a, b| a + b);
+        let sizes = [(Bytes::kib(4), 0.9), (Bytes::mib(1), 0.1)];
+        // the processor needs 100 us of each, the link 3.15 + 89.4: 100 us, not 90 + 89.4
+        let error = |knowledge| {
+            let fitted = Bottleneck::fit(&series, knowledge);
+            let found = fitted.of_sizes(&sizes, ReadShare::READS).unwrap();
+            assert!(found.low < found.iops && found.iops < found.high);
+            (found.iops / 1e4 - 1.0).abs()
+        };
+        let (with, without) = (error(knowledge), error(Knowledge::default()));
+        assert!(with < 0.3 && without > 0.4, "{with} {without}");
     }
 
     #[test]

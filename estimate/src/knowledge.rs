@@ -24,6 +24,9 @@ pub enum WritePath {
     Client,
     /// The first storage node, to the others (Ceph).
     Primary,
+    /// A proxy (Swift), and the links are the proxies': all that is read or written comes in and goes
+    /// out.
+    Proxy,
 }
 
 /// What is known beside the points.
@@ -62,6 +65,7 @@ impl Knowledge {
                 let fetched = f64::from(self.needed - 1) / f64::from(self.needed);
                 Traffic { into: fetched, out_of: 1.0 + fetched }
             }
+            WritePath::Proxy => Traffic { into: 1.0, out_of: 1.0 },
         }
     }
 
@@ -73,11 +77,12 @@ impl Knowledge {
                 let sent_on = f64::from(self.stored - 1) * fragment;
                 Traffic { into: 1.0 + sent_on, out_of: sent_on }
             }
+            WritePath::Proxy => Traffic { into: 1.0, out_of: f64::from(self.stored) * fragment },
         }
     }
 
     /// Seconds that a link needs for a request of this mix on average, in each direction.
-    fn seconds(self, size: Bytes, reads: ReadShare) -> Option<[f64; 2]> {
+    pub(crate) fn seconds(self, size: Bytes, reads: ReadShare) -> Option<[f64; 2]> {
         let links = self.links?;
         let (read, write, share) = (self.of_reads(), self.of_writes(), reads.fraction());
         let bytes = size.get() as f64;

@@ -14,7 +14,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json};
 
 use crate::raw::RawScenario;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Entry, Node, Table, Value};
 
 /// What a value may be.
 #[derive(Clone, Debug)]
@@ -295,7 +295,15 @@ fn value(json: &Json) -> Value {
             None => Value::Number(number.as_f64().unwrap_or_default()),
         },
         Json::Array(_) => Value::List(Vec::new()),
-        Json::Object(_) | Json::Null => Value::Table(Table::default()),
+        Json::Object(object) => {
+            let entry = |(key, json): (&String, &Json)| {
+                let place = crate::source::Place::default();
+                let node = Node { value: value(json), place };
+                Entry { key: key.clone(), key_place: place, node }
+            };
+            Value::Table(Table { entries: object.iter().map(entry).collect() })
+        }
+        Json::Null => Value::Table(Table::default()),
     }
 }
 

@@ -115,6 +115,11 @@ fn keys(table: &Value, partial: bool) -> String {
             Value::Null if partial => "as in the group".to_owned(),
             Value::Null if is_required => "must be given".to_owned(),
             Value::Null => "none".to_owned(),
+            Value::Object(default) if !default.is_empty() => {
+                let part = |(key, value): (&String, &Value)| format!("{key} = {value}");
+                let parts: Vec<_> = default.iter().map(part).collect();
+                format!("`{{ {} }}`", parts.join(", "))
+            }
             Value::Object(_) => "all defaults".to_owned(),
             value => format!("`{value}`"),
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
 use foretell_scenarios::{Document, ProfileKind, shipped_names};
+use foretell_units::{Bytes, SimSpan};
 
 fn shipped(name: &str) -> Document {
     Document::shipped(name)
@@ -95,4 +96,14 @@ fn the_big_cluster_is_big() {
     let workload = &scenario.workloads[0];
     let Arrivals::Closed { outstanding, .. } = workload.arrivals else { panic!("a closed loop") };
     assert_eq!((nodes, workload.clients.len() * outstanding as usize), (1000, 10_000));
+}
+
+#[test]
+fn costs_of_a_storage_system_have_their_defaults() {
+    use foretell_scenarios::model::System;
+    let scenario = Document::shipped("ceph").unwrap().unwrap().check().unwrap();
+    let System::Ceph(ceph) = scenario.system else { panic!("{:?}", scenario.system) };
+    // 100 us and 4 KiB at 2 GB/s; 150 us and 64 KiB at 1 GB/s
+    assert_eq!(ceph.read.of(Bytes::kib(4)), SimSpan::from_ns(102_048));
+    assert_eq!(ceph.commit.of(Bytes::kib(64)), SimSpan::from_ns(215_536));
 }

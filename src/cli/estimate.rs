@@ -29,7 +29,8 @@ pub struct EstimateArguments {
     /// Sizes of a load and their shares: `16K:0.3,1M:0.7`. Without it, each size is asked by itself.
     #[arg(long, value_name = "SIZE:SHARE,...", requires = "read")]
     pub sizes: Option<SizeShares>,
-    /// Rate of all storage nodes' links together, towards them: `36 Gbit/s`.
+    /// Rate of all storage nodes' links together (with `--write-path proxy`, of all proxies'), towards
+    /// them: `36 Gbit/s`.
     #[arg(long, value_name = "RATE", requires = "link_out")]
     pub link_in: Option<Rate>,
     /// The same away from them.
@@ -56,6 +57,8 @@ pub enum WritePathChoice {
     Client,
     /// The first storage node.
     Primary,
+    /// A proxy, and the links are those of the proxies.
+    Proxy,
 }
 
 /// One size of a load.

@@ -12,7 +12,8 @@ pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,
     /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
-    /// configurations, shorter runs and searches.
+    /// configurations, shorter runs and searches; of `constant-capacity`, one seed instead of three and
+    /// a smaller cluster.
     #[arg(long)]
     pub quick: bool,
     /// Measure as long as the paper did; of `virtualized`: six minutes each.
@@ -40,4 +41,6 @@ pub enum Paper {
     UrsaMinor,
     /// Noorshams et al. 2013: regression models of virtualized storage, Figures 1 to 13.
     Virtualized,
+    /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
+    ConstantCapacity,
 }

@@ -180,6 +180,38 @@ impl Counted {
     }
 }
 
+/// A stage of a COSBench workload.
+#[derive(Default)]
+struct Stage {
+    counted: Counted,
+    /// Operations, and bytes, of each of its lines.
+    objects: Vec<(f64, f64)>,
+}
+
+impl Stage {
+    /// Whether its objects are of one size, as far as sums can tell: each line's bytes are a whole
+    /// number for each operation, and the same for all lines.
+    fn one_size(&self, origin: &str) -> Result<(), String> {
+        let means = || self.objects.iter().map(|(count, bytes)| bytes / count);
+        let least = means().fold(f64::INFINITY, f64::min);
+        let most = means().fold(0.0, f64::max);
+        let wanted = "wanted are stages of one size each";
+        if most > least * (1.0 + SAME_SIZE) {
+            return Err(format!(
+                "{origin}: its objects have several sizes, {least:.0} B on average in one line and \
+                 {most:.0} B in another; {wanted}"
+            ));
+        }
+        match self.objects.iter().find(|(count, bytes)| bytes % count > 0.0) {
+            None => Ok(()),
+            Some((count, bytes)) => Err(format!(
+                "{origin}: its objects have several sizes, for {bytes} B are no whole number of bytes \
+                 for each of {count} operations; {wanted}"
+            )),
+        }
+    }
+}
+
 /// Reports of COSBench workloads: each stage with reads or writes is a point.
 fn cosbench(
     directory: &Path,
@@ -195,7 +227,7 @@ fn cosbench(
         }
         any = true;
         let file = path.display();
-        let mut stages: BTreeMap<String, Counted> = BTreeMap::new();
+        let mut stages: BTreeMap<String, Stage> = BTreeMap::new();
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let column = columns(&mut reader, &path)?;
         let wanted = ["Stage", "Op-Type", "Op-Count", "Byte-Count", "Throughput"];
@@ -221,14 +253,17 @@ fn cosbench(
             let (per_s, count) = (number(throughput, "Throughput")?, number(count, "Op-Count")?);
             let bytes = number(bytes, "Byte-Count")?;
             let name = record.get(stage).unwrap_or_default();
-            let sum = stages.entry(name.to_owned()).or_default();
+            let stage = stages.entry(name.to_owned()).or_default();
             if count > 0.0 {
-                sum.per_s[op as usize] += per_s;
-                sum.bytes_per_s[op as usize] += per_s * bytes / count;
+                stage.counted.per_s[op as usize] += per_s;
+                stage.counted.bytes_per_s[op as usize] += per_s * bytes / count;
+                stage.objects.push((count, bytes));
             }
         }
-        for (name, counted) in stages {
-            match counted.point(format!("`{file}` stage `{name}`")) {
+        for (name, stage) in stages {
+            let origin = format!("`{file}` stage `{name}`");
+            let point = stage.one_size(&origin).and_then(|()| stage.counted.point(origin));
+            match point {
                 Ok(point) => found.points.push(point),
                 Err(why) => unusable.push(why),
             }

@@ -61,6 +61,6 @@ fn hit_rate(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth)
 }
 
 /// A share as people read it.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

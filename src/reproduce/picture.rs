@@ -21,11 +21,12 @@ use crate::failure::Failure;
 
 const SIZE: (u32, u32) = (840, 480);
 /// Dark and light of each series; they differ in brightness too.
-const COLOURS: [(RGBColor, RGBColor); 4] = [
+const COLOURS: [(RGBColor, RGBColor); 5] = [
     (RGBColor(31, 78, 121), RGBColor(143, 186, 222)),
     (RGBColor(158, 62, 16), RGBColor(240, 170, 120)),
     (RGBColor(40, 100, 50), RGBColor(150, 205, 150)),
     (RGBColor(90, 60, 130), RGBColor(190, 165, 220)),
+    (RGBColor(70, 70, 70), RGBColor(170, 170, 170)),
 ];
 
 /// A picture of some of a sheet's points.
@@ -112,6 +113,22 @@ impl Chart {
     fn series(&mut self, name: String, points: Vec<(f64, Spread)>) {
         let colour = COLOURS[self.series.len() % COLOURS.len()].0;
         self.series.push(Series { name, colour, predicted: false, points });
+    }
+
+    /// Draws the error of each of two predictors, in percent, for one series.
+    pub(crate) fn errors(&mut self, sheet: &Sheet, metric: &str, series: &str, names: &[&str]) {
+        for (index, name) in names.iter().enumerate() {
+            let label = format!("{series}, {name}");
+            let of = |row: &Row| {
+                row.error(index).map(|error| Spread { mean: 100.0 * error, deviation: 0.0 })
+            };
+            let colours = self.series.len();
+            self.add(sheet, metric, (colours / names.len(), series), label, of);
+            if let Some(last) = self.series.last_mut().filter(|_| index > 0) {
+                last.predicted = true;
+                last.colour = COLOURS[colours / names.len() % COLOURS.len()].1;
+            }
+        }
     }
 
     fn add(

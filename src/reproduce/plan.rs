@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_scenarios::{Change, Document, ScenarioErrors};
 
-/// The scenarios of the paper, by name.
-const SCENARIOS: [(&str, &str); 7] = [
+/// The scenarios of the papers, by name.
+const SCENARIOS: [(&str, &str); 9] = [
+    ("ceph", include_str!("../../scenarios/ceph.toml")),
+    ("swift", include_str!("../../scenarios/swift.toml")),
     ("micro", include_str!("../../scenarios/ursa-minor/micro.toml")),
     ("coding", include_str!("../../scenarios/ursa-minor/coding.toml")),
     ("oltp", include_str!("../../scenarios/ursa-minor/oltp.toml")),

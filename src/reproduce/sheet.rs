@@ -64,13 +64,25 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Row>,
     /// What holds of what the paper says of it.
     pub(crate) claims: Vec<Claim>,
+    /// Names of what predicts, in the order of [`Row::predicted`].
+    predictors: Vec<String>,
     charts: Vec<Chart>,
 }
 
 impl Sheet {
-    /// Nothing yet.
+    /// Nothing yet; predictions are those of the models.
     pub(crate) fn new(file: &'static str, title: &'static str) -> Self {
-        Self { file, title, rows: Vec::new(), claims: Vec::new(), charts: Vec::new() }
+        Self::predicted_by(file, title, MODELS.iter().map(ToString::to_string).collect())
+    }
+
+    /// Nothing yet; predictions are by these.
+    pub(crate) fn predicted_by(
+        file: &'static str,
+        title: &'static str,
+        predictors: Vec<String>,
+    ) -> Self {
+        let (rows, claims, charts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { file, title, rows, claims, predictors, charts }
     }
 
     /// Adds a point that is measured, and, if `from` is given, predicted from that cluster's
@@ -142,7 +154,7 @@ impl Sheet {
     /// The table, with a line for each point.
     pub(crate) fn csv(&self) -> String {
         let mut text = "series,x,metric,measured_mean,measured_sd".to_owned();
-        for model in MODELS {
+        for model in &self.predictors {
             let _ = write!(text, ",{model}_mean,{model}_sd,{model}_error");
         }
         text.push('\n');
@@ -150,7 +162,7 @@ impl Sheet {
             let measured = row.measured;
             let _ = write!(text, "{},{},{}", quoted(&row.series), quoted(&row.x), row.metric);
             let _ = write!(text, ",{},{}", figure(measured.mean), figure(measured.deviation));
-            for model in 0..MODELS.len() {
+            for model in 0..self.predictors.len() {
                 match (row.predicted.get(model), row.error(model)) {
                     (Some(found), Some(error)) => {
                         let (mean, deviation) = (figure(found.mean), figure(found.deviation));

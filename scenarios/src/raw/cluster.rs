@@ -72,14 +72,14 @@ pub(crate) struct RawCeph {
     pub(crate) placement_groups_per_osd: At<i64>,
     /// Processor time of an OSD for a client's read, beside messages and copies. Assumed: see
     /// `docs/systems.md`.
-    #[schemars(extend("default" = { "fixed": "60 us" }))]
+    #[schemars(extend("default" = { "fixed": "100 us", "rate": "2 GB/s" }))]
     pub(crate) read: RawCost,
     /// Processor time of the primary for a client's write. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "60 us" }))]
     pub(crate) write: RawCost,
     /// Processor time of an OSD, the primary too, for each copy or shard that it writes: transaction,
     /// check sums, the key-value store. Assumed, as above.
-    #[schemars(extend("default" = { "fixed": "60 us", "rate": "4 GB/s" }))]
+    #[schemars(extend("default" = { "fixed": "150 us", "rate": "1 GB/s" }))]
     pub(crate) commit: RawCost,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
@@ -117,10 +117,11 @@ pub(crate) struct RawSwift {
     pub(crate) metadata: Size,
     /// Processor time of a proxy for a request, beside messages and copies. Assumed: see
     /// `docs/systems.md`.
-    #[schemars(extend("default" = { "fixed": "1 ms", "rate": "1 GB/s" }))]
+    #[schemars(extend("default" = { "fixed": "1 ms", "rate": "2 GB/s" }))]
     pub(crate) proxy: RawCost,
-    /// Processor time of a proxy for each object server that it talks to. Assumed, as above.
-    #[schemars(extend("default" = { "fixed": "400 us", "rate": "1 GB/s" }))]
+    /// Processor time of a proxy for each exchange with an object server: one for a read, two with each of
+    /// the servers that write (headers and `100 Continue`, then data). Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "400 us", "rate": "2 GB/s" }))]
     pub(crate) relay: RawCost,
     /// Processor time of an object server for a read. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "700 us", "rate": "1 GB/s" }))]

@@ -163,10 +163,14 @@ impl Cluster {
                 }
             }
             (System::Ceph(ceph), Op::Write, false) => work += ceph.commit.of(task.shard.size),
-            (System::Swift(swift), op, true) => {
-                let asked = if op == Op::Write { copies } else { 1 };
+            (System::Swift(swift), Op::Read, true) => {
+                work += swift.proxy.of(task.piece.size) + swift.relay.of(task.piece.size);
+            }
+            (System::Swift(swift), Op::Write, true) => {
+                // headers go first, data when the server has said that it wants them
+                let headers = swift.relay.of(Bytes::ZERO);
                 work += swift.proxy.of(task.piece.size);
-                work += swift.relay.of(task.piece.size) * asked;
+                work += (headers + swift.relay.of(task.piece.size)) * copies;
             }
             (System::Swift(swift), Op::Read, false) => work += swift.read.of(task.shard.size),
             (System::Swift(swift), Op::Write, false) => work += swift.write.of(task.shard.size),

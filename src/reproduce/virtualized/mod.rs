@@ -14,7 +14,6 @@ mod published;
 
 use std::fmt::Write as _;
 
-use foretell_ati::DirectoryLock;
 use serde::Serialize;
 
 use super::page::Page;
@@ -42,7 +41,6 @@ struct Summary {
 /// Runs the command.
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    let _lock = DirectoryLock::take(directory)?;
     let quick = arguments.quick;
     let effort = match (quick, arguments.full) {
         (true, _) => Effort::Quick,

@@ -1,0 +1,163 @@
+//! `summary.json` and the table at the end: the paper's claims, and how near estimates came.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::ESTIMATORS;
+use crate::reproduce::figures::percent;
+use crate::reproduce::sheet::{Claim, Sheet};
+use crate::reproduce::statistics::median;
+use crate::reproduce::summary;
+
+/// What all figures come to.
+#[derive(Debug, Serialize)]
+pub(super) struct Verdict {
+    paper: &'static str,
+    quick: bool,
+    /// Runs of each point.
+    seeds: u64,
+    rows: Vec<Claim>,
+    /// By figure, then by estimator.
+    errors: BTreeMap<&'static str, BTreeMap<&'static str, Errors>>,
+}
+
+/// Errors of one estimator over a figure's points.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Errors {
+    points: usize,
+    median_error: f64,
+    worst_error: f64,
+}
+
+/// A claim of the paper on errors, and what the better estimator is to reach.
+struct Goal {
+    file: &'static str,
+    figure: &'static str,
+    /// What the paper says, of the plain rule.
+    said: &'static str,
+    most: f64,
+    /// Median and worst error that the better estimator should not exceed; no worst: any.
+    ours: (f64, f64),
+}
+
+const GOALS: [Goal; 5] = [
+    Goal {
+        file: "fig02b",
+        figure: "Fig. 2b",
+        said: "Ceph, up to 32 KB: accuracy is about 90 % or above",
+        most: 0.10,
+        ours: (0.05, 0.10),
+    },
+    Goal {
+        file: "fig02c",
+        figure: "Fig. 2c",
+        said: "Ceph, larger: errors of 5 to 25 %",
+        most: 0.25,
+        ours: (0.10, f64::INFINITY),
+    },
+    Goal {
+        file: "fig02e",
+        figure: "Fig. 2e",
+        said: "Swift, up to 32 KB: accuracy is about 90 % or above",
+        most: 0.10,
+        ours: (0.05, 0.10),
+    },
+    Goal {
+        file: "fig02f",
+        figure: "Fig. 2f",
+        said: "Swift, larger: errors of 5 to 25 %",
+        most: 0.25,
+        ours: (0.10, f64::INFINITY),
+    },
+    Goal {
+        file: "fig05",
+        figure: "Fig. 5",
+        said: "two sizes: errors are less than 9 %",
+        most: 0.09,
+        ours: (0.06, 0.06),
+    },
+];
+
+impl Verdict {
+    pub(super) fn of(sheets: &[Sheet], quick: bool, seeds: u64) -> Self {
+        let mut rows = Vec::new();
+        let mut errors = BTreeMap::new();
+        for (series, figure, said, range) in [
+            ("Ceph", "Fig. 3", "f_rw of Ceph is 3 to 9, by size", 3.0..=9.0),
+            ("Swift", "Fig. 3", "f_rw of Swift is 2 to 3, by size", 2.0..=3.0),
+        ] {
+            let Some(sheet) = sheets.iter().find(|sheet| sheet.file == "fig03") else { continue };
+            let found: Vec<f64> = sheet
+                .rows
+                .iter()
+                .filter(|row| row.series == series)
+                .map(|row| row.measured.mean)
+                .collect();
+            let low = found.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = found.iter().copied().fold(0.0, f64::max);
+            let holds = range.contains(&low) && range.contains(&high);
+            rows.push(Claim {
+                figure,
+                said,
+                ours: format!("{low:.2} to {high:.2}"),
+                holds,
+                why: (!holds).then_some(
+                    "what limits reads and what limits writes are parts of another make than the \
+                     paper's: drives, processors, costs of software",
+                ),
+            });
+        }
+        for goal in GOALS {
+            let Some(sheet) = sheets.iter().find(|sheet| sheet.file == goal.file) else { continue };
+            let of = |estimator: usize| {
+                let found: Vec<f64> =
+                    sheet.rows.iter().filter_map(|row| row.error(estimator)).collect();
+                let worst_error = found.iter().copied().fold(0.0, f64::max);
+                let median_error = median(&found).unwrap_or(0.0);
+                Errors { points: found.len(), median_error, worst_error }
+            };
+            let (plain, aware) = (of(0), of(1));
+            let shown = |errors: Errors| {
+                format!(
+                    "median {}, worst {}",
+                    percent(errors.median_error),
+                    percent(errors.worst_error)
+                )
+            };
+            let holds = plain.worst_error <= goal.most;
+            rows.push(Claim {
+                figure: goal.figure,
+                said: goal.said,
+                ours: format!("the plain rule: {}", shown(plain)),
+                holds,
+                why: (!holds).then_some(
+                    "reads and writes (or sizes) wait for different parts here, which the rule adds up",
+                ),
+            });
+            let (median, worst) = goal.ours;
+            let holds = aware.median_error <= median && aware.worst_error <= worst;
+            rows.push(Claim {
+                figure: goal.figure,
+                said: "the same, with one more mixed point for each size",
+                ours: shown(aware),
+                holds,
+                why: (!holds).then_some(
+                    "between the points that were told another part limits than at them",
+                ),
+            });
+            let by = ESTIMATORS.into_iter().zip([plain, aware]).collect();
+            errors.insert(goal.file, by);
+        }
+        Self { paper: "constant-capacity", quick, seeds, rows, errors }
+    }
+
+    /// As people read it.
+    pub(super) fn table(&self, directory: &Path) -> String {
+        let mut text = summary::table_of_claims(&self.rows);
+        let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
+        text
+    }
+}
