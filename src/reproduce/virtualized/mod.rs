@@ -72,7 +72,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         three: runs(&mut laboratory, design::distributed(3, each))?,
         each,
     };
-    let iterations = if quick { 3 } else { 10 };
+    let iterations = if quick { 2 } else { 10 };
     for page in evaluate(&study, Learning { iterations, threads, log_target: false })? {
         publish(page)?;
     }
