@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{
-    DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection, SelectionError, Summary,
+    Conclusion, DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection,
+    SelectionError, Summary,
 };
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -60,12 +61,14 @@ impl<'a> Simulation<'a> {
         self.cluster.record_to(Recorder::create_in(directory, self.selection)?);
         let outcome = self.cluster.run(watch);
         let demands = self.cluster.demands();
+        let metrics = self.cluster.take_metrics().unwrap_or_default();
         let recorder = self.cluster.into_recorder();
         match outcome {
             Ok(truth) => {
                 let mut facts = facts::of(&self.scenario, &self.document.known_to_operator()?);
                 facts::ended(&mut facts, &truth);
-                let summary = recorder.finish(&facts, &demands)?;
+                let conclusion = Conclusion { facts: &facts, demands: &demands, metrics: &metrics };
+                let summary = recorder.conclude(&conclusion)?;
                 Ok((truth, summary))
             }
             // the store knows better than the simulation why it failed

@@ -15,6 +15,7 @@ mod event;
 pub mod ledger;
 pub mod link;
 mod load;
+mod metrics;
 pub mod network;
 mod node;
 mod payload;

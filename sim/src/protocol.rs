@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Volume, network_events};
 use crate::cpu::Thread;
 use crate::demand::NOBODY;
 use crate::event::{HostTask, Then};
+use crate::metrics::Work;
 use crate::network::wire_bytes;
 use crate::payload::Fragments;
 use crate::process::{self, SERVER, TRACKER};
@@ -350,6 +351,9 @@ impl Cluster {
         let now = self.agenda.now();
         let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
         self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
+        if let Some(collectors) = &mut self.collectors {
+            collectors.sent(from, to, wire);
+        }
         self.tracker
             .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
     }
@@ -375,7 +379,10 @@ impl Cluster {
             }
         };
         let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
-        let wire = leg.wire();
+        let (wire, from) = (leg.wire(), leg.sender());
+        if let Some(collectors) = &mut self.collectors {
+            collectors.received(host, from, wire);
+        }
         self.tracker
             .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
         self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
@@ -403,9 +410,42 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         let waits = node.access(&mut around, &access);
         self.legs[id].awaiting = waits;
+        self.note_wait(host, waits);
         if waits == 0 {
             self.reply(id);
         }
+    }
+
+    /// A thread of a node begins to wait for so many things.
+    fn note_wait(&mut self, host: HostId, waits: u32) {
+        let now = self.agenda.now();
+        if let Some(collectors) = self.collectors.as_mut().filter(|_| waits > 0) {
+            collectors.waits(now, host);
+        }
+    }
+
+    /// A task's work by what dstat calls it, for the collectors.
+    pub(crate) fn work_of(&self, host: HostId, task: &HostTask) -> Work {
+        let work = task.work.as_ns();
+        let (Then::Serve { leg } | Then::Replied { leg } | Then::StoreRecords { leg }) = task.then
+        else {
+            return match task.then {
+                Then::Sent { .. } => Work { sys: work, ..Work::default() },
+                _ => Work { usr: work, ..Work::default() },
+            };
+        };
+        let leg = &self.legs[leg];
+        let profile = &self.hosts[host.index()].profile;
+        let receiving = profile.receive.of(leg.message()).as_ns().min(work);
+        let usr = match (task.then, leg.kind) {
+            (Then::Serve { .. }, LegKind::Fragment { carried, .. }) => {
+                profile.request.of(Bytes(u64::from(carried))).as_ns().min(work - receiving)
+            }
+            _ => 0,
+        };
+        // half of what receiving takes is done before the thread is woken
+        let siq = receiving / 2;
+        Work { usr, sys: work - usr - siq, siq }
     }
 
     /// The fragments that a leg carries.
@@ -536,7 +576,7 @@ impl Cluster {
         let request = self.requests.remove(id);
         request.live = false;
         let (instance, workload) = (request.instance, request.workload as usize);
-        let (op, size, issued) = (request.op, request.size, request.issued);
+        let (op, size, issued, client) = (request.op, request.size, request.issued, request.client);
         let transaction = request.transaction;
         if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
             let (offset, end) = (request.offset.get(), (request.offset + size).get());
@@ -544,6 +584,10 @@ impl Cluster {
         }
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);
+        if let Some(collectors) = &mut self.collectors {
+            let seen = (size, now - issued);
+            collectors.completed(workload as u32, client, op, seen);
+        }
         if transaction == NO_TRANSACTION {
             self.count_for_job(instance, op as usize, issued, size);
             self.follow_up(instance);
@@ -614,6 +658,7 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         let waits = node.access(&mut around, &access);
         self.legs[id].awaiting = waits;
+        self.note_wait(host, waits);
         if waits == 0 {
             self.legs.remove(id);
         }

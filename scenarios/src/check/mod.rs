@@ -21,7 +21,7 @@ pub(crate) use hosts::{Hosts, groups_of};
 use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
-use crate::model::{NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
+use crate::model::{Metrics, NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
 use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time};
 use crate::read::read;
@@ -264,7 +264,17 @@ impl Context<'_> {
         } else {
             None
         };
-        Some(Tracking { record: record?, kinds, cost })
+        let metrics = self.metrics(&raw);
+        Some(Tracking { record: record?, kinds, cost, metrics })
+    }
+
+    fn metrics(&mut self, raw: &RawTracking) -> Option<Metrics> {
+        if !*raw.metrics.get() {
+            return None;
+        }
+        let clock_skew = self.time_within_a_second(raw.clock_skew.as_ref()?)?;
+        let sample_delay = self.time_within_a_second(raw.sample_delay.as_ref()?)?;
+        Some(Metrics { clock_skew, sample_delay })
     }
 
     fn tracking_cost(
