@@ -31,8 +31,7 @@ pub(crate) fn seconds(year: i64, month: i64, day: i64, time: &str) -> Option<f64
 
 /// The number of a month by the first letters of its name.
 pub(crate) fn month(name: &str) -> Option<i64> {
-    let place = MONTHS.iter().position(|known| known.eq_ignore_ascii_case(name))?;
-    Some(place as i64 + 1)
+    (1..).zip(MONTHS).find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| number)
 }
 
 /// Year, month, day, and the time of the day of whole seconds since the beginning of 1970.

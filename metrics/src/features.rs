@@ -52,8 +52,9 @@ impl Features {
             let strange = other.names.iter().find(|name| !self.names.contains(name));
             let missing = self.names.iter().find(|name| !other.names.contains(name));
             return apart(match (strange, missing) {
-                (Some(name), _) => format!("the feature `{name}` is not in all of the sets"),
-                (None, Some(name)) => format!("the feature `{name}` is not in all of the sets"),
+                (Some(name), _) | (None, Some(name)) => {
+                    format!("the feature `{name}` is not in all of the sets")
+                }
                 (None, None) => "the sets have their features in another order".to_owned(),
             });
         }
@@ -198,7 +199,7 @@ impl Grid {
                 .filter_map(|(rows, host)| rows[moment].map(|row| host.series.times[row as usize]));
             let (sum, count) = posted.fold((0.0, 0), |(sum, count), time| (sum + time, count + 1));
             if count == 0 {
-                start + (from + moment as i64) as f64 * period
+                start + (from as f64 + moment as f64) * period
             } else {
                 sum / f64::from(count)
             }
@@ -210,7 +211,7 @@ impl Grid {
     }
 
     /// Windows that end with clients' intervals.
-    fn windows(&self, clients: &Series, window_s: f64) -> Vec<Window> {
+    fn windows(&self, clients: &Series, length_s: f64) -> Vec<Window> {
         let Some(first) = self.moments.first() else { return Vec::new() };
         let interval = period(&clients.times);
         // a sample tells of the second before it
@@ -218,7 +219,7 @@ impl Grid {
         let began = clients.times.first().copied().unwrap_or(0.0) - interval;
         let mut windows = Vec::new();
         for (row, &end) in clients.times.iter().enumerate() {
-            let from = end - window_s;
+            let from = end - length_s;
             if from < began - tolerance || from + 2.0 * tolerance < *first - tolerance {
                 continue;
             }

@@ -394,14 +394,13 @@ impl Cluster {
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let now = self.agenda.now();
         let end = self.hosts[host.index()].cpu.slice_ends(now, core);
-        match &end.next {
-            Some(slice) => self.take_up(host, slice),
-            None => {
-                self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
-                if let Some(collectors) = &mut self.collectors {
-                    collectors.switched(host);
-                    collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
-                }
+        if let Some(slice) = &end.next {
+            self.take_up(host, slice);
+        } else {
+            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
+            if let Some(collectors) = &mut self.collectors {
+                collectors.switched(host);
+                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
             }
         }
         if let Some(then) = end.done {

@@ -221,7 +221,8 @@ impl HostMeter {
 
     pub(super) fn waits(&mut self, now: SimTime, change: i32) {
         self.advance(now);
-        self.waiting = self.waiting.strict_add_signed(change);
+        self.waiting =
+            self.waiting.checked_add_signed(change).expect("who waits no more has waited");
     }
 
     pub(super) fn sent(&mut self, to: HostId, wire: Bytes) {
@@ -263,7 +264,7 @@ impl HostMeter {
             }
         }
         let mut values = [0.0; METRICS];
-        let mut set = |metric: Metric, value: f64| values[metric.index()] = value;
+        let mut put = |metric: Metric, value: f64| values[metric.index()] = value;
         let span = now - self.before_at;
         let seconds = span.as_secs_f64();
         let (before, counts) = (self.before, self.counts);
@@ -283,46 +284,46 @@ impl HostMeter {
         let capacity = span.as_ns() as f64 * f64::from(self.cores);
         let percent = |ns: f64| 100.0 * ns / capacity;
         let wait_ns = (counts.wait_ns - before.wait_ns) as f64;
-        set(Metric::CpuUsr, percent(usr));
-        set(Metric::CpuSys, percent(sys - hiq));
-        set(Metric::CpuIdl, percent((capacity - busy_ns as f64 - wait_ns).max(0.0)));
-        set(Metric::CpuWai, percent(wait_ns));
-        set(Metric::CpuHiq, percent(hiq));
-        set(Metric::CpuSiq, percent(siq));
+        put(Metric::CpuUsr, percent(usr));
+        put(Metric::CpuSys, percent(sys - hiq));
+        put(Metric::CpuIdl, percent((capacity - busy_ns as f64 - wait_ns).max(0.0)));
+        put(Metric::CpuWai, percent(wait_ns));
+        put(Metric::CpuHiq, percent(hiq));
+        put(Metric::CpuSiq, percent(siq));
 
         for (metric, load) in
             [Metric::Load1m, Metric::Load5m, Metric::Load15m].into_iter().zip(self.load)
         {
-            set(metric, load);
+            put(metric, load);
         }
-        set(Metric::SystemInt, (device_interrupts as f64 + timer) / seconds);
-        set(Metric::SystemCsw, per_s(counts.switches - before.switches));
+        put(Metric::SystemInt, (device_interrupts as f64 + timer) / seconds);
+        put(Metric::SystemCsw, per_s(counts.switches - before.switches));
 
         let cached = counts.node.cached;
         let buffers = cached / PER_POINTER_BLOCK;
         let messages = sent.messages + received.messages;
         let message = (sent.bytes + received.bytes) as f64 / messages.max(1) as f64;
         let used = IDLE_SYSTEM + (threads * message) as u64;
-        set(Metric::MemoryUsed, used as f64);
-        set(Metric::MemoryBuff, buffers as f64);
-        set(Metric::MemoryCach, cached as f64);
-        set(Metric::MemoryFree, self.memory.saturating_sub(used + buffers + cached) as f64);
+        put(Metric::MemoryUsed, used as f64);
+        put(Metric::MemoryBuff, buffers as f64);
+        put(Metric::MemoryCach, cached as f64);
+        put(Metric::MemoryFree, self.memory.saturating_sub(used + buffers + cached) as f64);
 
-        set(Metric::VmMinpf, per_s(faults));
+        put(Metric::VmMinpf, per_s(faults));
         let cached_pages = (cached + node.evicted).saturating_sub(before.node.cached) / PAGE;
-        set(Metric::VmAlloc, per_s(faults + received.pages + sent.pages + cached_pages));
-        set(Metric::VmFree, per_s(faults + received.pages + sent.pages + node.evicted / PAGE));
+        put(Metric::VmAlloc, per_s(faults + received.pages + sent.pages + cached_pages));
+        put(Metric::VmFree, per_s(faults + received.pages + sent.pages + node.evicted / PAGE));
 
-        set(Metric::DiskRead, per_s(node.bytes[0]));
-        set(Metric::DiskWrit, per_s(node.bytes[1]));
-        set(Metric::IoRead, per_s(node.operations[0]));
-        set(Metric::IoWrit, per_s(node.operations[1]));
+        put(Metric::DiskRead, per_s(node.bytes[0]));
+        put(Metric::DiskWrit, per_s(node.bytes[1]));
+        put(Metric::IoRead, per_s(node.operations[0]));
+        put(Metric::IoWrit, per_s(node.operations[1]));
         let acknowledged = sent.acknowledgements() * ACKNOWLEDGEMENT;
         let acknowledging = received.acknowledgements() * ACKNOWLEDGEMENT;
-        set(Metric::NetworkRecv, per_s(received.bytes + acknowledged));
-        set(Metric::NetworkSend, per_s(sent.bytes + acknowledging));
-        set(Metric::TcpLis, LISTENING[usize::from(self.is_node)]);
-        set(Metric::TcpAct, self.connected as f64);
+        put(Metric::NetworkRecv, per_s(received.bytes + acknowledged));
+        put(Metric::NetworkSend, per_s(sent.bytes + acknowledging));
+        put(Metric::TcpLis, LISTENING[usize::from(self.is_node)]);
+        put(Metric::TcpAct, self.connected as f64);
 
         self.before = self.counts;
         self.before_at = now;
