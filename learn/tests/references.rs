@@ -302,6 +302,11 @@ fn kept_models_predict_the_same() {
         "forest:ntrees=5",
         "m5",
         "cubist:ntrees=3,ninstances=4",
+        "pca:components=2",
+        "inside-out",
+        "auto-rfl",
+        "two-level:second=boost",
+        "boost:ntrees=20",
     ] {
         let trained = Trained::fit(&spec.parse().unwrap(), &data, true).unwrap();
         let mut kept = Vec::new();
