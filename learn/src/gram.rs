@@ -65,11 +65,11 @@ impl Folded {
                 .iter()
                 .map(|&row| weights.map_or(1.0, |weights| weights[row]).sqrt())
                 .collect();
-            let mut scaled = Matrix::zeros(rows.len(), x.columns());
+            let mut standard = Matrix::zeros(rows.len(), x.columns());
             for j in 0..x.columns() {
                 if scales[j] > 0.0 {
                     let from = x.column(j);
-                    let to = scaled.column_mut(j).iter_mut().zip(rows).zip(&roots);
+                    let to = standard.column_mut(j).iter_mut().zip(rows).zip(&roots);
                     for ((to, &row), root) in to {
                         *to = root * (from[row] - middles[j]) / scales[j];
                     }
@@ -77,7 +77,7 @@ impl Folded {
             }
             let target: Vec<f64> =
                 rows.iter().zip(&roots).map(|(&row, root)| root * y[row]).collect();
-            Sums::of(&scaled, &target, &roots)
+            Sums::of(&standard, &target, &roots)
         };
         let of_folds: Vec<Sums> = match folds {
             None => Vec::new(),

@@ -14,7 +14,7 @@ use crate::linear::LinearModel;
 use crate::m5::M5;
 use crate::mars::Mars;
 use crate::matrix::Matrix;
-use crate::spec::Spec;
+use crate::spec::{Rows, Spec};
 use crate::table::Table;
 
 /// A fitted model.
@@ -144,7 +144,8 @@ impl Trained {
     pub fn fit(spec: &Spec, data: &Dataset, log_target: bool) -> Result<Self, LearnError> {
         let owners = data.schema.column_features();
         let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
-        let model = spec.fit_features(&data.x, &y, &owners)?;
+        let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
+        let model = spec.fit_rows(&data.x, &y, &known)?;
         Ok(Self {
             format: FORMAT,
             spec: spec.clone(),

@@ -102,6 +102,7 @@ fn orthonormalise(basis: &mut [Vec<f64>]) {
 }
 
 /// Eigenvalues of a small symmetric matrix, the largest first, and its eigenvectors as columns.
+#[expect(clippy::many_single_char_names, reason = "the book's own")]
 fn eigen(mut a: Matrix) -> (Vec<f64>, Matrix) {
     let n = a.rows();
     let mut vectors = Matrix::zeros(n, n);

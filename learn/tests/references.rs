@@ -311,6 +311,7 @@ fn kept_models_predict_the_same() {
         target: "y".to_owned(),
         x: Matrix::from_columns(&columns).unwrap(),
         y,
+        groups: None,
     };
     for spec in [
         "lrm",
