@@ -35,22 +35,21 @@ struct Evaluated {
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
     let data = rows::dataset(&arguments.data)?;
     let folds = rows::folds(&arguments.folds, &data)?;
-    let scored = scored(arguments, &data)?;
-    let of_scored =
-        |values: &[f64]| -> Vec<f64> { scored.iter().map(|&row| values[row]).collect() };
-    let truth = of_scored(&data.y);
+    let rows = scored(arguments, &data)?;
+    let of_rows = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row]).collect() };
+    let truth = of_rows(&data.y);
     let mut evaluated: Vec<Evaluated> = Vec::new();
     for spec in &arguments.models {
         let (predicted, searches) = predictions(arguments, spec, &data, &folds)?;
         let errors = |predicted: &[f64]| -> Vec<f64> {
-            let rows = truth.iter().zip(of_scored(predicted));
-            rows.map(|(y, predicted)| (y - predicted).abs()).collect()
+            let pairs = truth.iter().zip(of_rows(predicted));
+            pairs.map(|(y, predicted)| (y - predicted).abs()).collect()
         };
         let against_first = evaluated
             .first()
             .and_then(|first| paired_t_test(&errors(&predicted), &errors(&first.predicted)).ok());
-        let scores = Scores::of(&truth, &of_scored(&predicted))?;
-        let relative = relative_errors(&truth, &of_scored(&predicted)).map(Ecdf::new);
+        let scores = Scores::of(&truth, &of_rows(&predicted))?;
+        let relative = relative_errors(&truth, &of_rows(&predicted)).map(Ecdf::new);
         let spec = spec.clone();
         evaluated.push(Evaluated { spec, predicted, searches, scores, relative, against_first });
     }
