@@ -50,7 +50,7 @@ pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> 
         let fault =
             |reason: String| MetricsError::Line { file: file.to_owned(), line: number, reason };
         let first = record.get(0).unwrap_or_default().trim();
-        if first.starts_with("Dstat ") || first.starts_with("pcp-dstat ") {
+        if first.starts_with("Dstat ") {
             (heading, groups, rows) = (None, None, 0);
             continue;
         }
