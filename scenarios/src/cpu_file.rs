@@ -9,14 +9,9 @@ pub(crate) fn cpu(name: &str, raw: &RawCpu, context: &mut Context<'_>) -> Option
     let quantum = context.time_above_zero(&raw.quantum, "a quantum");
     let context_switch = context.time(&raw.context_switch);
     let post = context.time(&raw.post);
-    let mut cost = |raw: &RawCost| -> Option<Cost> {
-        let fixed = context.time(&raw.fixed);
-        let rate = raw.rate.as_ref().map(|rate| context.rate(rate));
-        Some(Cost { fixed: fixed?, rate: rate.map_or(Some(None), |rate| rate.map(Some))? })
-    };
     let [request, send, receive, copy, encrypt, decrypt, code] =
         [&raw.request, &raw.send, &raw.receive, &raw.copy, &raw.encrypt, &raw.decrypt, &raw.code]
-            .map(&mut cost);
+            .map(|raw| cost(raw, context));
     Some(CpuProfile {
         name: name.to_owned(),
         cores: u32::try_from(*raw.cores.get()).ok()?,
@@ -31,4 +26,11 @@ pub(crate) fn cpu(name: &str, raw: &RawCpu, context: &mut Context<'_>) -> Option
         code: code?,
         post: post?,
     })
+}
+
+/// What an operation costs.
+pub(crate) fn cost(raw: &RawCost, context: &mut Context<'_>) -> Option<Cost> {
+    let fixed = context.time(&raw.fixed);
+    let rate = raw.rate.as_ref().map(|rate| context.rate(rate));
+    Some(Cost { fixed: fixed?, rate: rate.map_or(Some(None), |rate| rate.map(Some))? })
 }

@@ -19,6 +19,8 @@ pub struct Scenario {
     pub warmup: SimSpan,
     /// Measured time after the warm-up; `None`: until every workload is finished.
     pub duration: Option<SimSpan>,
+    /// What storage system it is.
+    pub system: System,
     /// Hosts: first the storage nodes, then the clients, in the order of the scenario.
     pub hosts: Vec<Host>,
     /// What joins the hosts.
@@ -48,6 +50,79 @@ impl Scenario {
     pub fn workload(&self, id: WorkloadId) -> &Workload {
         &self.workloads[id.index()]
     }
+}
+
+/// A storage system: who does what with a request.
+#[derive(Clone, PartialEq, Debug)]
+pub enum System {
+    /// Clients encode, and send fragments to all nodes: paper 004.
+    UrsaMinor,
+    /// The first OSD of a placement group does for the others what clients ask for.
+    Ceph(Ceph),
+    /// Proxies send copies to object servers.
+    Swift(Swift),
+}
+
+impl System {
+    /// As scenarios write it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::UrsaMinor => "ursa-minor",
+            Self::Ceph(_) => "ceph",
+            Self::Swift(_) => "swift",
+        }
+    }
+}
+
+/// What a Ceph cluster is set to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ceph {
+    /// How an OSD writes to its device.
+    pub store: OsdStore,
+    /// Metadata that a write leaves in the log.
+    pub metadata: Bytes,
+    /// Copies of placement groups on each OSD.
+    pub placement_groups_per_osd: u32,
+    /// Processor time of an OSD for a client's read.
+    pub read: Cost,
+    /// Processor time of the primary for a client's write.
+    pub write: Cost,
+    /// Processor time of an OSD for each copy or shard that it writes.
+    pub commit: Cost,
+    /// Hosts to which each node reports.
+    pub monitors: Vec<HostId>,
+}
+
+/// How an OSD writes to its device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OsdStore {
+    /// Writes shorter than `deferred_below` go to the log, and to their place later; others to their
+    /// place, and their metadata to the log.
+    BlueStore {
+        /// In bytes.
+        deferred_below: Bytes,
+    },
+    /// All writes go to a journal, and to the file system later.
+    FileStore,
+}
+
+/// What a Swift cluster is set to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Swift {
+    /// Hosts that run proxies.
+    pub proxies: Vec<HostId>,
+    /// The ring has two to the power of this many partitions.
+    pub partition_power: u32,
+    /// Metadata that is written with an object.
+    pub metadata: Bytes,
+    /// Processor time of a proxy for a request.
+    pub proxy: Cost,
+    /// Processor time of a proxy for each object server that it talks to.
+    pub relay: Cost,
+    /// Processor time of an object server for a read.
+    pub read: Cost,
+    /// Processor time of an object server for a write.
+    pub write: Cost,
 }
 
 /// A machine on the network.

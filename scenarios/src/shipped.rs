@@ -13,6 +13,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("solid-state", include_str!("../solid-state.toml")),
     ("array-server", include_str!("../array-server.toml")),
     ("benchmarks", include_str!("../benchmarks.toml")),
+    ("ceph", include_str!("../ceph.toml")),
+    ("swift", include_str!("../swift.toml")),
 ];
 
 /// Names of the scenarios that come with the program.

@@ -167,6 +167,35 @@ const WRONG: &[(&str, &str)] = &[
         "reads = 0.5\n[workload.two]\nvolume = \"mail\"\nclient = \"app1\"\nkind = \"trace\"\nfile = \"no/such.trace\"",
     ),
     ("reads = 0.5", "reads = 0.5\n[cpu.mine]\nsource = \"x\""),
+    ("[node.brick]", "[cluster]\nsystem = \"cephh\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nstore = \"bluestore\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nstore = \"bluestor\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[node.brick]"),
+    (
+        "[node.brick]",
+        "[cluster]\nsystem = \"ceph\"\nstore = \"filestore\"\ndeferred_below = \"4 KiB\"\n[node.brick]",
+    ),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nmonitors = \"brick0\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nmonitor = \"app0\"\n[node.brick]"),
+    (
+        "[node.brick]",
+        "[cluster]\nsystem = \"ceph\"\nread = { fixed = \"1 s\", rat = \"1 GB/s\" }\n[node.brick]",
+    ),
+    (
+        "seed = 42\nduration = \"15 s\"",
+        "seed = 42\nduration = \"15 s\"\npayload = \"real\"\n[cluster]\nsystem = \"ceph\"",
+    ),
+    ("[node.brick]", "[cluster]\nsystem = \"swift\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"swift\"\nproxies = \"ap1\"\n[node.brick]"),
+    (
+        "[node.brick]",
+        "[cluster]\nsystem = \"swift\"\nproxies = \"app1\"\npartition_power = 40\n[node.brick]",
+    ),
+    (
+        "[node.brick]\ncount = 8",
+        "[cluster]\nsystem = \"swift\"\nproxies = \"app1\"\n[node.brick]\nnvram = \"64 MiB\"\ncount = 8",
+    ),
+    ("[node.brick]", "[cluster]\nsystem = \"ursa-minor\"\nstore = \"filestore\"\n[node.brick]"),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

@@ -17,13 +17,15 @@ use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
+use crate::exchange::{Leg, LegKind};
 use crate::load::Instance;
 use crate::metrics::Collectors;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
+use crate::objects::{Pool, Settings, Task};
 use crate::payload::Vault;
 use crate::program::Programs;
-use crate::protocol::{Leg, LegKind, Part, Request};
+use crate::protocol::{Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
 use crate::transaction::{Transaction, TransactionTally};
@@ -59,6 +61,10 @@ pub struct Cluster {
     pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
     pub(crate) parts: Slab<Part>,
     pub(crate) legs: Slab<Leg>,
+    /// Of servers of objects.
+    pub(crate) tasks: Slab<Task>,
+    /// Whose turn it is among equal copies.
+    pub(crate) turn: u32,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
     /// By workload; none where requests do not make transactions.
@@ -101,6 +107,8 @@ pub(crate) struct Host {
 /// A volume as the protocol sees it.
 pub(crate) struct Volume {
     pub(crate) distribution: Distribution,
+    /// Where servers place objects; none: clients place fragments.
+    pub(crate) pool: Option<Pool>,
     pub(crate) cipher: codec::Cipher,
     pub(crate) nodes: Vec<HostId>,
     pub(crate) quorum: u8,
@@ -121,16 +129,21 @@ impl Cluster {
             .volumes
             .iter()
             .enumerate()
-            .map(|(index, volume)| Volume::new(VolumeId::from(index), volume))
+            .zip(Pool::of_scenario(&scenario)?)
+            .map(|((index, volume), pool)| Volume::new(VolumeId::from(index), volume, pool))
             .collect::<Result<Vec<_>, _>>()?;
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let stores = Settings::of(&scenario);
         let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
         let hosts = (0..scenario.hosts.len())
             .map(|index| {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
                 let node = host.role.storage().map(|storage| {
+                    if let Some(settings) = stores {
+                        return Node::with_stores(storage, settings, reserved);
+                    }
                     let mut files: Vec<Bytes> = volumes
                         .iter()
                         .zip(&scenario.volumes)
@@ -179,6 +192,8 @@ impl Cluster {
             spare_steps: Vec::new(),
             parts: Slab::new(),
             legs: Slab::new(),
+            tasks: Slab::new(),
+            turn: 0,
             tallies: scenario.workloads.iter().map(|_| Tally::new(mark_at)).collect(),
             transaction_tallies: scenario
                 .workloads
@@ -207,6 +222,7 @@ impl Cluster {
             cluster.begin(instance as u32);
         }
         cluster.begin_programs();
+        cluster.begin_reports();
         Ok(cluster)
     }
 
@@ -350,6 +366,7 @@ impl Cluster {
                 let (node, mut around) = self.node(HostId(host));
                 node.flush_tick(&mut around);
             }
+            Event::Report { host } => self.report(host),
         }
     }
 
@@ -411,6 +428,10 @@ impl Cluster {
                 Then::Replied { leg } => self.replied(leg),
                 Then::Decoded { request } => self.decoded(request),
                 Then::Cached { transaction } => self.step_done(transaction),
+                Then::Encoded { leg } => self.encoded(leg),
+                Then::Reported { leg } => {
+                    self.legs.remove(leg);
+                }
                 Then::StoreRecords { leg } => self.store_records(leg),
             }
         }
@@ -432,7 +453,8 @@ impl Cluster {
             }
             match self.legs[leg].kind {
                 LegKind::Fragment { .. } => self.reply(leg),
-                LegKind::Records => {
+                LegKind::Object { .. } => self.stored(leg),
+                LegKind::Records | LegKind::Report => {
                     self.legs.remove(leg);
                 }
             }
@@ -540,13 +562,14 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
 }
 
 impl Volume {
-    fn new(id: VolumeId, volume: &model::Volume) -> Result<Self, SimError> {
+    fn new(id: VolumeId, volume: &model::Volume, pool: Option<Pool>) -> Result<Self, SimError> {
         let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
             what: format!("volume `{}`", volume.name),
             reason,
         })?;
         Ok(Self {
             distribution,
+            pool,
             cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),
             quorum: volume.write_quorum,

@@ -19,6 +19,8 @@ pub(crate) enum Event {
     DiskDone { host: u32, disk: u16 },
     /// The flusher of a node looks for pages that have been dirty for long.
     FlushTick { host: u32 },
+    /// A node reports to a monitor.
+    Report { host: u32 },
 }
 
 // It is copied at every level of the agenda's heap.
@@ -39,6 +41,10 @@ pub(crate) enum Then {
     Decoded { request: u32 },
     /// A file server has served a step of a transaction from its own cache.
     Cached { transaction: u32 },
+    /// The server in front has encoded what is to be written.
+    Encoded { leg: u32 },
+    /// A monitor has taken a report in.
+    Reported { leg: u32 },
     /// The Activity DB's node has taken a batch of records in.
     StoreRecords { leg: u32 },
 }

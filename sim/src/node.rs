@@ -6,13 +6,14 @@ use foretell_algorithms::node::{
 };
 use foretell_ati::{Body, Phase, Resource};
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, HostId, Sectors, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
 use crate::array::ArrayHits;
 use crate::device::Device;
 use crate::event::Event;
 use crate::ledger::{Usage, Violation};
+use crate::objects::{Settings as StoreSettings, StoreAccess, Stores};
 use crate::tracker::Tracker;
 
 /// What a node needs of the world around it.
@@ -25,7 +26,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// A storage node.
 pub(crate) struct Node {
-    software: Software,
+    software: Served,
     disks: Vec<Device<u32>>,
     /// Disk operations completed and their bytes, by direction, since the beginning.
     operations: [u64; 2],
@@ -60,11 +61,77 @@ impl NodeCounts {
     }
 }
 
+/// What a node's software is.
+enum Served {
+    /// Files, over all its disks.
+    Files(Box<Software>),
+    /// Objects, on each disk.
+    Objects(Box<Stores>),
+}
+
 /// What the software runs on.
-struct Hardware<'a, 'b> {
+pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
     disks: &'a mut [Device<u32>],
     evicted: &'a mut u64,
+}
+
+/// An operation of a disk, as far as anybody outside the software needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskOperation {
+    pub(crate) disk: u32,
+    pub(crate) lbn: Sectors,
+    pub(crate) size: Bytes,
+    pub(crate) op: Op,
+    pub(crate) breadcrumb: Breadcrumb,
+    /// For whom, or [`NOBODY`](crate::demand::NOBODY).
+    pub(crate) workload: u32,
+    /// Who started it.
+    pub(crate) thread: Thread,
+    /// On whose behalf it reads; 0 where it writes.
+    pub(crate) reader: u64,
+}
+
+impl From<&Operation> for DiskOperation {
+    fn from(operation: &Operation) -> Self {
+        let &Operation { disk, lbn, size, op, breadcrumb, workload, thread, reader, .. } =
+            operation;
+        Self { disk, lbn, size, op, breadcrumb, workload, thread, reader }
+    }
+}
+
+impl Hardware<'_, '_> {
+    /// The host.
+    pub(crate) fn host(&self) -> HostId {
+        self.around.host
+    }
+
+    /// The present.
+    pub(crate) fn time(&self) -> SimTime {
+        self.around.now
+    }
+
+    /// Posts a record.
+    pub(crate) fn post(&mut self, thread: Thread, breadcrumb: Breadcrumb, body: Body) {
+        let Surroundings { now, host, ref mut tracker, .. } = *self.around;
+        tracker.post(now, host, thread, breadcrumb, body);
+    }
+
+    /// Puts an event on the agenda.
+    pub(crate) fn schedule(&mut self, at: SimTime, event: Event) {
+        self.around.agenda.schedule(at, event);
+    }
+
+    /// Gives a disk an operation.
+    pub(crate) fn submit(&mut self, number: u32, operation: &DiskOperation) {
+        let now = self.around.now;
+        post_disk_op(self.around, operation, Phase::Issue);
+        let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
+        let io = Io { lbn, sectors: Sectors::covering(size), op, thread: reader, tag: number };
+        if let Some(next) = self.disks[disk as usize].submit(now, io) {
+            call_disk(self.around, disk, next);
+        }
+    }
 }
 
 impl Machine for Hardware<'_, '_> {
@@ -97,20 +164,11 @@ impl Machine for Hardware<'_, '_> {
                 Body::BufferEvict { file: at.file, offset: at.offset, size: at.size }
             }
         };
-        let Surroundings { now, host, ref mut tracker, .. } = *self.around;
-        tracker.post(now, host, thread, breadcrumb, body);
+        self.post(thread, breadcrumb, body);
     }
 
     fn start(&mut self, number: u32, operation: &Operation) {
-        let now = self.around.now;
-        post_disk_op(self.around, operation, Phase::Issue);
-        let sectors = Sectors::covering(operation.size);
-        let (lbn, op, thread) = (operation.lbn, operation.op, operation.reader);
-        let disk = operation.disk;
-        let io = Io { lbn, sectors, op, thread, tag: number };
-        if let Some(next) = self.disks[disk as usize].submit(now, io) {
-            call_disk(self.around, disk, next);
-        }
+        self.submit(number, &operation.into());
     }
 
     fn tick(&mut self, at: SimTime) {
@@ -127,8 +185,19 @@ fn call_disk(around: &mut Surroundings, disk: u32, at: SimTime) {
 impl Node {
     /// `file_sizes`: what each file needs on this node. `reserved`: memory that the cache lacks.
     pub(crate) fn new(storage: &Storage, file_sizes: &[Bytes], reserved: Bytes) -> Self {
+        let software = Software::new(&storage.settings(reserved), file_sizes);
+        Self::of(storage, Served::Files(Box::new(software)))
+    }
+
+    /// A server of objects.
+    pub(crate) fn with_stores(storage: &Storage, settings: StoreSettings, reserved: Bytes) -> Self {
+        let stores = Stores::new(settings, storage, reserved);
+        Self::of(storage, Served::Objects(Box::new(stores)))
+    }
+
+    fn of(storage: &Storage, software: Served) -> Self {
         Self {
-            software: Software::new(&storage.settings(reserved), file_sizes),
+            software,
             disks: storage.disks.iter().map(Device::new).collect(),
             operations: [0; 2],
             moved: [0; 2],
@@ -139,7 +208,7 @@ impl Node {
     fn parts<'a, 'b>(
         &'a mut self,
         around: &'a mut Surroundings<'b>,
-    ) -> (&'a mut Software, Hardware<'a, 'b>) {
+    ) -> (&'a mut Served, Hardware<'a, 'b>) {
         let evicted = &mut self.evicted;
         (&mut self.software, Hardware { around, disks: &mut self.disks, evicted })
     }
@@ -148,7 +217,27 @@ impl Node {
     /// [`Node::disk_done`] later. Zero: it is done.
     pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
         let (software, mut hardware) = self.parts(around);
+        let Served::Files(software) = software else { unreachable!("it serves objects") };
         software.access(&mut hardware, access)
+    }
+
+    /// The same of an object.
+    pub(crate) fn access_object(&mut self, around: &mut Surroundings, access: &StoreAccess) -> u32 {
+        let (software, mut hardware) = self.parts(around);
+        let Served::Objects(stores) = software else { unreachable!("it serves files") };
+        stores.access(&mut hardware, access)
+    }
+
+    /// Appends to a file of the node's own; as [`Node::access`].
+    pub(crate) fn append(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
+        let (software, mut hardware) = self.parts(around);
+        match software {
+            Served::Files(software) => software.access(&mut hardware, access),
+            Served::Objects(stores) => {
+                stores.append(&mut hardware, access.leg, access.size, access.thread);
+                1
+            }
+        }
     }
 
     /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
@@ -160,25 +249,37 @@ impl Node {
         }
         let Some(done) = completion.done else { return };
         let number = done.io.tag;
-        let operation = self.software.operation(number);
-        post_disk_op(around, operation, Phase::Complete);
+        let operation = match &self.software {
+            Served::Files(software) => software.operation(number).into(),
+            Served::Objects(stores) => *stores.operation(number),
+        };
+        post_disk_op(around, &operation, Phase::Complete);
         self.operations[operation.op as usize] += 1;
         self.moved[operation.op as usize] += operation.size.get();
         let workload = operation.workload;
         around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let (software, mut hardware) = self.parts(around);
-        software.disk_done(&mut hardware, number, ready);
+        match software {
+            Served::Files(software) => software.disk_done(&mut hardware, number, ready),
+            Served::Objects(stores) => stores.disk_done(&mut hardware, number, ready),
+        }
     }
 
-    /// Flushes pages that have been dirty for too long.
+    /// Flushes what has waited for too long.
     pub(crate) fn flush_tick(&mut self, around: &mut Surroundings) {
         let (software, mut hardware) = self.parts(around);
-        software.flush_tick(&mut hardware);
+        match software {
+            Served::Files(software) => software.flush_tick(&mut hardware),
+            Served::Objects(stores) => stores.flush_tick(&mut hardware),
+        }
     }
 
     /// Measuring begins.
     pub(crate) fn mark(&mut self, now: SimTime) {
-        self.software.mark();
+        match &mut self.software {
+            Served::Files(software) => software.mark(),
+            Served::Objects(stores) => stores.mark(),
+        }
         for disk in &mut self.disks {
             disk.mark(now);
         }
@@ -191,17 +292,19 @@ impl Node {
 
     /// What it did since the beginning.
     pub(crate) fn counts(&self) -> NodeCounts {
-        NodeCounts {
-            operations: self.operations,
-            bytes: self.moved,
-            cached: self.software.cached().get(),
-            evicted: self.evicted,
-        }
+        let (cached, evicted) = match &self.software {
+            Served::Files(software) => (software.cached().get(), self.evicted),
+            Served::Objects(stores) => stores.cached_and_evicted(),
+        };
+        NodeCounts { operations: self.operations, bytes: self.moved, cached, evicted }
     }
 
     /// Hits since the mark.
     pub(crate) fn hits(&self) -> &HitCounts {
-        self.software.hits()
+        match &self.software {
+            Served::Files(software) => software.hits(),
+            Served::Objects(stores) => stores.hits(),
+        }
     }
 
     /// Whether the operational laws hold at each disk.
@@ -213,7 +316,7 @@ impl Node {
     }
 }
 
-fn post_disk_op(around: &mut Surroundings, operation: &Operation, phase: Phase) {
+fn post_disk_op(around: &mut Surroundings, operation: &DiskOperation, phase: Phase) {
     let body = Body::DiskOp {
         disk: operation.disk,
         lbn: operation.lbn.get(),

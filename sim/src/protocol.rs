@@ -5,20 +5,16 @@
 //! first fetches the block. Source: paper 004, II-A, II-B, III-A. Not modelled: PASIS's version
 //! negotiation, repair, and failures; placement is known to the client without asking.
 
-use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::FileAccess;
-use foretell_ati::{Body, Phase as RecordPhase, Resource};
+use foretell_ati::{Body, Phase as RecordPhase};
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
-use crate::cluster::{Cluster, Volume, network_events};
-use crate::cpu::Thread;
-use crate::demand::NOBODY;
+use crate::cluster::{Cluster, Volume};
 use crate::event::{HostTask, Then};
-use crate::metrics::Work;
-use crate::network::wire_bytes;
+use crate::exchange::{Leg, LegKind, NO_PART, leg_thread, request_thread};
 use crate::payload::Fragments;
-use crate::process::{self, SERVER, TRACKER};
+use crate::process::SERVER;
 use crate::transaction::NO_TRANSACTION;
 
 /// A request that is outstanding.
@@ -65,81 +61,6 @@ pub(crate) struct Part {
     pub(crate) blocks: u64,
 }
 
-/// An exchange with one node: a message there and a message back.
-#[derive(Clone, Debug)]
-pub(crate) struct Leg {
-    pub(crate) kind: LegKind,
-    pub(crate) client: HostId,
-    pub(crate) node: HostId,
-    /// Whether its message goes to the node, or back.
-    pub(crate) outbound: bool,
-    /// Bytes of the message on its way, header included.
-    message: u32,
-    /// What it waits for at the node: disk operations, room for dirty pages.
-    pub(crate) awaiting: u32,
-    pub(crate) breadcrumb: Breadcrumb,
-    pub(crate) workload: u32,
-}
-
-/// What a leg is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum LegKind {
-    /// A fragment is written or read.
-    Fragment {
-        part: u32,
-        /// Which of the n.
-        fragment: u8,
-        op: Op,
-        file: u32,
-        offset: Bytes,
-        /// Bytes of the node's file.
-        stored: u32,
-        /// Bytes of the fragment.
-        carried: u32,
-    },
-    /// A batch of activity records on its way to the Activity DB.
-    Records,
-}
-
-impl Leg {
-    pub(crate) fn sender(&self) -> HostId {
-        if self.outbound { self.client } else { self.node }
-    }
-
-    pub(crate) fn receiver(&self) -> HostId {
-        if self.outbound { self.node } else { self.client }
-    }
-
-    fn load(&mut self, data: Bytes) {
-        self.message = u32::try_from((data + MESSAGE_HEADER).get()).expect("groups are bounded");
-    }
-
-    /// Bytes of the message on its way.
-    pub(crate) fn message(&self) -> Bytes {
-        Bytes(u64::from(self.message))
-    }
-
-    /// Its size on the wire.
-    pub(crate) fn wire(&self) -> Bytes {
-        wire_bytes(self.message())
-    }
-}
-
-// Threads are numbered so that no two that live on a host are alike.
-fn request_thread(request: u32, workload: u32) -> Thread {
-    Thread { pid: process::application(workload), tid: request * 2 + 2 }
-}
-
-/// The thread of a transaction that its client works for itself. Requests have even numbers from the
-/// bottom, these from the top.
-pub(crate) fn transaction_thread(transaction: u32, workload: u32) -> Thread {
-    Thread { pid: process::application(workload), tid: u32::MAX - 1 - transaction * 2 }
-}
-
-fn leg_thread(leg: u32, pid: u32) -> Thread {
-    Thread { pid, tid: leg * 2 + 1 }
-}
-
 impl Volume {
     /// Time to encrypt and encode `size` bytes.
     fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
@@ -180,8 +101,11 @@ impl Cluster {
         let owner = &mut self.instances[instance as usize];
         owner.issued += 1;
         let (workload, client, volume) = (owner.workload.0, owner.client, owner.volume.0);
-        let distribution = &self.volumes[volume as usize].distribution;
-        let fetch = op == Op::Write && distribution.partial_blocks(offset, size).next().is_some();
+        let placed = &self.volumes[volume as usize];
+        // a pool's servers see to it themselves
+        let fetch = op == Op::Write
+            && placed.pool.is_none()
+            && placed.distribution.partial_blocks(offset, size).next().is_some();
         let request = self.requests.insert(Request {
             live: true,
             instance,
@@ -202,8 +126,8 @@ impl Cluster {
         self.post_request(request, RecordPhase::Issue);
         let cpu = &self.hosts[client.index()].profile;
         let mut work = cpu.request.of(size);
-        if op == Op::Write && !fetch {
-            let volume = &self.volumes[volume as usize];
+        let volume = &self.volumes[volume as usize];
+        if op == Op::Write && !fetch && volume.pool.is_none() {
             let (_, whole) = volume.distribution.covering(offset, size);
             work += volume.seal_time(cpu, whole);
         }
@@ -223,7 +147,12 @@ impl Cluster {
     pub(crate) fn send_out(&mut self, id: u32) {
         let request = &self.requests[id];
         let (offset, size) = (request.offset, request.size);
-        let distribution = &self.volumes[request.volume as usize].distribution;
+        let volume = &self.volumes[request.volume as usize];
+        if volume.pool.is_some() {
+            self.send_to_objects(id);
+            return;
+        }
+        let distribution = &volume.distribution;
         match request.stage {
             Stage::Transfer => {
                 let op = request.op;
@@ -292,107 +221,31 @@ impl Cluster {
         scratch.legs.clear();
         for &fragment in &scratch.chosen {
             let place = scratch.places[usize::from(fragment)];
-            let mut leg = Leg {
-                kind: LegKind::Fragment {
-                    part,
-                    fragment,
-                    op,
-                    file: volume_id,
-                    offset: place.base + piece.start,
-                    stored: piece.stored.get() as u32,
-                    carried: piece.carried.get() as u32,
-                },
-                client,
-                node: volume.nodes[place.node as usize],
-                outbound: true,
-                message: 0,
-                awaiting: 0,
-                breadcrumb,
-                workload,
+            let kind = LegKind::Fragment {
+                part,
+                fragment,
+                op,
+                file: volume_id,
+                offset: place.base + piece.start,
+                stored: piece.stored.get() as u32,
+                carried: piece.carried.get() as u32,
             };
-            leg.load(data);
+            let hosts = (client, volume.nodes[place.node as usize]);
+            let leg = Leg::new(kind, hosts, data, breadcrumb, workload);
             scratch.legs.push(self.legs.insert(leg));
         }
         for &leg in &scratch.legs {
-            let work = self.hosts[client.index()].profile.send.of(self.legs[leg].message());
-            let thread = leg_thread(leg, process::application(workload));
-            let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg } };
-            self.compute(client, workload, task);
+            self.send(leg);
         }
         self.scratch = scratch;
-    }
-
-    /// Hands a leg's message to the network.
-    pub(crate) fn transmit(&mut self, id: u32) {
-        let leg = &self.legs[id];
-        let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
-        let now = self.agenda.now();
-        self.note_transmission(id, wire);
-        self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
-        self.note_repetitions();
-    }
-
-    /// Records what senders have sent again.
-    pub(crate) fn note_repetitions(&mut self) {
-        while let Some((leg, wire)) = self.network.take_resent() {
-            self.note_transmission(leg, wire);
-        }
-    }
-
-    /// Records that so many bytes of a leg's message go out.
-    fn note_transmission(&mut self, id: u32, wire: Bytes) {
-        let leg = &self.legs[id];
-        let (from, to) = (leg.sender(), leg.receiver());
-        let pid = match leg.kind {
-            LegKind::Records => TRACKER,
-            LegKind::Fragment { .. } if leg.outbound => process::application(leg.workload),
-            LegKind::Fragment { .. } => SERVER,
-        };
-        let now = self.agenda.now();
-        let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
-        self.tracker.post(now, from, leg_thread(id, pid), leg.breadcrumb, body);
-        if let Some(collectors) = &mut self.collectors {
-            collectors.sent(from, to, wire);
-        }
-        self.tracker
-            .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
-    }
-
-    /// A leg's message has arrived.
-    pub(crate) fn deliver(&mut self, id: u32) {
-        let leg = &self.legs[id];
-        let host = leg.receiver();
-        let cpu = &self.hosts[host.index()].profile;
-        let mut work = cpu.receive.of(leg.message());
-        let (pid, then) = match leg.kind {
-            LegKind::Records => (TRACKER, Then::StoreRecords { leg: id }),
-            LegKind::Fragment { op, carried, .. } if leg.outbound => {
-                let carried = Bytes(u64::from(carried));
-                work += cpu.request.of(carried);
-                if op == Op::Write {
-                    work += cpu.copy.of(carried);
-                }
-                (SERVER, Then::Serve { leg: id })
-            }
-            LegKind::Fragment { .. } => {
-                (process::application(leg.workload), Then::Replied { leg: id })
-            }
-        };
-        let (thread, breadcrumb, workload) = (leg_thread(id, pid), leg.breadcrumb, leg.workload);
-        let (wire, from) = (leg.wire(), leg.sender());
-        if let Some(collectors) = &mut self.collectors {
-            collectors.received(host, from, wire);
-        }
-        self.tracker
-            .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
-        self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }
 
     /// A node looks into its cache and disks.
     pub(crate) fn serve(&mut self, id: u32) {
         let leg = &self.legs[id];
         let LegKind::Fragment { op, file, offset, stored, .. } = leg.kind else {
-            unreachable!("records are stored, not served")
+            self.serve_object(id);
+            return;
         };
         let access = FileAccess {
             leg: id,
@@ -414,38 +267,6 @@ impl Cluster {
         if waits == 0 {
             self.reply(id);
         }
-    }
-
-    /// A thread of a node begins to wait for so many things.
-    fn note_wait(&mut self, host: HostId, waits: u32) {
-        let now = self.agenda.now();
-        if let Some(collectors) = self.collectors.as_mut().filter(|_| waits > 0) {
-            collectors.waits(now, host);
-        }
-    }
-
-    /// A task's work by what dstat calls it, for the collectors.
-    pub(crate) fn work_of(&self, host: HostId, task: &HostTask) -> Work {
-        let work = task.work.as_ns();
-        let (Then::Serve { leg } | Then::Replied { leg } | Then::StoreRecords { leg }) = task.then
-        else {
-            return match task.then {
-                Then::Sent { .. } => Work { sys: work, ..Work::default() },
-                _ => Work { usr: work, ..Work::default() },
-            };
-        };
-        let leg = &self.legs[leg];
-        let profile = &self.hosts[host.index()].profile;
-        let receiving = profile.receive.of(leg.message()).as_ns().min(work);
-        let usr = match (task.then, leg.kind) {
-            (Then::Serve { .. }, LegKind::Fragment { carried, .. }) => {
-                profile.request.of(Bytes(u64::from(carried))).as_ns().min(work - receiving)
-            }
-            _ => 0,
-        };
-        // half of what receiving takes is done before the thread is woken
-        let siq = receiving / 2;
-        Work { usr, sys: work - usr - siq, siq }
     }
 
     /// The fragments that a leg carries.
@@ -486,31 +307,39 @@ impl Cluster {
             unreachable!("records are not answered")
         };
         let carried = Bytes(u64::from(carried));
-        leg.outbound = false;
-        leg.load(if op == Op::Read { carried } else { Bytes::ZERO });
-        let (host, breadcrumb, workload) = (leg.node, leg.breadcrumb, leg.workload);
+        leg.turn_back(if op == Op::Read { carried } else { Bytes::ZERO });
         let data = leg.message();
-        let cpu = &self.hosts[host.index()].profile;
+        let cpu = &self.hosts[leg.node.index()].profile;
         let mut work = cpu.send.of(data);
         if op == Op::Read {
             work += cpu.copy.of(carried);
         }
-        let thread = leg_thread(id, SERVER);
-        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
-        self.compute(host, workload, task);
+        self.send_after(id, work);
     }
 
     /// A client has taken a node's answer in.
     pub(crate) fn replied(&mut self, id: u32) {
+        if let LegKind::Object { task, part: NO_PART } = self.legs[id].kind {
+            self.legs.remove(id);
+            self.copy_answered(task);
+            return;
+        }
         if self.vault.is_some() {
             let (op, fragments) = self.fragments(id);
             if let (Op::Read, Some(vault)) = (op, &mut self.vault) {
                 vault.take(fragments);
             }
         }
-        let LegKind::Fragment { part: part_id, .. } = self.legs.remove(id).kind else {
+        let (LegKind::Fragment { part, .. } | LegKind::Object { part, .. }) =
+            self.legs.remove(id).kind
+        else {
             unreachable!("records are not answered")
         };
+        self.part_answered(part);
+    }
+
+    /// One of the answers that a part of a request waits for is there.
+    fn part_answered(&mut self, part_id: u32) {
         let part = &mut self.parts[part_id];
         let request_id = part.request;
         part.outstanding -= 1;
@@ -610,57 +439,5 @@ impl Cluster {
         };
         let (now, client) = (self.agenda.now(), request.client);
         self.tracker.post(now, client, thread, request.breadcrumb, body);
-    }
-
-    /// A full batch of activity records leaves its host.
-    pub(crate) fn ship_records(&mut self, host: HostId) {
-        let cost = self.tracker.cost().expect("only what costs is shipped");
-        let (store, data) = (cost.store, cost.batch);
-        let mut leg = Leg {
-            kind: LegKind::Records,
-            client: host,
-            node: store,
-            outbound: true,
-            message: 0,
-            awaiting: 0,
-            breadcrumb: Breadcrumb::NONE,
-            workload: NOBODY,
-        };
-        leg.load(data);
-        let id = self.legs.insert(leg);
-        if host == store {
-            self.store_records(id);
-            return;
-        }
-        let work = self.hosts[host.index()].profile.send.of(data);
-        let (thread, breadcrumb) = (leg_thread(id, TRACKER), Breadcrumb::NONE);
-        let task = HostTask { thread, breadcrumb, work, then: Then::Sent { leg: id } };
-        self.compute(host, NOBODY, task);
-    }
-
-    /// The Activity DB's node appends a batch to its file.
-    pub(crate) fn store_records(&mut self, id: u32) {
-        let leg = &self.legs[id];
-        let size = leg.message();
-        let access = FileAccess {
-            leg: id,
-            op: Op::Write,
-            file: self.volumes.len() as u32,
-            offset: self.database_size,
-            size,
-            breadcrumb: Breadcrumb::NONE,
-            thread: leg_thread(id, TRACKER),
-            workload: NOBODY,
-            reader: u64::MAX,
-        };
-        self.database_size += size;
-        let host = leg.node;
-        let (node, mut around) = self.node(host);
-        let waits = node.access(&mut around, &access);
-        self.legs[id].awaiting = waits;
-        self.note_wait(host, waits);
-        if waits == 0 {
-            self.legs.remove(id);
-        }
     }
 }

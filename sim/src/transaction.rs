@@ -194,7 +194,7 @@ impl Cluster {
                 let cpu = &self.hosts[client.index()].profile;
                 // on a processor for which nothing counts, time would stand still
                 let work = (cpu.request.of(bytes) + cpu.copy.of(bytes)).max(SimSpan::from_ns(1));
-                let thread = crate::protocol::transaction_thread(id, workload);
+                let thread = crate::exchange::transaction_thread(id, workload);
                 let then = Then::Cached { transaction: id };
                 let breadcrumb = foretell_units::Breadcrumb::NONE;
                 self.compute(client, workload, HostTask { thread, breadcrumb, work, then });

@@ -23,6 +23,15 @@ pub enum WhatIfError {
         /// What it lacks.
         missing: String,
     },
+    /// The run was of a storage system that is not predicted.
+    #[error(
+        "the run is of a `{system}` cluster, and only `ursa-minor` clusters are predicted: simulate \
+         the changed scenario instead"
+    )]
+    System {
+        /// Which.
+        system: &'static str,
+    },
     /// Requests were not all recorded.
     #[error(
         "the records are {kept}, and a prediction replays the requests of all: run with \

@@ -231,7 +231,8 @@ pub struct HitCounts {
 }
 
 impl HitCounts {
-    fn add(&mut self, workload: u32, pages: u64, hits: u64) {
+    /// Counts pages that a workload has asked for, and those of them that were found.
+    pub fn add(&mut self, workload: u32, pages: u64, hits: u64) {
         let workload = workload as usize;
         if workload >= self.by_workload.len() {
             self.by_workload.resize(workload + 1, (0, 0));

@@ -10,22 +10,33 @@ use crate::host_pattern;
 use crate::raw::{At, HostPatterns};
 use crate::source::Place;
 
+/// Which hosts may be named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    /// Storage nodes.
+    Nodes,
+    /// Hosts that are none.
+    Clients,
+    /// Any.
+    Both,
+}
+
 impl Context<'_> {
-    /// The hosts that patterns name: storage nodes or clients, none twice.
+    /// The hosts that patterns name, none twice.
     pub(crate) fn hosts_of(
         &mut self,
         patterns: &At<HostPatterns>,
-        nodes: bool,
+        wanted: Wanted,
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
         match patterns.get() {
             HostPatterns::One(text) => {
-                self.host_list([(text.as_str(), patterns.place())], nodes, whose, hosts)
+                self.host_list([(text.as_str(), patterns.place())], wanted, whose, hosts)
             }
             HostPatterns::Many(list) => {
                 let list = list.iter().map(|at| (at.get().as_str(), at.place()));
-                self.host_list(list, nodes, whose, hosts)
+                self.host_list(list, wanted, whose, hosts)
             }
         }
     }
@@ -33,7 +44,7 @@ impl Context<'_> {
     pub(crate) fn host_list<'p>(
         &mut self,
         patterns: impl IntoIterator<Item = (&'p str, Place)>,
-        nodes: bool,
+        wanted: Wanted,
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
@@ -56,12 +67,12 @@ impl Context<'_> {
                 let id = HostId::from(number);
                 let group = hosts.groups.iter().rfind(|group| group.first <= number);
                 let is_node = group.is_some_and(|group| group.is_node);
-                let message = if is_node != nodes {
-                    let (is, wants) = if nodes {
-                        ("a client", "a storage node")
-                    } else {
-                        ("a storage node", "a client")
-                    };
+                let misfit = match (wanted, is_node) {
+                    (Wanted::Nodes, false) => Some(("a client", "a storage node")),
+                    (Wanted::Clients, true) => Some(("a storage node", "a client")),
+                    _ => None,
+                };
+                let message = if let Some((is, wants)) = misfit {
                     format!("`{}` is {is}, and {whose} wants {wants}", hosts.name(id))
                 } else if !seen.insert(number) {
                     format!("`{}` is named twice for {whose}", hosts.name(id))

@@ -199,6 +199,19 @@ impl Hosts {
         group.map_or(String::new(), |group| format!("{}{}", group.name, id.index() - group.first))
     }
 
+    /// The groups of nodes, and the storage of the first node of each.
+    pub(crate) fn groups_with_storage<'t>(
+        &self,
+        tree: &'t Table,
+    ) -> Vec<(&'t Entry, &crate::model::Storage)> {
+        let groups = self.groups.iter().filter(|group| group.is_node);
+        let found = groups.filter_map(|group| {
+            let storage = self.get(HostId::from(group.first))?.role.storage()?;
+            Some((section_entry(tree, "node", &group.name)?, storage))
+        });
+        found.collect()
+    }
+
     pub(crate) fn into_model(self) -> Option<Vec<Host>> {
         if self.list.is_empty() { None } else { self.list.into_iter().collect() }
     }

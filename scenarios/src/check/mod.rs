@@ -3,6 +3,7 @@
 //! Everything that can be wrong with values and their relations is found here and nowhere later.
 //! A check that lacks what it needs, because that is wrong itself, is left out silently.
 
+mod cluster;
 mod host_list;
 mod hosts;
 mod quantities;
@@ -16,12 +17,15 @@ use std::path::Path;
 use foretell_units::{Bytes, Seed};
 use serde::de::DeserializeOwned;
 
+use host_list::Wanted;
 pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
-use crate::model::{Metrics, NetworkModel, Payload, Scenario, Switch, Tracking, TrackingCost};
+use crate::model::{
+    Metrics, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
+};
 use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{At, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time};
 use crate::read::read;
@@ -77,6 +81,7 @@ pub(crate) fn check(
         base,
         profiles: Profiles::new(&groups, base, &broken),
         devices: BTreeMap::new(),
+        converged: false,
     };
     let scenario = context.scenario(&tree, &groups);
     let Context { problems, sources, profiles, .. } = context;
@@ -106,7 +111,9 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
     let profiles = Profiles::new(&empty, base, &broken);
     let devices = BTreeMap::new();
-    let mut context = Context { problems, sources, broken: &broken, base, profiles, devices };
+    let broken = &broken;
+    let converged = false;
+    let mut context = Context { problems, sources, broken, base, profiles, devices, converged };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
@@ -129,6 +136,8 @@ pub(crate) struct Context<'a> {
     profiles: Profiles<'a>,
     /// Devices by name: hosts of one profile share what it says.
     devices: BTreeMap<String, Option<Device>>,
+    /// Whether workloads may run on storage nodes.
+    converged: bool,
 }
 
 impl Context<'_> {
@@ -174,9 +183,14 @@ impl Context<'_> {
 
     fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {
         let hosts = Hosts::new(tree, groups, self);
+        let system = self.system(tree, &hosts);
+        self.converged = system.as_ref().is_some_and(|system| *system != System::UrsaMinor);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let volumes = self.volumes(tree, &hosts);
         let workloads = self.workloads(tree, &hosts, &volumes);
+        if let Some(system) = &system {
+            self.fits_system(system, tree, &hosts, &volumes);
+        }
         let tracking = self.tracking(tree, &hosts);
         let seed = self.part::<At<i64>>(tree, "seed");
         let payload = self.part::<At<RawPayload>>(tree, "payload");
@@ -194,6 +208,7 @@ impl Context<'_> {
                 Some(duration) => Some(duration?),
                 None => None,
             },
+            system: system?,
             hosts: hosts.into_model()?,
             switch: switch?,
             volumes: volumes.into_iter().map(|volume| volume.model).collect::<Option<_>>()?,
@@ -315,8 +330,9 @@ impl Context<'_> {
         if name == "auto" {
             return hosts.first_node();
         }
-        if let [only] =
-            self.host_list([(name, raw.place())], true, "the store of records", hosts)?.as_slice()
+        if let [only] = self
+            .host_list([(name, raw.place())], Wanted::Nodes, "the store of records", hosts)?
+            .as_slice()
         {
             Some(*only)
         } else {

@@ -7,6 +7,7 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
 use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
+use super::host_list::Wanted;
 use super::{Context, Hosts, section};
 use crate::error::Problem;
 use crate::model::{Cipher, Placement, ReadFrom, Storage, Volume};
@@ -16,6 +17,9 @@ use crate::tree::Table;
 
 /// Bytes of a block group unless given.
 const DEFAULT_GROUP: Bytes = Bytes::mib(1);
+
+/// Bytes of an object of Ceph or Swift unless given, as of an RBD image.
+const DEFAULT_OBJECT: Bytes = Bytes::mib(4);
 
 /// Most bytes of a block group: with that, sizes of files do not overflow.
 const MOST_GROUP: Bytes = Bytes(1 << 30);
@@ -46,7 +50,7 @@ impl Context<'_> {
     }
 
     fn volume(&mut self, name: &str, raw: &RawVolume, hosts: &Hosts) -> Option<Volume> {
-        let nodes = self.hosts_of(&raw.nodes, true, &format!("volume `{name}`"), hosts);
+        let nodes = self.hosts_of(&raw.nodes, Wanted::Nodes, &format!("volume `{name}`"), hosts);
         let encoding = self.encoding(&raw.encoding);
         let block = self.block(raw);
         let size = self.size_above_zero(&raw.size, "a volume");
@@ -123,7 +127,8 @@ impl Context<'_> {
     fn group(&mut self, raw: &RawVolume, block: Bytes) -> Option<Bytes> {
         let text = raw.group.get().as_str();
         if text == "auto" {
-            return Some(block * DEFAULT_GROUP.div_ceil(block));
+            let usual = if self.converged { DEFAULT_OBJECT } else { DEFAULT_GROUP };
+            return Some(block * usual.div_ceil(block));
         }
         let group = self.size_of(text, raw.group.place())?;
         if group == Bytes::ZERO || group > MOST_GROUP {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
+use super::host_list::Wanted;
 use super::quantities::Part;
 use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
 use crate::error::Problem;
@@ -431,7 +432,9 @@ impl Context<'_> {
         raw: &At<HostPatterns>,
         hosts: &Hosts,
     ) -> Option<Vec<foretell_units::HostId>> {
-        self.hosts_of(raw, false, &format!("workload `{name}`"), hosts)
+        // a client of Ceph or Swift may share its machine with them
+        let wanted = if self.converged { Wanted::Both } else { Wanted::Clients };
+        self.hosts_of(raw, wanted, &format!("workload `{name}`"), hosts)
     }
 
     /// A size that is not zero and a whole number of sectors.

@@ -6,6 +6,7 @@
 //! does). Defaults are filled into the tree before it is read, so a key with a default is not
 //! optional here; an `Option` is a key that may be absent.
 
+mod cluster;
 mod cpu;
 mod device;
 mod leaf;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use cluster::{RawCeph, RawCluster, RawStore, RawSwift};
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDevice, RawDisk, RawMeasured, RawSeek};
 pub(crate) use leaf::{
@@ -57,6 +59,8 @@ pub(crate) struct RawScenario {
     /// Whether requests carry bytes.
     #[schemars(extend("default" = "none"))]
     pub(crate) payload: At<RawPayload>,
+    /// What storage system the cluster is; without it, that of paper 004, `ursa-minor`.
+    pub(crate) cluster: Option<RawCluster>,
     /// Groups of storage nodes: `[node.brick]` with `count = 8` is `brick0` to `brick7`.
     #[schemars(extend("default" = {}))]
     pub(crate) node: BTreeMap<String, RawNode>,

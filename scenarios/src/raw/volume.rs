@@ -32,8 +32,8 @@ pub(crate) struct RawVolume {
     /// How block groups are spread over the nodes.
     #[schemars(extend("default" = "rotate"))]
     pub(crate) placement: At<RawPlacement>,
-    /// Bytes, in whole blocks, that go to one set of n nodes before the next. `auto` is 1 MiB,
-    /// rounded up to whole blocks.
+    /// Bytes, in whole blocks, that go to one set of n nodes before the next: an object of Ceph. `auto`
+    /// is 1 MiB, or 4 MiB with Ceph and Swift, rounded up to whole blocks.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["1 MiB"]))]
     pub(crate) group: At<String>,
     /// Acknowledgements that complete a write, m to n, or `all` n.

@@ -7,8 +7,8 @@ use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::device::{Device, Mechanical, Seek};
 use foretell_scenarios::model::{
     Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
-    Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, Think, Tracking,
-    Volume, Workload, WorkloadKind, WritePolicy,
+    Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, System, Think,
+    Tracking, Volume, Workload, WorkloadKind, WritePolicy,
 };
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
@@ -113,6 +113,7 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         warmup: SimSpan::from_secs(1),
         duration: Some(SimSpan::from_secs(5)),
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
+        system: System::UrsaMinor,
         switch: switch(),
         volumes: vec![Volume {
             name: "mail".to_owned(),

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{RecordKind, Requests, RunDb, open_run};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Scenario, System};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
@@ -65,6 +65,9 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
+        if scenario.system != System::UrsaMinor {
+            return Err(WhatIfError::System { system: scenario.system.name() });
+        }
         all_were_recorded(&run)?;
         let duration = SimSpan::from_ns(facts.integer("measured")?.max(0).cast_unsigned());
         let mut measured = BTreeMap::new();

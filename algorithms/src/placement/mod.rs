@@ -9,6 +9,12 @@
 //! else moves, save where it displaces a node that then wins a later fragment of the same group.
 //! Drawing for each fragment anew keeps the other fragments in place (CRUSH's *indep* mode),
 //! which matters to erasure codes: a fragment is not its neighbour's copy.
+//!
+//! [`Crush`] draws straws twice, for a host and then for a device of it, as Ceph does; [`Ring`] is the
+//! table of partitions by which Swift places.
+
+mod crush;
+mod ring;
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,6 +24,9 @@ use thiserror::Error;
 
 use crate::mix::mix;
 use crate::names;
+
+pub use crush::{Crush, CrushHost, DevicePlace};
+pub use ring::{MOST_POWER, Ring, RingDevice};
 
 /// How groups of blocks are spread over a volume's nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -62,6 +71,14 @@ pub enum PlacementError {
     /// Nowhere to place anything.
     #[error("a placement needs one node at least; the list is empty")]
     NoNodes,
+    /// Copies that would have to share a device.
+    #[error("{replicas} replicas need so many devices; there are {devices}")]
+    Few {
+        /// Devices there are.
+        devices: usize,
+        /// Copies that were asked for.
+        replicas: usize,
+    },
     /// A node twice in the list.
     #[error("node {id} stands twice in the list of nodes")]
     Duplicate {

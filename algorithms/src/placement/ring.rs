@@ -1,0 +1,359 @@
+//! Swift's ring: a table that says which devices hold the replicas of each partition.
+//!
+//! A partition is the first bits of an object's hash, so many as the *partition power*. Each device
+//! is wanted to hold replicas in proportion to its weight; replicas of one partition go to distinct
+//! zones while there are enough, then to distinct devices. A ring that is built again from another
+//! list moves only what it has to: replicas of devices that have gone, those that share a zone for no
+//! need, and as many as a device holds too much of (`OpenStack` Swift, *The Rings*, and its
+//! `RingBuilder`). Left out: regions, hand-off devices, the hours between two moves of a partition;
+//! Swift hashes with MD5, here it is splitmix64.
+
+use super::PlacementError;
+use crate::mix::mix;
+
+/// A device of a ring.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RingDevice {
+    /// Its identity among all devices.
+    pub id: u32,
+    /// What fails together: a node, a rack.
+    pub zone: u32,
+    /// Its share, in proportion to the others'.
+    pub weight: f64,
+}
+
+/// The table of a ring.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ring {
+    power: u32,
+    replicas: usize,
+    /// Identities of devices: replica after replica of partition after partition.
+    table: Vec<u32>,
+}
+
+/// The largest partition power: a table of 16 million entries for each replica.
+pub const MOST_POWER: u32 = 24;
+
+impl Ring {
+    /// A ring of 2^`power` partitions with `replicas` copies each.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer devices than replicas, a device stands twice, or a weight is not positive and
+    /// finite.
+    ///
+    /// # Panics
+    ///
+    /// If `power` is above [`MOST_POWER`] or there are no replicas.
+    pub fn new(
+        power: u32,
+        replicas: usize,
+        devices: &[RingDevice],
+    ) -> Result<Self, PlacementError> {
+        assert!(power <= MOST_POWER && replicas > 0, "2^{power} partitions, {replicas} replicas");
+        let nowhere = vec![NOWHERE; replicas << power];
+        Self { power, replicas, table: nowhere }.rebuilt(devices)
+    }
+
+    /// The ring for another list of devices, which moves no more than it must.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ring::new`].
+    pub fn rebuilt(&self, devices: &[RingDevice]) -> Result<Self, PlacementError> {
+        check(devices, self.replicas)?;
+        let mut ring = self.clone();
+        for round in 0..ROUNDS {
+            let mut builder = Builder::new(&ring, devices);
+            builder.take_up(&ring, round);
+            builder.deal_out();
+            let even = builder.is_even();
+            ring.table = builder.table.iter().map(|&place| devices[place as usize].id).collect();
+            if even {
+                break;
+            }
+        }
+        Ok(ring)
+    }
+
+    /// How many partitions there are.
+    pub fn partitions(&self) -> usize {
+        1 << self.power
+    }
+
+    /// The partition of the object with that number.
+    pub fn partition(&self, object: u64) -> usize {
+        // a shift by 64 is none
+        mix(object).checked_shr(64 - self.power).unwrap_or(0) as usize
+    }
+
+    /// Identities of the devices of a partition.
+    pub fn devices(&self, partition: usize) -> &[u32] {
+        &self.table[partition * self.replicas..][..self.replicas]
+    }
+}
+
+/// A partition that lost two replicas in one round gives a new zone but one of them: what is uneven
+/// then is left to the next round.
+const ROUNDS: u64 = 8;
+
+/// No device.
+const NOWHERE: u32 = u32::MAX;
+
+fn check(devices: &[RingDevice], replicas: usize) -> Result<(), PlacementError> {
+    let mut ids: Vec<_> = devices.iter().map(|device| device.id).collect();
+    ids.sort_unstable();
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(PlacementError::Duplicate { id: pair[0] });
+    }
+    let wrong = |device: &&RingDevice| !(device.weight.is_finite() && device.weight > 0.0);
+    if let Some(&RingDevice { id, weight, .. }) = devices.iter().find(wrong) {
+        return Err(PlacementError::Weight { id, weight });
+    }
+    if devices.len() < replicas {
+        return Err(PlacementError::Few { devices: devices.len(), replicas });
+    }
+    Ok(())
+}
+
+/// A ring being built.
+struct Builder<'a> {
+    devices: &'a [RingDevice],
+    replicas: usize,
+    zones: usize,
+    /// Replicas that each device should hold.
+    wanted: Vec<f64>,
+    held: Vec<f64>,
+    /// Positions in the list of devices.
+    table: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(ring: &Ring, devices: &'a [RingDevice]) -> Self {
+        let mut zones: Vec<u32> = devices.iter().map(|device| device.zone).collect();
+        zones.sort_unstable();
+        zones.dedup();
+        let wanted = wanted(devices, ring.partitions() as f64, ring.replicas as f64);
+        Self {
+            devices,
+            replicas: ring.replicas,
+            zones: zones.len(),
+            wanted,
+            held: vec![0.0; devices.len()],
+            table: vec![NOWHERE; ring.table.len()],
+        }
+    }
+
+    fn partition(&self, replica: usize) -> &[u32] {
+        &self.table[replica / self.replicas * self.replicas..][..self.replicas]
+    }
+
+    /// Replicas of the partition of `replica` in the zone of a device, and on the device itself.
+    fn near(&self, replica: usize, device: usize) -> (usize, usize) {
+        let zone = self.devices[device].zone;
+        let others = self.partition(replica).iter().filter(|&&other| other != NOWHERE);
+        others.fold((0, 0), |(in_zone, on_it), &other| {
+            let other = other as usize;
+            (
+                in_zone + usize::from(self.devices[other].zone == zone),
+                on_it + usize::from(other == device),
+            )
+        })
+    }
+
+    /// Leaves replicas where they were, as far as they may stay there.
+    fn take_up(&mut self, old: &Ring, round: u64) {
+        let mut places: Vec<(u32, u32)> =
+            self.devices.iter().map(|device| device.id).zip(0..).collect();
+        places.sort_unstable();
+        let most_in_zone = self.replicas.div_ceil(self.zones);
+        let count = self.table.len();
+        // those of far partitions leave first where a device has too many: in an order by hash
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|&replica| mix(round << 32 | replica as u64));
+        for replica in order {
+            let found = places.binary_search_by_key(&old.table[replica], |(id, _)| *id);
+            let Ok(found) = found else { continue };
+            let device = places[found].1 as usize;
+            let (in_zone, on_it) = self.near(replica, device);
+            let room = self.held[device] + 1.0 <= self.wanted[device].ceil();
+            if on_it == 0 && in_zone < most_in_zone && room {
+                self.put(replica, device);
+            }
+        }
+    }
+
+    /// Gives each replica that has no device the one that lacks most of what it should hold.
+    fn deal_out(&mut self) {
+        for replica in 0..self.table.len() {
+            if self.table[replica] != NOWHERE {
+                continue;
+            }
+            let lacks = |device: usize| self.wanted[device] - self.held[device];
+            let best = (0..self.devices.len())
+                .min_by(|&a, &b| {
+                    let ((zone_a, on_a), (zone_b, on_b)) =
+                        (self.near(replica, a), self.near(replica, b));
+                    (on_a, zone_a)
+                        .cmp(&(on_b, zone_b))
+                        .then(lacks(b).total_cmp(&lacks(a)))
+                        // so that not always the same one is the next
+                        .then_with(|| draw(replica, a).cmp(&draw(replica, b)))
+                })
+                .expect("there is a device");
+            self.put(replica, best);
+        }
+    }
+
+    /// Whether no device holds too much.
+    fn is_even(&self) -> bool {
+        self.held.iter().zip(&self.wanted).all(|(held, wanted)| *held < wanted + 1.0)
+    }
+
+    fn put(&mut self, replica: usize, device: usize) {
+        self.table[replica] = device as u32;
+        self.held[device] += 1.0;
+    }
+}
+
+fn draw(replica: usize, device: usize) -> u64 {
+    mix((replica as u64) << 32 | device as u64)
+}
+
+/// How many replicas each device should hold: by weight, but no device more than one of each
+/// partition.
+fn wanted(devices: &[RingDevice], partitions: f64, replicas: f64) -> Vec<f64> {
+    let mut wanted = vec![f64::NAN; devices.len()];
+    let mut left = partitions * replicas;
+    loop {
+        let open = || (0..devices.len()).filter(|&device| wanted[device].is_nan());
+        let weight: f64 = open().map(|device| devices[device].weight).sum();
+        let full: Vec<usize> =
+            open().filter(|&device| devices[device].weight / weight * left > partitions).collect();
+        if full.is_empty() {
+            for device in open().collect::<Vec<_>>() {
+                wanted[device] = devices[device].weight / weight * left;
+            }
+            return wanted;
+        }
+        for device in full {
+            wanted[device] = partitions;
+            left -= partitions;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn devices(zones: u32, each: u32) -> Vec<RingDevice> {
+        let device = |id| RingDevice { id, zone: id / each, weight: 1.0 };
+        (0..zones * each).map(device).collect()
+    }
+
+    fn held(ring: &Ring, devices: &[RingDevice]) -> Vec<usize> {
+        let of = |device: &RingDevice| ring.table.iter().filter(|&&id| id == device.id).count();
+        devices.iter().map(of).collect()
+    }
+
+    /// Replicas that are on another device than before.
+    fn moved(before: &Ring, after: &Ring) -> usize {
+        (0..before.partitions())
+            .map(|partition| {
+                let old = before.devices(partition);
+                after.devices(partition).iter().filter(|id| !old.contains(id)).count()
+            })
+            .sum()
+    }
+
+    fn in_one_zone(ring: &Ring, devices: &[RingDevice]) -> usize {
+        let zone = |id: u32| devices.iter().find(|device| device.id == id).unwrap().zone;
+        (0..ring.partitions())
+            .filter(|&partition| {
+                let ids = ring.devices(partition);
+                let zones: Vec<u32> = ids.iter().map(|&id| zone(id)).collect();
+                (1..zones.len()).any(|index| zones[..index].contains(&zones[index]))
+            })
+            .count()
+    }
+
+    #[test]
+    fn replicas_are_in_distinct_zones_and_each_device_holds_its_share() {
+        let devices = devices(4, 2);
+        let ring = Ring::new(10, 3, &devices).unwrap();
+        assert_eq!(in_one_zone(&ring, &devices), 0);
+        // 3 * 1024 / 8 = 384
+        assert!(held(&ring, &devices).iter().all(|held| held.abs_diff(384) <= 2), "{ring:?}");
+    }
+
+    #[test]
+    fn devices_hold_by_weight() {
+        let mut devices = devices(8, 1);
+        devices[3].weight = 2.0;
+        let ring = Ring::new(12, 3, &devices).unwrap();
+        // 12,288 replicas by ninths: 1365.3, and 2730.7
+        for (held, device) in held(&ring, &devices).into_iter().zip(&devices) {
+            let expected = device.weight * 12_288.0 / 9.0;
+            assert!((held as f64 - expected).abs() < 3.0, "{held} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_must_move_moves() {
+        let before = devices(5, 2);
+        let ring = Ring::new(12, 3, &before).unwrap();
+        // a device more of a new zone: 1/11 of 12,288 replicas is its share, and little else moves
+        let mut more = before.clone();
+        more.push(RingDevice { id: 50, zone: 9, weight: 1.0 });
+        let grown = ring.rebuilt(&more).unwrap();
+        let share = held(&grown, &more)[10];
+        // the ten others may keep 1118 each where 1117.1 is their share
+        assert_eq!(share, 12_288 - 10 * 1118);
+        assert!(moved(&ring, &grown) <= share + share / 10, "{}", moved(&ring, &grown));
+        assert_eq!(in_one_zone(&grown, &more), 0);
+        // a device less: its tenth
+        let less: Vec<_> = before.iter().copied().filter(|device| device.id != 7).collect();
+        let shrunk = ring.rebuilt(&less).unwrap();
+        let gone = held(&ring, &before)[7];
+        assert!(moved(&ring, &shrunk) <= gone + gone / 10, "{} {gone}", moved(&ring, &shrunk));
+        assert_eq!(moved(&ring, &ring.rebuilt(&before).unwrap()), 0);
+    }
+
+    #[test]
+    fn names_the_fault() {
+        let fault = |devices: &[RingDevice]| Ring::new(4, 3, devices).unwrap_err().to_string();
+        assert!(fault(&devices(1, 2)).contains("3 replicas"), "{}", fault(&devices(1, 2)));
+        let mut twice = devices(3, 1);
+        twice[2].id = 0;
+        assert!(fault(&twice).contains("stands twice"));
+        let mut weightless = devices(3, 1);
+        weightless[1].weight = 0.0;
+        assert!(fault(&weightless).contains("weight 0"));
+    }
+
+    proptest! {
+        #[test]
+        fn each_partition_has_distinct_devices(
+            zones in 1_u32..6, each in 1_u32..4, power in 0_u32..8, heavy in 0_usize..3,
+        ) {
+            let mut list = devices(zones, each);
+            let count = list.len();
+            list[heavy % count].weight = 7.5;
+            let replicas = count.min(3);
+            let ring = Ring::new(power, replicas, &list).unwrap();
+            for partition in 0..ring.partitions() {
+                let mut ids = ring.devices(partition).to_vec();
+                ids.sort_unstable();
+                ids.dedup();
+                prop_assert_eq!(ids.len(), replicas);
+            }
+            if zones as usize >= replicas {
+                prop_assert_eq!(in_one_zone(&ring, &list), 0);
+            }
+            prop_assert!((0..1000).all(|object| ring.partition(object) < ring.partitions()));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The storage system, and whether the rest of the scenario is one that it can serve.
+
+use foretell_algorithms::placement::MOST_POWER;
+
+use super::host_list::Wanted;
+use super::{Context, Hosts, section, volumes};
+use crate::cpu_file::cost;
+use crate::error::Problem;
+use crate::model::{Ceph, Layout, OsdStore, Swift, System};
+use crate::raw::{RawCeph, RawStore, RawSwift};
+use crate::tree::{Node, Table};
+
+/// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
+const CLIENTS_OWN: [(&str, &str); 4] = [
+    ("cipher", "none"),
+    ("placement", "rotate"),
+    ("write_quorum", "all"),
+    ("read_from", "primary"),
+];
+
+impl Context<'_> {
+    pub(super) fn system(&mut self, tree: &Table, hosts: &Hosts) -> Option<System> {
+        let Some(node) = tree.get("cluster") else { return Some(System::UrsaMinor) };
+        match node.table()?.get("system").and_then(Node::text)? {
+            "ceph" => self.read(node).and_then(|raw| self.ceph(&raw, hosts)).map(System::Ceph),
+            "swift" => self.read(node).and_then(|raw| self.swift(&raw, hosts)).map(System::Swift),
+            _ => Some(System::UrsaMinor),
+        }
+    }
+
+    fn ceph(&mut self, raw: &RawCeph, hosts: &Hosts) -> Option<Ceph> {
+        let store = match raw.store.get() {
+            RawStore::Bluestore => {
+                let deferred_below = self.size(raw.deferred_below.as_ref()?);
+                deferred_below.map(|deferred_below| OsdStore::BlueStore { deferred_below })
+            }
+            RawStore::Filestore => Some(OsdStore::FileStore),
+        };
+        let metadata = self.size_above_zero(&raw.metadata, "metadata");
+        let [read, write, commit] = [&raw.read, &raw.write, &raw.commit].map(|raw| cost(raw, self));
+        let monitors = match &raw.monitors {
+            Some(names) => self.hosts_of(names, Wanted::Clients, "`monitors`", hosts),
+            None => Some(Vec::new()),
+        };
+        Some(Ceph {
+            store: store?,
+            metadata: metadata?,
+            placement_groups_per_osd: u32::try_from(*raw.placement_groups_per_osd.get()).ok()?,
+            read: read?,
+            write: write?,
+            commit: commit?,
+            monitors: monitors?,
+        })
+    }
+
+    fn swift(&mut self, raw: &RawSwift, hosts: &Hosts) -> Option<Swift> {
+        let proxies = self.hosts_of(&raw.proxies, Wanted::Clients, "`proxies`", hosts);
+        let metadata = self.size_above_zero(&raw.metadata, "metadata");
+        let [proxy, relay, read, write] =
+            [&raw.proxy, &raw.relay, &raw.read, &raw.write].map(|raw| cost(raw, self));
+        let partition_power = u32::try_from(*raw.partition_power.get()).ok()?;
+        assert!(partition_power <= MOST_POWER, "the schema has the same limit");
+        Some(Swift {
+            proxies: proxies?,
+            partition_power,
+            metadata: metadata?,
+            proxy: proxy?,
+            relay: relay?,
+            read: read?,
+            write: write?,
+        })
+    }
+
+    /// Reports settings that the storage system does not have.
+    pub(super) fn fits_system(
+        &mut self,
+        system: &System,
+        tree: &Table,
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+    ) {
+        if *system == System::UrsaMinor {
+            return;
+        }
+        let name = system.name();
+        for (entry, found) in section(tree, "volume").zip(volumes) {
+            let Some(table) = entry.node.table() else { continue };
+            for (key, nothing) in CLIENTS_OWN {
+                let Some(node) = table.get(key) else { continue };
+                if node.text() != Some(nothing) {
+                    let message = format!(
+                        "volume `{}` sets `{key}`, which a cluster with `system = \"{name}\"` does \
+                         not have",
+                        entry.key
+                    );
+                    let help = format!("leave `{key}` out");
+                    self.add(Problem::new(node.place, message).help(help));
+                }
+            }
+            let coded = found.model.as_ref().is_some_and(|volume| volume.m > 1);
+            if coded && matches!(system, System::Swift(_)) {
+                let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
+                let message = format!(
+                    "volume `{}` is erasure-coded; here Swift keeps copies only",
+                    entry.key
+                );
+                let help = "write \"1-of-3\" for three copies";
+                self.add(Problem::new(place, message).help(help));
+            }
+        }
+        if let Some(node) = tree.get("payload").filter(|node| node.text() == Some("real")) {
+            let message = format!("with `system = \"{name}\"` requests carry no real bytes");
+            self.add(Problem::new(node.place, message).help("leave `payload` out"));
+        }
+        for (entry, storage) in hosts.groups_with_storage(tree) {
+            let fault = if storage.nvram.is_some() {
+                Some("nvram")
+            } else if storage.layout != Layout::InPlace {
+                Some("layout")
+            } else {
+                None
+            };
+            if let Some(key) = fault {
+                let place = entry.node.table().and_then(|table| table.get(key));
+                let place = place.map_or(entry.key_place, |node| node.place);
+                let message = format!(
+                    "node `{}` sets `{key}`, which a cluster with `system = \"{name}\"` does not have",
+                    entry.key
+                );
+                self.add(Problem::new(place, message).help(format!("leave `{key}` out")));
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The storage system as written.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+use super::cpu::RawCost;
+use super::leaf::{At, HostPatterns, Size};
+
+/// What storage system the cluster is. `system` says which, and each is read as the struct of its
+/// own.
+pub(crate) enum RawCluster {}
+
+impl JsonSchema for RawCluster {
+    fn schema_name() -> Cow<'static, str> {
+        "cluster".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "x-tag": "system",
+            "oneOf": [
+                RawUrsaMinor::json_schema(generator),
+                RawCeph::json_schema(generator),
+                RawSwift::json_schema(generator),
+            ]
+        })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+/// Clients encode and send fragments to all nodes themselves, as in paper 004.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+#[allow(dead_code, reason = "there is nothing to be set")]
+pub(crate) struct RawUrsaMinor {
+    /// What storage system it is.
+    #[schemars(extend("enum" = ["ursa-minor"]))]
+    pub(crate) system: At<String>,
+}
+
+/// Ceph: each disk of a node is an OSD with a device of its own, a volume is a pool, and the first
+/// OSD of a placement group does for the others what clients ask for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawCeph {
+    /// What storage system it is.
+    #[schemars(extend("enum" = ["ceph"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) system: At<String>,
+    /// How an OSD writes to its device.
+    #[schemars(extend("default" = "bluestore"))]
+    pub(crate) store: At<RawStore>,
+    /// Writes shorter than this go to the write-ahead log, and to their place later: 16 KiB on flash
+    /// (`min_alloc_size` up to Octopus), 64 KiB on disks.
+    #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
+    pub(crate) deferred_below: Option<Size>,
+    /// Metadata that a write leaves in the log beside its data: the object's, the placement group's log.
+    /// Assumed: two or three records of the key-value store, of about a kilobyte in all; a commit of several
+    /// writes takes whole blocks of 4 KiB.
+    #[schemars(extend("default" = "1 KiB"))]
+    pub(crate) metadata: Size,
+    /// Copies of placement groups on each OSD, as `mon_target_pg_per_osd`; the groups of a pool are
+    /// the next power of two.
+    #[schemars(extend("default" = 100, "minimum" = 1, "maximum" = 10_000))]
+    pub(crate) placement_groups_per_osd: At<i64>,
+    /// Processor time of an OSD for a client's read, beside messages and copies. Assumed: see
+    /// `docs/systems.md`.
+    #[schemars(extend("default" = { "fixed": "60 us" }))]
+    pub(crate) read: RawCost,
+    /// Processor time of the primary for a client's write. Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "60 us" }))]
+    pub(crate) write: RawCost,
+    /// Processor time of an OSD, the primary too, for each copy or shard that it writes: transaction,
+    /// check sums, the key-value store. Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "60 us", "rate": "4 GB/s" }))]
+    pub(crate) commit: RawCost,
+    /// Monitors: hosts of client groups, to which each node reports every five seconds.
+    pub(crate) monitors: Option<At<HostPatterns>>,
+}
+
+/// How an OSD writes to its device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawStore {
+    /// Large writes go to their place at once, small ones through the log of the key-value store.
+    Bluestore,
+    /// All writes go to a journal, and to the file system later.
+    Filestore,
+}
+
+/// Swift: proxies take requests, a ring says which object servers have the copies, and a write is
+/// complete when most of them have it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawSwift {
+    /// What storage system it is.
+    #[schemars(extend("enum" = ["swift"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
+    pub(crate) system: At<String>,
+    /// Hosts that run proxies, of client groups: a client's instances take them in turn.
+    pub(crate) proxies: At<HostPatterns>,
+    /// The ring has two to the power of this many partitions.
+    #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
+    pub(crate) partition_power: At<i64>,
+    /// Metadata that an object server writes with an object: its extended attributes, directory
+    /// entries, the file system's journal. Assumed: two blocks.
+    #[schemars(extend("default" = "8 KiB"))]
+    pub(crate) metadata: Size,
+    /// Processor time of a proxy for a request, beside messages and copies. Assumed: see
+    /// `docs/systems.md`.
+    #[schemars(extend("default" = { "fixed": "1 ms", "rate": "1 GB/s" }))]
+    pub(crate) proxy: RawCost,
+    /// Processor time of a proxy for each object server that it talks to. Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "400 us", "rate": "1 GB/s" }))]
+    pub(crate) relay: RawCost,
+    /// Processor time of an object server for a read. Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "700 us", "rate": "1 GB/s" }))]
+    pub(crate) read: RawCost,
+    /// Processor time of an object server for a write. Assumed, as above.
+    #[schemars(extend("default" = { "fixed": "1 ms", "rate": "1 GB/s" }))]
+    pub(crate) write: RawCost,
+}
