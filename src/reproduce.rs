@@ -6,7 +6,9 @@
 //! what came out into a [`sheet`]. Predictions come from `run.db` alone.
 
 mod figures;
+mod inside_out;
 mod lab;
+mod page;
 mod picture;
 mod plan;
 mod sheet;
@@ -39,7 +41,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let Paper::UrsaMinor = arguments.paper;
+    match arguments.paper {
+        Paper::UrsaMinor => ursa_minor(arguments),
+        Paper::InsideOut => inside_out::reproduce(arguments),
+    }
+}
+
+fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(directory)?;

@@ -6,6 +6,7 @@ use foretell_ati::{
     Conclusion, DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection,
     SelectionError, Summary,
 };
+use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;
@@ -39,6 +40,15 @@ impl<'a> Simulation<'a> {
     ) -> Result<Truth, Failure> {
         self.cluster.record_to(Recorder::forgetful(self.selection));
         Ok(self.cluster.run(watch)?)
+    }
+
+    /// Runs it and gives back what its collectors posted. Nothing is recorded.
+    pub(crate) fn collect(
+        mut self,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Collected, Failure> {
+        self.cluster.run(watch)?;
+        Ok(self.cluster.take_metrics().unwrap_or_default())
     }
 
     /// Runs it and gives back its records, too.

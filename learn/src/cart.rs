@@ -247,7 +247,7 @@ impl Tree {
     }
 
     /// Adds what splits on each column take from the sum of squares.
-    pub(crate) fn add_taken(&self, taken: &mut [f64]) {
+    pub fn add_taken(&self, taken: &mut [f64]) {
         for node in &self.nodes {
             if let Some(split) = &node.split {
                 let children = self.nodes[split.left].deviance + self.nodes[split.right].deviance;

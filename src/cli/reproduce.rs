@@ -34,4 +34,6 @@ pub struct ReproduceArguments {
 pub enum Paper {
     /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
     UrsaMinor,
+    /// Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 to 9.
+    InsideOut,
 }

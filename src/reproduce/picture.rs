@@ -96,6 +96,24 @@ impl Chart {
         }
     }
 
+    /// Draws a line through these points.
+    pub(crate) fn line(&mut self, name: impl Into<String>, points: &[(f64, f64)]) {
+        let points = points.iter().map(|&(x, y)| (x, Spread { mean: y, deviation: 0.0 }));
+        self.series(name.into(), points.collect());
+    }
+
+    /// Draws a bar at each of these names.
+    pub(crate) fn bar(&mut self, name: impl Into<String>, heights: &[(&str, f64)]) {
+        let bar = |&(at, mean): &(&str, f64)| (self.place(at), Spread { mean, deviation: 0.0 });
+        let points = heights.iter().map(bar).collect();
+        self.series(name.into(), points);
+    }
+
+    fn series(&mut self, name: String, points: Vec<(f64, Spread)>) {
+        let colour = COLOURS[self.series.len() % COLOURS.len()].0;
+        self.series.push(Series { name, colour, predicted: false, points });
+    }
+
     fn add(
         &mut self,
         sheet: &Sheet,

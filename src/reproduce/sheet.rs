@@ -166,7 +166,7 @@ impl Sheet {
 }
 
 /// Six significant digits.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -175,7 +175,7 @@ fn figure(value: f64) -> String {
 }
 
 /// A field of a CSV file.
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -96,19 +96,7 @@ impl Summary {
 
     /// As people read it.
     pub(crate) fn table(&self, directory: &Path) -> String {
-        let mut claims = Table::new();
-        claims.load_preset(NOTHING);
-        claims.set_header(["", "the paper says", "we find", "holds"]);
-        for row in &self.rows {
-            let holds = if row.holds { "yes" } else { "NO" };
-            claims.add_row([row.figure, row.said, &row.ours, holds]);
-        }
-        let mut text = format!("{}\n", claims.trim_fmt());
-        for row in &self.rows {
-            if let Some(why) = row.why {
-                let _ = writeln!(text, "\nNO, {}: {}\n  because {why}", row.figure, row.said);
-            }
-        }
+        let mut text = table_of_claims(&self.rows);
         let mut models = Table::new();
         models.load_preset(NOTHING);
         models.set_header(["model", "comparisons", "median error", "worst error"]);
@@ -143,6 +131,24 @@ impl Summary {
         let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
         text
     }
+}
+
+/// A paper's claims as people read them.
+pub(crate) fn table_of_claims(rows: &[Claim]) -> String {
+    let mut claims = Table::new();
+    claims.load_preset(NOTHING);
+    claims.set_header(["", "the paper says", "we find", "holds"]);
+    for row in rows {
+        let holds = if row.holds { "yes" } else { "NO" };
+        claims.add_row([row.figure, row.said, &row.ours, holds]);
+    }
+    let mut text = format!("{}\n", claims.trim_fmt());
+    for row in rows {
+        if let Some(why) = row.why {
+            let _ = writeln!(text, "\nNO, {}: {}\n  because {why}", row.figure, row.said);
+        }
+    }
+    text
 }
 
 fn right(table: &mut Table, columns: std::ops::RangeInclusive<usize>) {

@@ -1,0 +1,177 @@
+//! The experiments of paper 000: what clients see, told from hosts' low-level metrics.
+//!
+//! A few hundred runs of a Ceph-like cluster are simulated ([`runs`]); learners are fitted to some and
+//! predict others ([`scenarios`]); each figure is a table of accuracies. What the paper learns and
+//! predicts is in its Table II.
+
+mod figures;
+mod learners;
+mod online;
+mod runs;
+mod scenarios;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use foretell_ati::DirectoryLock;
+use foretell_metrics::TARGETS;
+use serde::Serialize;
+
+use super::page::Page;
+use super::sheet::Claim;
+use super::summary::table_of_claims;
+use crate::cli::ReproduceArguments;
+use crate::directory::write_whole;
+use crate::failure::Failure;
+use crate::jobs;
+use learners::{Learner, accuracy};
+use runs::{Rows, Setup};
+use scenarios::Change;
+
+/// How near a learner came in one scenario, of one target.
+#[derive(Clone, Debug, Serialize)]
+struct Score {
+    figure: &'static str,
+    scenario: &'static str,
+    learner: &'static str,
+    target: &'static str,
+    accuracy_percent: f64,
+}
+
+/// All scores of a learner in short.
+#[derive(Debug, Serialize)]
+struct Overall {
+    average_percent: f64,
+    tenth_percentile_percent: f64,
+    worst_percent: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    paper: &'static str,
+    quick: bool,
+    runs: usize,
+    rows: Vec<Claim>,
+    learners: BTreeMap<&'static str, Overall>,
+}
+
+/// Everything that figures are made of.
+struct Results {
+    setups: Vec<Setup>,
+    /// By run.
+    rows: Vec<Rows>,
+    scores: Vec<Score>,
+}
+
+impl Results {
+    /// The rows of some runs.
+    fn rows_of(&self, wanted: impl Fn(&Setup) -> bool) -> Rows {
+        let mut all = Rows::default();
+        for (setup, rows) in self.setups.iter().zip(&self.rows) {
+            if wanted(setup) {
+                all.extend(rows);
+            }
+        }
+        all
+    }
+}
+
+/// Runs the command.
+pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let directory = &arguments.output;
+    let _lock = DirectoryLock::take(directory)?;
+    let wanted = |figure: &str| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure)
+    };
+    let threads = jobs::threads(arguments.jobs);
+    let files = tempfile::tempdir().map_err(Failure::file("make a directory in", directory))?;
+    let setups = scenarios::setups(arguments.quick);
+    let rows = runs::perform(&setups, threads, files.path())?;
+    let mut results = Results { setups, rows, scores: Vec::new() };
+    results.scores = scores(&results, threads, &wanted)?;
+    let mut pages: Vec<Page> = Vec::new();
+    for (name, make) in figures::ALL {
+        if wanted(name) {
+            let page = make(&results, threads)?;
+            page.write(directory)?;
+            pages.push(page);
+        }
+    }
+    if wanted("fig08") {
+        let page = online::page(&results, arguments.quick, threads, files.path())?;
+        page.write(directory)?;
+        pages.push(page);
+    }
+    let claims: Vec<Claim> = pages.into_iter().flat_map(|page| page.claims).collect();
+    let summary = Summary {
+        paper: "inside-out",
+        quick: arguments.quick,
+        runs: results.setups.len(),
+        learners: learners::ALL
+            .iter()
+            .filter_map(|learner| Some((learner.name, overall(&results.scores, learner.name)?)))
+            .collect(),
+        rows: claims,
+    };
+    write_whole(&directory.join("summary.json"), &crate::output::json(&summary))?;
+    let told = format!("\nTables and pictures are in {}\n", directory.display());
+    crate::output::print(&(table_of_claims(&summary.rows) + &told))
+}
+
+/// How near all learners come in all scenarios of figures that are wanted.
+fn scores(
+    results: &Results,
+    threads: NonZeroUsize,
+    wanted: &impl Fn(&str) -> bool,
+) -> Result<Vec<Score>, Failure> {
+    // Figure 9 is about all of them
+    let needed = |change: &&Change| wanted(change.figure) || wanted("fig09");
+    let mut jobs = Vec::new();
+    for change in scenarios::ALL.iter().filter(needed) {
+        for learner in &learners::ALL {
+            jobs.extend((0..TARGETS.len()).map(|target| (change, learner, target)));
+        }
+    }
+    let done = jobs::perform(&jobs, threads, |&(change, learner, target)| {
+        let found = score(results, change, learner, target)?;
+        Ok(found.map(|accuracy_percent| Score {
+            figure: change.figure,
+            scenario: change.name,
+            learner: learner.name,
+            target: TARGETS[target].name,
+            accuracy_percent,
+        }))
+    });
+    Ok(done.all()?.into_iter().flatten().collect())
+}
+
+/// The accuracy of a learner in a scenario; `None`: there was nothing to predict.
+fn score(
+    results: &Results,
+    change: &Change,
+    learner: &Learner,
+    target: usize,
+) -> Result<Option<f64>, Failure> {
+    let learned = results.rows_of(change.learned);
+    let asked = results.rows_of(change.predicted);
+    let model = learner.fit(&learned, target)?;
+    Ok(accuracy(&asked.targets[target], &learner.predict(&model, &asked)?))
+}
+
+/// Accuracies of a learner, from the least.
+fn sorted(scores: &[Score], learner: &str) -> Vec<f64> {
+    let of = scores.iter().filter(|score| score.learner == learner);
+    let mut all: Vec<f64> = of.map(|score| score.accuracy_percent).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all
+}
+
+fn overall(scores: &[Score], learner: &str) -> Option<Overall> {
+    let all = sorted(scores, learner);
+    let worst_percent = *all.first()?;
+    Some(Overall {
+        average_percent: all.iter().sum::<f64>() / all.len() as f64,
+        tenth_percentile_percent: all[all.len() / 10],
+        worst_percent,
+    })
+}
