@@ -36,7 +36,10 @@ const QUICK_SEEDS: u64 = 3;
 
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    figures::ALL.iter().map(|figure| figure.file)
+    let of_ursa_minor = || figures::ALL.iter().map(|figure| figure.file);
+    let others =
+        inside_out::names().filter(move |name| !of_ursa_minor().any(|known| known == *name));
+    of_ursa_minor().chain(others)
 }
 
 /// Runs the command.

@@ -11,6 +11,7 @@ mod runs;
 mod scenarios;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
 use foretell_ati::DirectoryLock;
@@ -74,6 +75,48 @@ impl Results {
         }
         all
     }
+
+    /// All rows, with what each run was set to.
+    fn csv(&self) -> String {
+        let mut text = "run,osds,drivers,workers,request,read_percent,monitors,instance,\
+                        network_mbit_per_s,neighbour,time_s"
+            .to_owned();
+        let names = self.rows.first().map(|rows| rows.names.as_slice()).unwrap_or_default();
+        for name in TARGETS.iter().map(|target| target.name).chain(names.iter().map(String::as_str))
+        {
+            text.push(',');
+            text += name;
+        }
+        text.push('\n');
+        for (number, (setup, rows)) in self.setups.iter().zip(&self.rows).enumerate() {
+            let request = match setup.request {
+                runs::Request::Fixed => "512KB",
+                runs::Request::Variable => "1-1024KB",
+            };
+            let instance = if setup.medium { "m1.medium" } else { "m1.small" };
+            for row in 0..rows.times.len() {
+                let Setup { osds, drivers, workers, read_percent, monitors, network, .. } = setup;
+                let _ = write!(
+                    text,
+                    "{number},{osds},{drivers},{workers},{request},{read_percent},{monitors},\
+                     {instance},{network},{},{}",
+                    u8::from(setup.neighbour),
+                    rows.times[row]
+                );
+                for value in rows.targets.iter().map(|target| target[row]).chain(rows.features(row))
+                {
+                    let _ = write!(text, ",{value}");
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// Names of its tables and figures.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    figures::ALL.iter().map(|(name, _)| *name).chain(["fig08"])
 }
 
 /// Runs the command.
@@ -88,6 +131,9 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let setups = scenarios::setups(arguments.quick);
     let rows = runs::perform(&setups, threads, files.path())?;
     let mut results = Results { setups, rows, scores: Vec::new() };
+    if arguments.keep {
+        write_whole(&directory.join("features.csv"), &results.csv())?;
+    }
     results.scores = scores(&results, threads, &wanted)?;
     let mut pages: Vec<Page> = Vec::new();
     for (name, make) in figures::ALL {

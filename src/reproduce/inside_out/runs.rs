@@ -80,6 +80,9 @@ impl Setup {
         set("client.driver.count", self.drivers.to_string())?;
         set("client.mon.count", self.monitors.to_string())?;
         set("workload.cosbench.file", workload.display().to_string())?;
+        if self.neighbour {
+            set("workload.other.file", workload.display().to_string())?;
+        }
         let rate = format!("{} Mbit/s", self.network);
         set("node.osd.nic.rate", rate)?;
         if self.medium {
@@ -188,6 +191,11 @@ impl Rows {
             targets: self.targets.each_ref().map(pick),
             groups: rows.iter().map(|&row| self.groups[row]).collect(),
         }
+    }
+
+    /// The features of a row.
+    pub(super) fn features(&self, row: usize) -> impl Iterator<Item = f64> {
+        self.columns.iter().map(move |column| column[row])
     }
 
     /// Features as a matrix.

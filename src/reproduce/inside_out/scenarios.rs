@@ -145,15 +145,14 @@ pub(super) const ALL: [Change; 17] = [
     },
 ];
 
-/// All runs that the changes need. `quick`: of clusters other than the usual one, only every other
-/// load.
+/// All runs that the changes need. `quick`: of clusters other than the usual one, a fifth of the loads.
 pub(super) fn setups(quick: bool) -> Vec<Setup> {
-    let loads = |drivers: &[u32], workers: &[u32]| {
+    let loads = |drivers: &[u32], workers: &[u32], reads: &[u32]| {
         let mut loads = Vec::new();
         for &drivers in drivers {
             for &workers in workers {
                 for request in [Request::Fixed, Request::Variable] {
-                    for read_percent in READS {
+                    for &read_percent in reads {
                         loads.push(Setup {
                             drivers,
                             workers,
@@ -167,11 +166,15 @@ pub(super) fn setups(quick: bool) -> Vec<Setup> {
         }
         loads
     };
-    let mut setups = loads(&DRIVERS, &FEW_WORKERS);
-    setups.extend(loads(&DRIVERS, &MANY_WORKERS));
-    let other: (&[u32], &[u32]) = if quick { (&[1, 4], &[2, 8]) } else { (&DRIVERS, &FEW_WORKERS) };
+    let mut setups = loads(&DRIVERS, &FEW_WORKERS, &READS);
+    setups.extend(loads(&DRIVERS, &MANY_WORKERS, &READS));
+    let other = if quick {
+        loads(&[1, 4], &[2, 8], &[0, 50, 100])
+    } else {
+        loads(&DRIVERS, &FEW_WORKERS, &READS)
+    };
     let mut add = |change: &dyn Fn(&mut Setup)| {
-        for mut setup in loads(other.0, other.1) {
+        for mut setup in other.iter().cloned() {
             change(&mut setup);
             setups.push(setup);
         }
