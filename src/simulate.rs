@@ -42,23 +42,19 @@ impl<'a> Simulation<'a> {
         Ok(self.cluster.run(watch)?)
     }
 
-    /// Runs it and gives back what its collectors posted. Nothing is recorded.
-    pub(crate) fn collect(
-        mut self,
-        watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Collected, Failure> {
-        self.cluster.run(watch)?;
-        Ok(self.cluster.take_metrics().unwrap_or_default())
-    }
-
-    /// Runs it and gives back its records, too.
+    /// Runs it and gives back, beside the truth, what its collectors posted, and its records if these are
+    /// wanted.
     pub(crate) fn remember(
         mut self,
+        records: bool,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Vec<Record>), Failure> {
-        self.cluster.record_to(Recorder::in_memory(self.selection));
+    ) -> Result<(Truth, Vec<Record>, Collected), Failure> {
+        let recorder = if records { Recorder::in_memory } else { Recorder::forgetful };
+        self.cluster.record_to(recorder(self.selection));
         let truth = self.cluster.run(watch)?;
-        Ok((truth, self.cluster.into_recorder().records().to_vec()))
+        let metrics = self.cluster.take_metrics().unwrap_or_default();
+        let kept = self.cluster.into_recorder();
+        Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
     /// Runs it and keeps its records in the locked directory, which holds a whole `run.db` only if

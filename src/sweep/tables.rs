@@ -4,10 +4,13 @@
 //! stand under its name, resources under the group of their hosts (how many hosts a group has may
 //! vary).
 
+mod metrics;
+
 use std::collections::BTreeMap;
 
 use foretell_ati::{Body, Phase, Record, RecordKind};
 use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
+use foretell_metrics::Collected;
 use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
 
@@ -43,6 +46,8 @@ pub(super) struct Tables {
     /// One in so many requests; `None`: no requests.
     requests: bool,
     records: Vec<RecordKind>,
+    /// Whether runs collect low-level metrics.
+    metrics: bool,
     schemas: Vec<TableSchema>,
 }
 
@@ -74,13 +79,18 @@ impl Tables {
             .map(|name| name.parse::<RecordKind>())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
-        let mut tables = Self { workloads, groups, requests, records, schemas: Vec::new() };
+        let metrics = base.tracking.metrics.is_some();
+        let mut tables =
+            Self { workloads, groups, requests, records, metrics, schemas: Vec::new() };
         tables.schemas.push(tables.runs(factors));
         tables.schemas.push(failures(factors));
         if tables.requests {
             tables.schemas.push(request_table());
         }
         tables.schemas.extend(tables.records.iter().map(|kind| record_table(*kind)));
+        if tables.metrics {
+            tables.schemas.extend([metrics::host_table(), metrics::client_table()]);
+        }
         for table in &tables.schemas {
             let mut names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             names.sort_unstable();
@@ -184,8 +194,7 @@ impl Tables {
         run: &Run,
         facts: &PointFacts<'_>,
         scenario: &Scenario,
-        truth: &Truth,
-        records: &[Record],
+        (truth, records, metrics): &(Truth, Vec<Record>, Collected),
     ) -> Vec<Vec<Row>> {
         let mut tables = vec![vec![self.run_row(run, facts, scenario, truth)], Vec::new()];
         if self.requests {
@@ -198,6 +207,10 @@ impl Tables {
                 std::iter::once(Value::count(run.number)).chain(cells).collect()
             };
             tables.push(of_kind.map(row).collect());
+        }
+        if self.metrics {
+            tables.push(metrics::host_rows(run, scenario, metrics));
+            tables.push(metrics::client_rows(run, scenario, metrics));
         }
         tables
     }

@@ -230,7 +230,7 @@ pub(super) fn run(mut document: Document, seed: u64) -> Result<Features, Failure
     document.set("seed", &seed.to_string())?;
     let simulation = Simulation::new(&document)?;
     let scenario = simulation.scenario.clone();
-    let collected = simulation.collect(interrupt::unless_asked)?;
+    let (_, _, collected) = simulation.remember(false, interrupt::unless_asked)?;
     Ok(features(&observed(&scenario, &collected), Smoothing::default())?)
 }
 
