@@ -8,12 +8,17 @@ use foretell_whatif::{Answer, Observed, WhatIfError};
 
 use crate::cli::AskArguments;
 use crate::failure::Failure;
+use crate::score::history::{experience, in_words};
 use crate::shelf::PartsShelf;
 
 /// Runs the command.
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let observed = open(&arguments.directory)?;
-    let answer = observed.ask(&arguments.changes, &mut PartsShelf, arguments.model.into())?;
+    let experience = experience(arguments.history.as_deref())?;
+    let mut answer = observed.ask(&arguments.changes, &mut PartsShelf, arguments.model.into())?;
+    if !arguments.changes.is_empty() {
+        answer.expect(&experience);
+    }
     let text = if arguments.json { crate::output::json(&answer) } else { table(&answer) };
     crate::output::print(&text)
 }
@@ -92,6 +97,15 @@ fn table(answer: &Answer) -> String {
             "For the recorded run itself the replay is off by: {}",
             misfits.join("; ")
         );
+    }
+    let expected = answer.workloads.iter().filter_map(|(name, found)| {
+        let of = |metric| found.expected_error.get(metric).map(in_words);
+        let (throughput, response) = (of("throughput_rps")?, of("response_time_ms.mean")?);
+        Some(format!("{name} {throughput} throughput, {response} mean response time"))
+    });
+    let expected: Vec<String> = expected.collect();
+    if !expected.is_empty() {
+        let _ = writeln!(text, "Errors of past predictions like this: {}", expected.join("; "));
     }
     text
 }

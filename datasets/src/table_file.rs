@@ -22,8 +22,9 @@ use crate::value::Value;
 
 /// Cells that are held back until they are written together.
 const BATCH_CELLS: usize = 1 << 16;
-/// Cells that a Parquet file keeps together: 8 MiB or less, which a writer holds in memory.
-const GROUP_CELLS: usize = 1 << 20;
+/// Cells that a Parquet file keeps together: 2 MiB or less, which a writer holds in memory; several
+/// tables and splits are written at once.
+const GROUP_CELLS: usize = 1 << 18;
 
 /// A file while it is written.
 pub struct TableFile {

@@ -18,6 +18,10 @@ pub struct AskArguments {
     /// How the answer is found.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
+    /// Past scores, of `score --history`, after which errors are expected beside those that come
+    /// with the program.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
@@ -42,6 +46,9 @@ pub struct ScoreArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["directory", "changes", "repeat"],
           value_parser = value_parser!(u32).range(1..=100_000))]
     pub random: Option<u32>,
+    /// Append what was learned to this file, for `ask --history`.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// Seed of the random scenarios.
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub seed: u64,

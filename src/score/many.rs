@@ -1,11 +1,12 @@
 //! `foretell score --random N`: how good predictions are at large.
 
 use foretell_units::SimSpan;
-use foretell_whatif::{Model, Observed};
+use foretell_whatif::{Model, Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
 use super::random::{Case, case};
-use super::{Comparison, change, compare, record, scratch, simulate};
+use super::reasons::reasons;
+use super::{Comparison, all_learned, change, compare, record, scratch, simulate};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::shelf::PartsShelf;
@@ -24,6 +25,11 @@ pub(super) struct Scored {
     /// Processor time of the prediction and of the simulation, seconds.
     pub(super) predicted_in_s: f64,
     pub(super) simulated_in_s: f64,
+    /// Why it is off, the strongest reason first.
+    pub(super) reasons: Vec<String>,
+    /// What each model's answer teaches.
+    #[serde(skip)]
+    pub(super) learned: Vec<PastScore>,
     /// The scenario, so that the case can be looked into.
     pub(super) scenario: String,
 }
@@ -70,13 +76,13 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
         return Ok(None);
     }
     let start = cpu_time::ThreadTime::now();
-    let observed = Observed::open(directory.path());
-    let answer =
-        match observed.and_then(|observed| observed.ask(&case.changes, &mut PartsShelf, model)) {
-            Ok(answer) => answer,
-            Err(foretell_whatif::WhatIfError::TooFew { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+    let observed = match Observed::open(directory.path()) {
+        Ok(observed) => observed,
+        Err(WhatIfError::TooFew { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let prediction = observed.predict(&case.changes, &mut PartsShelf)?;
+    let answer = prediction.answer(model);
     let predicted_in_s = start.elapsed().as_secs_f64();
     Ok(Some(Scored {
         case: index,
@@ -84,6 +90,8 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
         comparisons: compare(&answer, &truth),
         predicted_in_s,
         simulated_in_s,
+        reasons: reasons(&answer, &truth),
+        learned: all_learned(&prediction, &truth),
         scenario: document.resolved()?,
     }))
 }

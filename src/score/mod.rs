@@ -1,7 +1,9 @@
 //! `foretell score`: predict a change, then really simulate it, and compare.
 
+pub(crate) mod history;
 mod many;
 mod random;
+mod reasons;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +13,7 @@ use comfy_table::{CellAlignment, Table};
 use foretell_ati::DirectoryLock;
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
-use foretell_whatif::{Answer, Model};
+use foretell_whatif::{Answer, Model, PastScore, Prediction};
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -59,7 +61,13 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     };
     // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
-    let mut runs = vec![once(directory, &document, &arguments.changes, model)?];
+    let mut learned = Vec::new();
+    let mut once = |directory: &Path, document: &Document| -> Result<_, Failure> {
+        let (comparisons, scores) = predict(directory, document, &arguments.changes, model)?;
+        learned.extend(scores);
+        Ok(comparisons)
+    };
+    let mut runs = vec![once(directory, &document)?];
     let seed = document.check()?.seed.0;
     for number in 1..u64::from(arguments.repeat) {
         // the same scenario with another seed
@@ -67,7 +75,10 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
         let scratch = scratch()?;
         record(&other, scratch.path())?;
-        runs.push(once(scratch.path(), &other, &arguments.changes, model)?);
+        runs.push(once(scratch.path(), &other)?);
+    }
+    if let Some(history) = &arguments.history {
+        history::append(history, &learned)?;
     }
     let comparisons = together(&runs);
     let text = if arguments.json {
@@ -80,17 +91,29 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     crate::output::print(&text)
 }
 
-/// Predicts a change from the records in a directory, and simulates it.
-fn once(
+/// Predicts a change from the records in a directory, and simulates it; compares, and says what
+/// every model's answer teaches.
+fn predict(
     directory: &Path,
     document: &Document,
     changes: &[Change],
     model: Model,
-) -> Result<Vec<Comparison>, Failure> {
-    let answer = open(directory)?.ask(changes, &mut PartsShelf, model)?;
+) -> Result<(Vec<Comparison>, Vec<PastScore>), Failure> {
+    let observed = open(directory)?;
+    let prediction = observed.predict(changes, &mut PartsShelf)?;
     let mut after = document.clone();
     change(&mut after, changes)?;
-    Ok(compare(&answer, &simulate(&after)?))
+    let truth = simulate(&after)?;
+    Ok((compare(&prediction.answer(model), &truth), all_learned(&prediction, &truth)))
+}
+
+/// What the answers of all models teach.
+fn all_learned(prediction: &Prediction<'_>, truth: &Truth) -> Vec<PastScore> {
+    let learned = |model| {
+        let answer = prediction.answer(model);
+        history::learned(&answer, &compare(&answer, truth))
+    };
+    [Model::Bounds, Model::Mva, Model::Replay].into_iter().flat_map(learned).collect()
 }
 
 /// What happens when nothing is kept.
@@ -151,6 +174,11 @@ pub(crate) fn change(document: &mut Document, changes: &[Change]) -> Result<(), 
 /// Scores random changes of random clusters.
 fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), Failure> {
     let scored = many::score(count, arguments.seed, model)?;
+    if let Some(path) = &arguments.history {
+        let learned: Vec<PastScore> =
+            scored.iter().flat_map(|scored| scored.learned.iter().cloned()).collect();
+        history::append(path, &learned)?;
+    }
     let metrics = [
         "throughput_rps",
         "response_time_ms.mean",
@@ -191,7 +219,10 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
             percent(spread.worst),
         ]);
     }
-    let mut text = format!("{}\n\nThe worst cases\n", table.trim_fmt());
+    let mut text = format!(
+        "{}\n\nThe worst cases, and what was predicted for what was measured on the way\n",
+        table.trim_fmt()
+    );
     let worst = |scored: &many::Scored| {
         let of = |found: &&Comparison| {
             found.metric == "throughput_rps" || found.metric == "response_time_ms.mean"
@@ -208,6 +239,10 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
             percent(worst(scored)),
             scored.changes.join("; ")
         );
+        if !scored.reasons.is_empty() {
+            let strongest = scored.reasons.iter().take(3).cloned().collect::<Vec<_>>();
+            let _ = writeln!(text, "  {}", strongest.join("; "));
+        }
     }
     let sum = |of: fn(&many::Scored) -> f64| scored.iter().map(of).sum::<f64>();
     let _ = writeln!(

@@ -56,6 +56,8 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     let buffered_writes = fresh().buffered_writes(write_alone_ns[0].1);
     let random_ns = fresh().random(Op::Read, 8 << 10, 1).mean_ns;
     let (read_ahead_sectors, read_ahead_streams) = fresh().read_ahead(random_ns);
+    let outer = stream_bytes_per_s[0][0];
+    let read_ahead_stops = fresh().read_ahead_stops(random_ns, read_ahead_sectors, outer);
     let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
     let ops = [Op::Read, Op::Write];
     let positioning = ops.map(|op| {
@@ -63,8 +65,7 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         let rates = &stream_bytes_per_s[0];
         if moves { fresh().positioning(op, rates) } else { Vec::new() }
     });
-    let continued = ops
-        .map(|op| if moves { fresh().continued(op, stream_bytes_per_s[0][0]) } else { Vec::new() });
+    let continued = ops.map(|op| if moves { fresh().continued(op, outer) } else { Vec::new() });
     let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
     let random = ops.map(|op| {
         let mut found = Vec::new();
@@ -91,6 +92,7 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         write_alone_ns,
         read_ahead_sectors,
         read_ahead_streams,
+        read_ahead_stops,
         read_ahead_hit_ns: fresh().read_ahead_hits(),
     }
 }
@@ -287,6 +289,21 @@ impl Bench {
             streams = many;
         }
         (far, streams)
+    }
+
+    /// Whether a reader that is half as fast as the medium has to wait for it again and again: the
+    /// device has read on as far as it does, stops, and loses its place.
+    fn read_ahead_stops(&mut self, random_ns: f64, far: u64, bytes_per_s: f64) -> bool {
+        let sectors = 8 * PIECE;
+        let transfer = SimSpan::from_secs_f64((sectors * SECTOR_BYTES) as f64 / bytes_per_s);
+        let mut at = self.read_somewhere();
+        let mut waits = 0;
+        for _ in 0..16 * far / sectors {
+            waits += u32::from(self.one(Op::Read, at, sectors) >= 0.25 * random_ns);
+            at += sectors;
+            self.pause(transfer);
+        }
+        waits > 1
     }
 
     /// Times of reads of what the device has read on to, by size.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::expected::{Circumstances, ExpectedError, Experience};
+
 /// What would be.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
@@ -57,6 +59,28 @@ pub struct WorkloadAnswer {
     /// much is an answer of model `replay` corrected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Misfit>,
+    /// What past scores are to be compared by.
+    #[serde(skip)]
+    pub circumstances: Circumstances,
+    /// How far off this is to be expected: by metric, as far as anything is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub expected_error: BTreeMap<&'static str, ExpectedError>,
+}
+
+/// The metrics of which errors are expected, as `score` names them.
+pub const EXPECTED_METRICS: [&str; 3] =
+    ["throughput_rps", "response_time_ms.mean", "response_time_ms.p99"];
+
+impl Answer {
+    /// Says of each workload how far off this is to be expected.
+    pub fn expect(&mut self, experience: &Experience) {
+        for found in self.workloads.values_mut() {
+            let expect = |metric| {
+                Some((metric, experience.expect(self.model, metric, found.circumstances)?))
+            };
+            found.expected_error = EXPECTED_METRICS.into_iter().filter_map(expect).collect();
+        }
+    }
 }
 
 /// How far a model is off: modelled / recorded - 1.

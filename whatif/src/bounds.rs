@@ -17,22 +17,10 @@ pub(crate) fn bounds(
         // an open workload issues what it issues
         return (found.throughput_rps.min(peak), alone);
     };
-    let think = think_s(workload.arrivals);
+    let think = found.think_s;
     let outstanding = f64::from(outstanding) * workload.clients.len() as f64;
     let throughput = peak.min(outstanding / (alone + think));
     (throughput, (outstanding / throughput - think).max(alone))
-}
-
-/// Time between a completion and the next issue, s.
-pub(crate) fn think_s(arrivals: Arrivals) -> f64 {
-    match arrivals {
-        Arrivals::Closed { think, .. } => think.mean().as_secs_f64(),
-        Arrivals::Poisson { .. }
-        | Arrivals::Deterministic { .. }
-        | Arrivals::Bursty { .. }
-        | Arrivals::Times { .. }
-        | Arrivals::Trace { .. } => 0.0,
-    }
 }
 
 /// Response time of a request that waits for nobody, s: D of equation 1.

@@ -7,7 +7,6 @@
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
-use crate::bounds::think_s;
 use crate::mva::{Class, Population, Seen, Station, Visits, solve};
 use crate::replay::{Outcome, Usage, WorkloadOutcome};
 
@@ -43,10 +42,9 @@ fn class(
     let clients = workload.clients.len() as f64;
     let completed = (found.completed as f64).max(1.0);
     let population = match workload.arrivals {
-        Arrivals::Closed { outstanding, .. } => Population::Closed {
-            outstanding: f64::from(outstanding),
-            think_s: think_s(workload.arrivals),
-        },
+        Arrivals::Closed { outstanding, .. } => {
+            Population::Closed { outstanding: f64::from(outstanding), think_s: found.think_s }
+        }
         _ => Population::Open { rate_rps: found.throughput_rps / clients },
     };
     let branches = Branches::of(found);

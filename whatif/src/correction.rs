@@ -20,14 +20,29 @@ pub(crate) struct Correction {
     pub(crate) recorded: ResponseTimeMs,
 }
 
+/// Part of a correction that is left where the change has moved a quantity by this logarithm.
+fn weight(moved: f64) -> f64 {
+    (-moved.abs() / FADES).exp()
+}
+
+/// What is to be expected where the model says `said`, and said `modelled` of what was `recorded`;
+/// all of them positive.
+pub(crate) fn corrected(said: f64, modelled: f64, recorded: f64) -> f64 {
+    let (moved, ratio) = ((said / modelled).ln(), recorded / modelled);
+    if !moved.is_finite() || !ratio.is_finite() || ratio <= 0.0 {
+        return said;
+    }
+    said * ratio.powf(weight(moved))
+}
+
 impl Correction {
     /// What is to be expected where the model says this.
     pub(crate) fn apply(&self, said: ResponseTimeMs) -> ResponseTimeMs {
-        let moved = (said.mean / self.modelled.mean).ln().abs();
+        let moved = (said.mean / self.modelled.mean).ln();
         if !moved.is_finite() {
             return said;
         }
-        let weight = (-moved / FADES).exp();
+        let weight = weight(moved);
         let factor = |modelled: f64, recorded: f64| {
             let ratio = recorded / modelled;
             if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }

@@ -11,15 +11,19 @@ mod classes;
 mod correction;
 mod disk;
 mod error;
+mod expected;
 mod mva;
 mod observed;
 mod predict;
 mod question;
 mod replay;
 
-pub use answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
+pub use answer::{
+    Answer, Busiest, EXPECTED_METRICS, Misfit, Model, ResponseTimeMs, WorkloadAnswer,
+};
 pub use disk::{Continued, Measurement, Positioning, QUANTILES, Random};
 pub use error::WhatIfError;
+pub use expected::{Circumstances, ExpectedError, Experience, HISTORY_HEADER, PastScore};
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
 pub use predict::Prediction;
 pub use question::{Described, Shelf};

@@ -7,11 +7,12 @@ use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
 use crate::answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
-use crate::bounds::{alone_s, bounds, think_s};
+use crate::bounds::{alone_s, bounds};
 use crate::classes::analyse;
-use crate::correction::Correction;
+use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
-use crate::observed::{ClientsSaw, Observed};
+use crate::expected::Circumstances;
+use crate::observed::{Observed, Seen, resource_name};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
 
@@ -80,7 +81,7 @@ impl Prediction<'_> {
         let workloads = workloads.map(|((workload, found), seen)| {
             let limit = self.limit(found);
             let peak = limit.as_ref().map_or(found.throughput_rps, |limit| limit.peak_rps);
-            let think = think_s(workload.arrivals);
+            let think = found.think_s;
             let alone = alone_s(&self.scenario, found);
             let (throughput_rps, response_time_ms) = match model {
                 Model::Replay => self.replayed(workload, found),
@@ -91,18 +92,27 @@ impl Prediction<'_> {
                 Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
             };
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
+            let before = self.before(workload);
             let answer = WorkloadAnswer {
+                circumstances: before.map_or_else(
+                    Circumstances::default,
+                    |(modelled, recorded)| {
+                        let said = found.response_ms.mean;
+                        Circumstances::of(said, modelled.response_ms, recorded.response_ms)
+                    },
+                ),
+                expected_error: BTreeMap::new(),
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
                 response_time_ms,
                 outstanding: throughput_rps * response_time_ms.mean / 1e3,
                 outstanding_to_saturate: (alone + think) * peak,
-                read_share: found.requests[0] as f64 / (found.completed as f64).max(1.0),
+                read_share: self.read_share(workload, found),
                 read_hit_rate: found.read_hit_rate,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
-                demands_ms: self.demands_ms(found),
-                misfit: self.before(workload).map(|(modelled, recorded)| Misfit {
+                demands_ms: self.demands_ms(workload, found),
+                misfit: before.map(|(modelled, recorded)| Misfit {
                     throughput: modelled.throughput_rps / recorded.throughput_rps - 1.0,
                     mean_response_time: modelled.response_ms.mean / recorded.response_ms.mean - 1.0,
                 }),
@@ -113,11 +123,11 @@ impl Prediction<'_> {
     }
 
     /// Of a workload that was recorded: what the model says that clients saw, and what they saw.
-    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &ClientsSaw)> {
+    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &Seen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
         let unchanged = self.observed.unchanged.get()?.as_ref()?;
-        Some((&unchanged.workloads[place], &self.observed.clients_saw[place]))
+        Some((&unchanged.workloads[place], &self.observed.seen[place]))
     }
 
     /// What the replay found, less what it is known to get wrong: throughput, requests a second, and
@@ -132,7 +142,7 @@ impl Prediction<'_> {
         let response = correction.apply(said);
         let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
             // as many are outstanding or thought about as before: Little's law
-            let think = think_s(workload.arrivals) * 1e3;
+            let think = found.think_s * 1e3;
             found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
         } else {
             found.throughput_rps
@@ -143,29 +153,42 @@ impl Prediction<'_> {
     /// Utilization of every resource, and the busiest.
     fn utilization(&self) -> (BTreeMap<String, BTreeMap<String, f64>>, Option<Busiest>) {
         let mut utilization: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-        let mut bottleneck: Option<Busiest> = None;
+        let (mut busiest, mut bottleneck) = (f64::NEG_INFINITY, None);
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
             let resource = Resource::at(found.place).to_string();
-            let busy = found.utilization;
-            utilization.entry(host.clone()).or_default().insert(resource.clone(), busy);
-            if bottleneck.as_ref().is_none_or(|busiest| busy > busiest.utilization) {
-                bottleneck = Some(Busiest { host, resource, utilization: busy });
+            let share = found.utilization;
+            utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
+            if busiest < found.occupancy {
+                busiest = found.occupancy;
+                bottleneck = Some(Busiest { host, resource, utilization: share });
             }
         }
         (utilization, bottleneck)
     }
 
+    /// Part of the requests that read.
+    fn read_share(&self, workload: &Workload, found: &WorkloadOutcome) -> f64 {
+        let said = found.read_share();
+        let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) else {
+            return said;
+        };
+        let modelled = modelled.read_share();
+        let reads = corrected(said, modelled, recorded.read_share);
+        let writes = corrected(1.0 - said, 1.0 - modelled, 1.0 - recorded.read_share);
+        reads / (reads + writes)
+    }
+
     /// Time that a request takes of each resource, ms, in all hosts of a kind together.
-    fn demands_ms(&self, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
-        let mut demands: BTreeMap<String, f64> = BTreeMap::new();
-        for (host, usage) in self.scenario.hosts.iter().zip(&found.usage) {
-            let kind = if host.role.storage().is_some() { "node" } else { "client" };
-            let used = usage.iter().enumerate().filter(|(_, usage)| !usage.busy.is_zero());
-            for (place, usage) in used {
-                let demand = usage.busy.as_secs_f64() / (found.completed as f64).max(1.0);
-                *demands.entry(format!("{kind}.{}", Resource::at(place))).or_default() +=
-                    demand * 1e3;
+    fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
+        let mut demands = demands_ms(&self.scenario, found);
+        if let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) {
+            let modelled = demands_ms(&self.observed.scenario, modelled);
+            for (resource, said) in &mut demands {
+                let known = modelled.get(resource).zip(recorded.demands_ms.get(resource));
+                if let Some((modelled, recorded)) = known {
+                    *said = corrected(*said, *modelled, *recorded);
+                }
             }
         }
         demands
@@ -184,7 +207,7 @@ impl Prediction<'_> {
             // what the others use is not to be had
             let servers = known.servers as f64;
             let own = busy / self.outcome.seconds / servers;
-            let others = (known.utilization - own).clamp(0.0, 0.99);
+            let others = (known.occupancy - own).clamp(0.0, 0.99);
             let peak_rps = servers * (1.0 - others) / demand;
             if limit.as_ref().is_none_or(|limit| peak_rps < limit.peak_rps) {
                 let host = &self.scenario.hosts[known.host].name;
@@ -194,6 +217,19 @@ impl Prediction<'_> {
         }
         limit
     }
+}
+
+/// As the replay finds it: see [`WorkloadAnswer::demands_ms`].
+fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
+    let mut demands: BTreeMap<String, f64> = BTreeMap::new();
+    for (host, usage) in scenario.hosts.iter().zip(&found.usage) {
+        let used = usage.iter().enumerate().filter(|(_, usage)| !usage.seen.is_zero());
+        for (place, usage) in used {
+            let demand = usage.seen.as_ms_f64() / (found.completed as f64).max(1.0);
+            *demands.entry(resource_name(host, Resource::at(place))).or_default() += demand;
+        }
+    }
+    demands
 }
 
 /// A resource and what it allows.

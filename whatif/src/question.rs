@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
 use foretell_scenarios::{Change, Document};
-use foretell_units::{Bytes, Op, SimTime};
+use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
@@ -155,6 +155,7 @@ fn recorded(described: &[Described]) -> Arc<[Recorded]> {
     described
         .iter()
         .map(|request| Recorded {
+            pause: SimSpan::ZERO,
             issued: request.at.unwrap_or(SimTime::ZERO),
             offset: request.offset,
             size: request.size.get() as u32,

@@ -13,6 +13,7 @@ use foretell_algorithms::mix;
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
 use super::measurement::{Measurement, Random, index};
+use super::{Served, Taken};
 
 /// Addresses of so many bytes fall on one lane.
 const GRAIN: u64 = 4096;
@@ -66,13 +67,12 @@ impl Lanes {
         }
     }
 
-    /// Serves an operation; returns when it is done, what part of the device's time it takes, and how
-    /// long it takes alone.
+    /// Serves an operation.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
         (op, lbn, sectors): (Op, Sectors, Sectors),
-    ) -> (SimTime, SimSpan, SimSpan) {
+    ) -> Served {
         let bytes = sectors.get() * SECTOR_BYTES;
         let lanes = self.free_at.len();
         let cost = cost_of(&self.costs[index(op)], bytes as f64);
@@ -80,6 +80,7 @@ impl Lanes {
         let first = mix(lbn.get() * SECTOR_BYTES / GRAIN) as usize;
         let share = SimSpan::from_ns(cost.share as u64);
         let alone = SimSpan::from_ns(cost.alone.max(1000.0) as u64);
+        let taken = Taken { service: share, work: share, alone };
         let hold = cost.share * lanes as f64;
         let wide = (hold / cost.alone.max(1.0)).ceil().clamp(1.0, lanes as f64) as usize;
         let each = SimSpan::from_ns((hold / wide as f64) as u64);
@@ -91,7 +92,8 @@ impl Lanes {
         }
         let delay = SimSpan::from_ns((cost.alone - hold / wide as f64).max(0.0) as u64);
         if op == Op::Read {
-            return ((last + delay).max(now + SimSpan::from_ns(1000)), share, alone);
+            let done = (last + delay).max(now + SimSpan::from_ns(1000));
+            return Served { done, taken };
         }
         while self.written.front().is_some_and(|(at, _)| *at <= now) {
             let (_, bytes) = self.written.pop_front().expect("it is there");
@@ -110,7 +112,7 @@ impl Lanes {
             room_at = *at;
             over = over.saturating_sub(*bytes);
         }
-        (room_at + alone, share, alone)
+        Served { done: room_at + alone, taken }
     }
 }
 

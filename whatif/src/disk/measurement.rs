@@ -36,6 +36,9 @@ pub struct Measurement {
     pub read_ahead_sectors: u64,
     /// Behind how many of the last reads something is.
     pub read_ahead_streams: u32,
+    /// Whether it reads on no further, once it has read so far, before a reader has taken it all.
+    #[serde(default)]
+    pub read_ahead_stops: bool,
     /// Times of reads of what is there, by size in bytes, ns.
     pub read_ahead_hit_ns: Vec<(u64, f64)>,
 }

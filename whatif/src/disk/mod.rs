@@ -37,24 +37,39 @@ pub(crate) struct Disk {
     again: Option<SimTime>,
     head: Sectors,
     busy: SimSpan,
+    worked: SimSpan,
 }
 
 /// An operation that is done. Of those that were merged the first has all the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) number: u32,
-    /// Time that the device could not give to others.
+    pub(crate) taken: Taken,
+}
+
+/// What an operation takes of a device.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Taken {
+    /// Time for which its host sees the device busy with it.
     pub(crate) service: SimSpan,
+    /// Time that the device cannot give to others: what is written behind is more than what is seen.
+    pub(crate) work: SimSpan,
     /// Time that it takes when the device does nothing else.
     pub(crate) alone: SimSpan,
 }
 
-/// A request in service, and what it takes: as in [`Done`].
+/// When an operation is done, and what it takes.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    done: SimTime,
+    taken: Taken,
+}
+
+/// A request in service.
 #[derive(Debug)]
 struct Serving {
     request: Request<u32>,
-    service: SimSpan,
-    alone: SimSpan,
+    taken: Taken,
 }
 
 /// A drive holds no command back for longer (assumed: none is known to starve one).
@@ -87,6 +102,7 @@ impl Disk {
             again: None,
             head: Sectors(0),
             busy: SimSpan::ZERO,
+            worked: SimSpan::ZERO,
         }
     }
 
@@ -109,17 +125,13 @@ impl Disk {
             }
             self.done_at.pop();
             let served = self.serving[slot].take().expect("it was served");
-            let Serving { request, service, alone } = served;
+            let Serving { request, taken } = served;
             self.free.push(slot);
             self.scheduler.served(now, &request);
-            let others = std::iter::repeat((SimSpan::ZERO, SimSpan::ZERO));
-            let times = std::iter::once((service, alone)).chain(others);
+            let others = std::iter::repeat(Taken::default());
             let numbers = request.operations().map(|(_, io)| io.tag);
-            done.extend(numbers.zip(times).map(|(number, (service, alone))| Done {
-                number,
-                service,
-                alone,
-            }));
+            let each = numbers.zip(std::iter::once(taken).chain(others));
+            done.extend(each.map(|(number, taken)| Done { number, taken }));
         }
         self.go_on(now);
         self.next()
@@ -173,25 +185,28 @@ impl Disk {
 
     fn serve(&mut self, now: SimTime, request: Request<u32>, reach_ns: Option<f64>) {
         let what = (request.op, request.lbn, request.sectors);
-        let (at, service, alone) = match &mut self.device {
-            Device::Rotating(disk) => {
-                let (at, service) = disk.serve(now, what, reach_ns);
-                (at, service, service)
-            }
+        let Served { done, taken } = match &mut self.device {
+            Device::Rotating(disk) => disk.serve(now, what, reach_ns),
             Device::Lanes(lanes) => lanes.serve(now, what),
         };
-        self.busy += service;
+        self.busy += taken.service;
+        self.worked += taken.work;
         let slot = self.free.pop().unwrap_or_else(|| {
             self.serving.push(None);
             self.serving.len() - 1
         });
-        self.serving[slot] = Some(Serving { request, service, alone });
+        self.serving[slot] = Some(Serving { request, taken });
         self.sequence += 1;
-        self.done_at.push(Reverse((at, self.sequence, slot)));
+        self.done_at.push(Reverse((done, self.sequence, slot)));
     }
 
-    /// Time for which it has been given work.
+    /// Time for which its host has seen it busy.
     pub(crate) fn busy(&self) -> SimSpan {
         self.busy
+    }
+
+    /// Time for which it has had work.
+    pub(crate) fn worked(&self) -> SimSpan {
+        self.worked
     }
 }

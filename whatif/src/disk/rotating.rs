@@ -10,6 +10,7 @@ use std::sync::Arc;
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
 use super::measurement::{Measurement, Positioning, QUANTILES, index};
+use super::{Served, Taken};
 
 /// Shortest time of an operation, so that time passes.
 const LEAST: SimSpan = SimSpan::from_ns(1000);
@@ -62,6 +63,21 @@ struct Segment {
     end: u64,
 }
 
+impl Segment {
+    /// How far it has been read.
+    fn reached(&self, now: SimTime, sectors_per_ns: f64) -> u64 {
+        let more = now.saturating_since(self.at).as_ns() as f64 * sectors_per_ns;
+        (self.until + more as u64).min(self.end)
+    }
+
+    /// Reading on has ended if it came to its end before now.
+    fn stop_where_full(&mut self, now: SimTime, sectors_per_ns: f64) {
+        if self.reached(now, sectors_per_ns) == self.end {
+            self.until = self.end;
+        }
+    }
+}
+
 /// The arm and the medium, by measurement.
 #[derive(Debug)]
 pub(super) struct Rotating {
@@ -80,7 +96,7 @@ pub(super) struct Rotating {
     stream: Stream,
     end: Sectors,
     ended: SimTime,
-    /// When each of the writes that were taken is on the medium.
+    /// When each of the writes that were taken into the buffer is on the medium.
     written: VecDeque<SimTime>,
     /// Until then the medium is busy.
     busy_until: SimTime,
@@ -175,26 +191,30 @@ impl Rotating {
         if lbn == self.end { 0.0 } else { self.positioning_ns(op, lbn) }
     }
 
-    /// Serves an operation; returns when it is done, and how long the medium is busy with it.
-    /// `reach_ns`: how long the arm takes, if that was drawn.
+    /// Serves an operation. `reach_ns`: how long the arm takes, if that was drawn.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
         (op, lbn, sectors): (Op, Sectors, Sectors),
         reach_ns: Option<f64>,
-    ) -> (SimTime, SimSpan) {
+    ) -> Served {
+        let taken_at = self.room_at(now);
         if op == Op::Write && self.measured.buffered_writes > 0 {
-            return self.take_write(now, (lbn, sectors));
+            return self.take_write(now, taken_at, (lbn, sectors));
         }
         if op == Op::Read
-            && let Some(done) = self.read_on(now, lbn, sectors)
+            && let Some(done) = self.read_on(taken_at, lbn, sectors)
         {
-            return done;
+            let service = done - now;
+            return Served { done, taken: Taken { service, work: service, alone: service } };
         }
         let transfer = self.transfer_ns(lbn, sectors);
         let start = now.max(self.busy_until);
         let continues = lbn == self.end && self.ended != SimTime::ZERO;
-        let work = if continues {
+        let work = if continues && op == Op::Read && self.has_stopped() {
+            // the platter has turned on meanwhile
+            self.stream.unit() * self.turn_ns + transfer
+        } else if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
         } else {
             reach_ns.unwrap_or_else(|| self.positioning_ns(op, lbn)) + transfer
@@ -205,7 +225,8 @@ impl Rotating {
         if op == Op::Read {
             self.begin_reading_on(lbn.get(), (lbn + sectors).get(), done);
         }
-        (done, span(work))
+        let (service, alone) = (done - now, span(work));
+        Served { done, taken: Taken { service, work: alone, alone } }
     }
 
     /// The arm has read and goes on reading.
@@ -223,10 +244,15 @@ impl Rotating {
     fn stop_reading_on(&mut self, now: SimTime) {
         let rate = self.sectors_per_ns(self.end);
         if let Some(segment) = self.segments.front_mut() {
-            let more = (now.saturating_since(segment.at).as_ns() as f64 * rate) as u64;
-            segment.until = (segment.until + more).min(segment.end);
+            segment.until = segment.reached(now, rate);
             segment.end = segment.until;
         }
+    }
+
+    /// Whether it has read on as far as it does, and lost its place by that.
+    fn has_stopped(&self) -> bool {
+        let last = self.segments.front().filter(|_| self.measured.read_ahead_stops);
+        last.is_some_and(|last| last.until == last.end && last.end == self.end.get())
     }
 
     fn sectors_per_ns(&self, lbn: Sectors) -> f64 {
@@ -234,15 +260,13 @@ impl Rotating {
     }
 
     /// A read of what the device has read on to, or is about to.
-    fn read_on(
-        &mut self,
-        now: SimTime,
-        lbn: Sectors,
-        sectors: Sectors,
-    ) -> Option<(SimTime, SimSpan)> {
+    fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<SimTime> {
         let (first, last) = (lbn.get(), (lbn + sectors).get());
         let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
         let rate = self.sectors_per_ns(lbn);
+        if place == 0 && self.measured.read_ahead_stops {
+            self.segments[0].stop_where_full(now, rate);
+        }
         let segment = self.segments[place];
         let missing = last.saturating_sub(segment.until) as f64 / rate;
         // only the last one is still being read
@@ -263,20 +287,26 @@ impl Rotating {
             }
             (self.end, self.ended) = (Sectors(last), self.ended.max(there));
         }
-        Some((done, done - now))
+        Some(done)
+    }
+
+    /// When the device takes a command: one whose buffer is full of writes empties it first.
+    fn room_at(&mut self, now: SimTime) -> SimTime {
+        while self.written.front().is_some_and(|at| *at <= now) {
+            self.written.pop_front();
+        }
+        let room = self.measured.buffered_writes as usize;
+        let until = self.written.len().checked_sub(room);
+        until.and_then(|until| self.written.get(until)).map_or(now, |at| now.max(*at))
     }
 
     /// A write goes into the drive's buffer, and to the medium after what is there.
     fn take_write(
         &mut self,
         now: SimTime,
+        taken_at: SimTime,
         (lbn, sectors): (Sectors, Sectors),
-    ) -> (SimTime, SimSpan) {
-        while self.written.front().is_some_and(|at| *at <= now) {
-            self.written.pop_front();
-        }
-        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
-        let taken = alone_ns(&self.measured.write_alone_ns, bytes);
+    ) -> Served {
         let start = now.max(self.busy_until);
         self.stop_reading_on(start);
         let skipped = lbn.get().checked_sub(self.end.get());
@@ -295,10 +325,10 @@ impl Rotating {
         self.busy_until = start + work;
         self.written.push_back(self.busy_until);
         (self.end, self.ended) = (lbn + sectors, self.busy_until);
-        let room = self.measured.buffered_writes as usize;
-        let before = self.written.len().checked_sub(room + 1);
-        let free = before.map_or(now, |at| self.written[at]);
-        (now.max(free) + span(taken), work)
+        let bytes = (sectors.get() * SECTOR_BYTES) as f64;
+        let done = taken_at + span(alone_ns(&self.measured.write_alone_ns, bytes));
+        let service = done - now;
+        Served { done, taken: Taken { service, work, alone: service } }
     }
 }
 

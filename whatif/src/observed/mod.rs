@@ -4,12 +4,13 @@
 mod requests;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{RecordKind, Requests, RunDb, open_run};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Scenario, System};
+use foretell_scenarios::model::{Host, Scenario, System};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
@@ -29,11 +30,16 @@ pub fn measurement_fact(device: &str) -> String {
     format!("device.{device}.measured")
 }
 
-/// What the clients of a workload saw.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClientsSaw {
+/// What was seen of a workload while it was measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
     pub(crate) throughput_rps: f64,
     pub(crate) response_ms: ResponseTimeMs,
+    /// Part of the requests that read.
+    pub(crate) read_share: f64,
+    /// Time that a request took of each resource, in all hosts of a kind together: as in
+    /// [`crate::WorkloadAnswer::demands_ms`].
+    pub(crate) demands_ms: BTreeMap<String, f64>,
 }
 
 /// A run, as far as its records tell.
@@ -45,7 +51,7 @@ pub struct Observed {
     /// By workload, by the position of the client among the workload's.
     pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
     /// By workload, in the measured time.
-    pub(crate) clients_saw: Vec<ClientsSaw>,
+    pub(crate) seen: Vec<Seen>,
     /// What the model says of the run itself, when it was first needed; nothing where it says that
     /// the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
@@ -79,24 +85,36 @@ impl Observed {
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, responses) = requests::read(&run, &scenario, duration)?;
-        for (workload, responses) in scenario.workloads.iter().zip(&responses) {
-            let completed = responses.len() as u64;
-            if completed < LEAST_REQUESTS {
+        let (requests, completed) = requests::read(&run, &scenario, duration)?;
+        for (workload, completed) in scenario.workloads.iter().zip(&completed) {
+            let found = completed.responses_ns.len() as u64;
+            if found < LEAST_REQUESTS {
                 return Err(WhatIfError::TooFew {
                     workload: workload.name.clone(),
-                    found: completed,
+                    found,
                     needed: LEAST_REQUESTS,
                 });
             }
         }
-        let unchanged = OnceLock::new();
-        let clients_saw = responses.into_iter().map(|responses| ClientsSaw {
-            throughput_rps: responses.len() as f64 / duration.as_secs_f64().max(1e-9),
-            response_ms: ResponseTimeMs::of(responses),
+        let mut busy = vec![BTreeMap::new(); scenario.workloads.len()];
+        for demand in run.demands()? {
+            let Some(busy) = busy.get_mut(demand.workload.index()) else { continue };
+            let Some(host) = scenario.hosts.get(demand.host.index()) else { continue };
+            let name = resource_name(host, &demand.resource);
+            *busy.entry(name).or_insert(SimSpan::ZERO) += demand.busy;
+        }
+        let seen = completed.into_iter().zip(busy).map(|(completed, busy)| {
+            let count = completed.responses_ns.len() as f64;
+            let each = |busy: SimSpan| busy.as_ms_f64() / count;
+            Seen {
+                throughput_rps: count / duration.as_secs_f64().max(1e-9),
+                read_share: completed.reads as f64 / count,
+                response_ms: ResponseTimeMs::of(completed.responses_ns),
+                demands_ms: busy.into_iter().map(|(name, busy)| (name, each(busy))).collect(),
+            }
         });
-        let clients_saw = clients_saw.collect();
-        Ok(Self { document, scenario, measured, requests, clients_saw, unchanged })
+        let seen = seen.collect();
+        Ok(Self { document, scenario, measured, requests, seen, unchanged: OnceLock::new() })
     }
 
     /// Names of the devices of which measurements are recorded.
@@ -108,6 +126,12 @@ impl Observed {
     pub fn requests(&self) -> u64 {
         self.requests.iter().flatten().map(|stream| stream.len() as u64).sum()
     }
+}
+
+/// A resource of all hosts of a kind: `node.cpu`.
+pub(crate) fn resource_name(host: &Host, resource: impl Display) -> String {
+    let kind = if host.role.storage().is_some() { "node" } else { "client" };
+    format!("{kind}.{resource}")
 }
 
 fn all_were_recorded(run: &RunDb) -> Result<(), WhatIfError> {

@@ -1,9 +1,10 @@
 //! The recorded requests, by workload and client, and how long they took.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use foretell_ati::{Body, Phase, RecordKind, RunDb};
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Arrivals, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 use hashbrown::HashMap;
 
@@ -13,14 +14,26 @@ use crate::error::WhatIfError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Recorded {
     pub(crate) issued: SimTime,
+    /// Of a client that issues after completions and is not known to think: how long after the
+    /// completion that it follows. It worked on its own, as a file server does that has what is asked.
+    pub(crate) pause: SimSpan,
     pub(crate) offset: Bytes,
     pub(crate) size: u32,
     pub(crate) op: Op,
 }
 
-/// Requests by workload and position of the client; by workload, response times of those that
-/// completed in the measured time, ns.
-type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Vec<u64>>);
+/// A shorter time between two records is that of posting them.
+const LEAST_PAUSE: SimSpan = SimSpan::from_ns(100);
+
+/// Requests of a workload that completed in the measured time.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Completed {
+    pub(super) responses_ns: Vec<u64>,
+    pub(super) reads: u64,
+}
+
+/// Requests by workload and position of the client; what completed, by workload.
+type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Completed>);
 
 pub(super) fn read(
     run: &RunDb,
@@ -29,7 +42,15 @@ pub(super) fn read(
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
-    let mut responses = vec![Vec::new(); scenario.workloads.len()];
+    let mut completed = vec![Completed::default(); scenario.workloads.len()];
+    // by workload and client: completions that no request has followed yet
+    let mut followed: Vec<Vec<VecDeque<SimTime>>> =
+        scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
+    let pauses = |workload: usize| {
+        let arrivals = scenario.workloads.get(workload).map(|workload| workload.arrivals.clone());
+        matches!(arrivals, Some(Arrivals::Closed { think, .. }) if think.mean().is_zero())
+    };
+    let pauses: Vec<bool> = (0..scenario.workloads.len()).map(pauses).collect();
     let mut issued_at: HashMap<Breadcrumb, SimTime, foldhash::fast::FixedState> =
         HashMap::default();
     let from = SimTime::ZERO + scenario.warmup;
@@ -47,20 +68,31 @@ pub(super) fn read(
                 issued_at.insert(record.header.breadcrumb, now);
                 if let Some(place) = place {
                     let (offset, size) = (Bytes(offset), size as u32);
-                    streams[workload][place].push(Recorded { issued: now, offset, size, op });
+                    let follows = followed[workload][place].pop_front();
+                    let pause = follows.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
+                    let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
+                    let recorded = Recorded { issued: now, pause, offset, size, op };
+                    streams[workload][place].push(recorded);
                 }
             }
             Phase::Complete => {
                 let Some(issued) = issued_at.remove(&record.header.breadcrumb) else { return };
+                if pauses.get(workload).is_some_and(|pauses| *pauses)
+                    && let Some(known) = scenario.workloads.get(workload)
+                    && let Some(place) = known.clients.iter().position(|at| *at == HostId(client))
+                {
+                    followed[workload][place].push_back(now);
+                }
                 if now >= from
                     && now <= until
-                    && let Some(responses) = responses.get_mut(workload)
+                    && let Some(completed) = completed.get_mut(workload)
                 {
-                    responses.push((now - issued).as_ns());
+                    completed.responses_ns.push((now - issued).as_ns());
+                    completed.reads += u64::from(op == Op::Read);
                 }
             }
         }
     })?;
     let streams = streams.into_iter().map(|clients| clients.into_iter().map(Arc::from).collect());
-    Ok((streams.collect(), responses))
+    Ok((streams.collect(), completed))
 }

@@ -121,6 +121,15 @@ impl Instance {
         }
     }
 
+    /// Mean time between a completion and the request that follows it.
+    pub(super) fn mean_think(&self) -> SimSpan {
+        match self.pace {
+            Pace::Closed { think, .. } if think.mean().is_zero() => self.requests.mean_pause(),
+            Pace::Closed { think, .. } => think.mean(),
+            _ => SimSpan::ZERO,
+        }
+    }
+
     /// When an open instance issues next.
     fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
         match self.pace {
@@ -176,12 +185,17 @@ impl Replay<'_> {
     /// A request of an instance has completed.
     pub(super) fn follow_up(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
-        if instance.done || !matches!(instance.pace, Pace::Closed { .. }) {
+        let Pace::Closed { think, .. } = instance.pace else { return };
+        if instance.done {
             return;
         }
-        match instance.think() {
+        if !think.mean().is_zero() {
+            let at = self.now + instance.think();
+            return self.agenda.schedule(at, Event::Issue { instance: id });
+        }
+        match instance.requests.next_pause() {
             SimSpan::ZERO => self.issue(id),
-            span => self.agenda.schedule(self.now + span, Event::Issue { instance: id }),
+            pause => self.work_alone(id, pause),
         }
     }
 }

@@ -4,10 +4,10 @@
 //! A message goes over its connection in trains of segments, in order. A train takes its bytes' time
 //! on the sender's cable and on the receiver's, which overlap segment by segment; each cable serves
 //! trains first come, first served. A connection has no more under way than its window, which opens
-//! by slow start and closes when idle; and a port of the switch has no more waiting than its buffer:
-//! who finds it full waits until it has drained. That is what congestion control comes to: of one
-//! sender's sawtooth three quarters of the buffer are full on average, so that part counts. Left out:
-//! losses, and the timeouts that many short answers at once may run into.
+//! by slow start, closes when idle, and is halved where a port of the switch has no more room for
+//! what it sends (congestion avoidance: Jacobson, *Congestion Avoidance and Control*, SIGCOMM 1988).
+//! Nothing is lost there: who finds a port full waits until it has drained. Left out: the timeouts
+//! that many short answers at once may run into.
 
 use std::collections::VecDeque;
 
@@ -20,8 +20,6 @@ use hashbrown::HashMap;
 
 /// Bytes on the wire of the longest train: 64 KiB of data.
 const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
-/// The part of a full port's buffer that is full on average.
-const FULL: f64 = 0.75;
 
 /// All cables and connections.
 #[derive(Debug)]
@@ -57,6 +55,10 @@ struct Connection {
     /// Messages that have not left whole, with what is left of each.
     queue: VecDeque<(u32, u64)>,
     window: u64,
+    /// From here on it opens by a segment for each window that is acknowledged.
+    threshold: u64,
+    /// When it was last halved.
+    halved: SimTime,
     under_way: u64,
     /// When what is under way will be acknowledged.
     acks: VecDeque<(SimTime, u64)>,
@@ -136,6 +138,8 @@ impl Links {
             to,
             queue: VecDeque::new(),
             window: initial,
+            threshold: u64::MAX,
+            halved: SimTime::ZERO,
             under_way: 0,
             acks: VecDeque::new(),
             used: SimTime::ZERO,
@@ -226,7 +230,7 @@ impl Links {
         let port = &self.cables[host as usize];
         let rate = port.rate.as_bytes_per_s_f64();
         let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
-        Some((waiting, tcp.port_buffer.get() as f64 * FULL))
+        Some((waiting, tcp.port_buffer.get() as f64))
     }
 
     /// Lets a connection send what its window and the port allow.
@@ -240,7 +244,10 @@ impl Links {
                 connection.acks.pop_front();
                 connection.under_way -= wire;
                 if connection.limited {
-                    connection.window = connection.window.saturating_add(wire);
+                    let slow_start = connection.window < connection.threshold;
+                    let more =
+                        if slow_start { wire } else { wire * SEGMENT_WIRE / connection.window };
+                    connection.window = connection.window.saturating_add(more);
                 }
             }
             let Some(&(message, left)) = connection.queue.front() else {
@@ -265,12 +272,7 @@ impl Links {
                 && waiting > 0.0
                 && waiting + wire as f64 > room
             {
-                self.cables[to as usize].waiting.push_back(number);
-                let connection = &mut self.connections[number as usize];
-                // the window grows while there is something to send, so that all that wait at a port
-                // come to send the same in their turns
-                (connection.waits, connection.limited) = (true, true);
-                self.look(now, to, steps);
+                self.wait_for_port(now, number, waiting, steps);
                 return;
             }
             let connection = &mut self.connections[number as usize];
@@ -295,6 +297,25 @@ impl Links {
                 self.leaves(train, steps);
             }
         }
+    }
+
+    /// A connection waits for room in the port, where so many bytes are, and halves its window: once
+    /// for each time around.
+    fn wait_for_port(&mut self, now: SimTime, number: u32, waiting: f64, steps: &mut Steps) {
+        let connection = &mut self.connections[number as usize];
+        let (from, to) = (connection.from as usize, connection.to);
+        self.cables[to as usize].waiting.push_back(number);
+        // the window opens again while there is something to send
+        (connection.waits, connection.limited) = (true, true);
+        let port = &self.cables[to as usize];
+        let around = SimSpan::from_secs_f64(waiting / port.rate.as_bytes_per_s_f64())
+            + (self.cables[from].latency + port.latency) * 2;
+        if now >= connection.halved + around {
+            let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
+            connection.window = (connection.window.min(most) / 2).max(2 * SEGMENT_WIRE);
+            (connection.threshold, connection.halved) = (connection.window, now);
+        }
+        self.look(now, to, steps);
     }
 
     /// A train begins to leave: when it will have arrived.

@@ -27,7 +27,7 @@ use foretell_ati::Resource;
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
 
-use crate::disk::Measurement;
+use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 use agenda::{Agenda, Event};
@@ -37,6 +37,7 @@ use links::{Links, Step};
 use node::{Around, Node};
 use pass::{Period, Plan, SETTLING};
 use protocol::{Leg, Part, Request};
+use tally::Busy;
 use tally::Tally;
 pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
@@ -99,10 +100,10 @@ struct Replay<'a> {
     /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
     skipped: SimSpan,
     /// Since when measuring goes on, and busy times then.
-    measuring: Option<(SimTime, Vec<Vec<SimSpan>>)>,
+    measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
     measured: SimSpan,
     /// Busy times measured, by host and resource.
-    busy: Vec<Vec<SimSpan>>,
+    busy: Vec<Vec<Busy>>,
 }
 
 /// Replays the requests on the changed cluster.
@@ -141,7 +142,7 @@ impl<'a> Replay<'a> {
         };
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
-        let idle = unused.iter().map(|host| vec![SimSpan::ZERO; host.len()]).collect();
+        let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
         Self {
             now: SimTime::ZERO,
             agenda: Agenda::default(),
@@ -286,11 +287,17 @@ impl<'a> Replay<'a> {
         let (node, mut around) = self.node(host);
         node.disk(&mut around, disk, &mut ready, &mut served);
         for served in served.drain(..) {
-            self.charge(host, Resource::Disk(disk), served.workload, served.service);
+            let Taken { service, work, alone } = served.taken;
+            self.charge(
+                host,
+                Resource::Disk(disk),
+                served.workload,
+                Busy { seen: service, worked: work },
+            );
             if self.measuring.is_some() && served.workload != NOBODY && served.op == Op::Read {
                 let place = Resource::Disk(disk).index();
                 let usage = &mut self.usage[served.workload as usize][host as usize][place];
-                usage.reading += served.alone;
+                usage.reading += alone;
                 usage.reads += 1;
             }
         }
@@ -311,9 +318,9 @@ impl<'a> Replay<'a> {
     }
 
     /// A workload has used a resource.
-    fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: SimSpan) {
+    fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: impl Into<Busy>) {
         if self.measuring.is_some() && workload != NOBODY {
-            self.usage[workload as usize][host as usize][resource.index()].add(busy);
+            self.usage[workload as usize][host as usize][resource.index()].add(busy.into());
         }
     }
 
@@ -335,7 +342,9 @@ impl<'a> Replay<'a> {
         let after = self.busy_so_far();
         for (host, (before, after)) in before.iter().zip(&after).enumerate() {
             for (place, (before, after)) in before.iter().zip(after).enumerate() {
-                self.busy[host][place] += after.saturating_sub(*before);
+                let sum = &mut self.busy[host][place];
+                sum.seen += after.seen.saturating_sub(before.seen);
+                sum.worked += after.worked.saturating_sub(before.worked);
             }
         }
     }
@@ -353,13 +362,17 @@ impl<'a> Replay<'a> {
     }
 
     /// Busy time of every resource so far, by host.
-    fn busy_so_far(&self) -> Vec<Vec<SimSpan>> {
+    fn busy_so_far(&self) -> Vec<Vec<Busy>> {
         (0..self.scenario.hosts.len())
             .map(|host| {
                 let (sent, received) = self.links.busy(host, self.now);
-                let mut busy = vec![self.cores[host].busy(self.now), sent, received];
+                let busy = [self.cores[host].busy(self.now), sent, received];
+                let mut busy: Vec<Busy> = busy.map(Busy::from).into();
                 if let Some(node) = &self.nodes[host] {
-                    busy.extend(node.disks.iter().map(crate::disk::Disk::busy));
+                    let disks = node.disks.iter();
+                    busy.extend(
+                        disks.map(|disk| Busy { seen: disk.busy(), worked: disk.worked() }),
+                    );
                 }
                 busy
             })
@@ -372,8 +385,9 @@ impl<'a> Replay<'a> {
         for (host, busy) in self.busy.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
                 let servers = if place == 0 { self.cores[host].count() } else { 1 };
-                let utilization = busy.as_secs_f64() / seconds / servers as f64;
-                resources.push(ResourceOutcome { host, place, servers, utilization });
+                let part = |of: SimSpan| of.as_secs_f64() / seconds / servers as f64;
+                let (utilization, occupancy) = (part(busy.seen), part(busy.worked));
+                resources.push(ResourceOutcome { host, place, servers, utilization, occupancy });
             }
         }
         let workloads = self.tallies.iter().enumerate().map(|(index, tally)| {
@@ -382,7 +396,12 @@ impl<'a> Replay<'a> {
                 .map(|node| node.software.hits().of(index))
                 .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
             let hit_rate = (pages > 0).then(|| hits as f64 / pages as f64);
-            tally.outcome(seconds, hit_rate, self.usage[index].clone(), self.paths[index])
+            let clients = self.instances.iter().filter(|one| one.workload as usize == index);
+            let thinking: Vec<f64> =
+                clients.map(|client| client.mean_think().as_secs_f64()).collect();
+            let think_s = thinking.iter().sum::<f64>() / (thinking.len() as f64).max(1.0);
+            let usage = self.usage[index].clone();
+            tally.outcome(seconds, hit_rate, usage, self.paths[index], think_s)
         });
         Outcome { workloads: workloads.collect(), resources, seconds }
     }

@@ -10,15 +10,14 @@ use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Stream, T
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
-use crate::disk::{Disk, Done, Measurement};
+use crate::disk::{Disk, Done, Measurement, Taken};
 
-/// A disk operation that is done: for whom, and its times as in [`Done`].
+/// A disk operation that is done: for whom, and what it took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
     pub(super) workload: u32,
     pub(super) op: Op,
-    pub(super) service: SimSpan,
-    pub(super) alone: SimSpan,
+    pub(super) taken: Taken,
 }
 
 /// A storage node.
@@ -176,10 +175,10 @@ impl Node {
         let next = self.disks[disk as usize].complete(around.now, &mut done);
         let (software, mut hardware) = self.parts(around);
         hardware.call(disk, next);
-        for Done { number, service, alone } in done {
+        for Done { number, taken } in done {
             let operation = software.operation(number);
             let (workload, op) = (operation.workload, operation.op);
-            served.push(Served { workload, op, service, alone });
+            served.push(Served { workload, op, taken });
             hardware.around.tracking.post(hardware.around.host, RecordKind::DiskOp);
             software.disk_done(&mut hardware, number, ready);
         }

@@ -16,7 +16,7 @@ use super::node::Around;
 use super::{Material, NOBODY_WAITS, Replay};
 
 /// Requests that are replayed in detail; of fewer, all are.
-const DETAILED: f64 = 100_000.0;
+const DETAILED: f64 = 400_000.0;
 /// The first part of a stretch, in which queues find their lengths again, is one in so many.
 pub(super) const SETTLING: u64 = 4;
 /// Stretches in the warm-up, and in the measured time.

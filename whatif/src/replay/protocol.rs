@@ -75,6 +75,10 @@ const fn leg_thread(leg: u32) -> u64 {
     leg as u64 * 2 + 1
 }
 
+const fn instance_thread(instance: u32) -> u64 {
+    instance as u64 | 1 << 40
+}
+
 /// Time to encrypt and encode `size` bytes.
 pub(super) fn seal_time(volume: &Model, cpu: &CpuProfile, size: Bytes) -> SimSpan {
     let passes = if volume.m == 1 { 0 } else { u64::from(volume.n - volume.m) };
@@ -134,10 +138,24 @@ impl Replay<'_> {
         self.compute(client, workload, request_thread(request), work, then);
     }
 
-    /// Puts a task on a host's processor.
+    /// What a client does between a completion and the request that follows it, which took so long
+    /// when it was recorded: all that its processor had to do.
+    pub(super) fn work_alone(&mut self, instance: u32, recorded: SimSpan) {
+        let client = self.instances[instance as usize].client;
+        let besides = self.scenario.hosts[client as usize].cpu.context_switch;
+        let owed = self.tracking.take_debt(client);
+        let work = recorded.saturating_sub(besides).max(owed);
+        self.work(client, instance_thread(instance), work, Event::Issue { instance });
+    }
+
+    /// Puts a task of a request on a host's processor.
     fn compute(&mut self, host: u32, workload: u32, thread: u64, work: SimSpan, then: Event) {
         let work = work + self.tracking.take_debt(host);
         self.charge(host, Resource::Cpu, workload, work);
+        self.work(host, thread, work, then);
+    }
+
+    fn work(&mut self, host: u32, thread: u64, work: SimSpan, then: Event) {
         let booked = self.cores[host as usize].submit(self.now, thread, work);
         // a core that had been idle was given up before, and that was recorded too
         self.tracking.post(host, RecordKind::KernelProcessSwitch);

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use foretell_units::{Bytes, Op, SimTime, Stream};
+use foretell_units::{Bytes, Op, SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
 use crate::observed::Recorded;
@@ -28,6 +28,8 @@ pub(super) struct Wanted {
 pub(super) struct Requests {
     recorded: Arc<[Recorded]>,
     next: usize,
+    /// Completions that were followed.
+    followed: usize,
     beyond: Option<Beyond>,
     /// The last addresses, the latest first.
     recent: VecDeque<u64>,
@@ -150,12 +152,25 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 impl Requests {
     pub(super) fn new(recorded: Arc<[Recorded]>, volume: Bytes) -> Self {
-        Self { recorded, next: 0, beyond: None, recent: VecDeque::new(), volume }
+        Self { recorded, next: 0, followed: 0, beyond: None, recent: VecDeque::new(), volume }
     }
 
     /// When the next request was issued, if it is recorded.
     pub(super) fn next_issued(&self) -> Option<SimTime> {
         self.recorded.get(self.next).map(|request| request.issued)
+    }
+
+    /// How long the client works on its own before it follows a completion.
+    pub(super) fn next_pause(&mut self) -> SimSpan {
+        let pause = self.recorded[self.followed].pause;
+        self.followed = (self.followed + 1) % self.recorded.len();
+        pause
+    }
+
+    /// The mean of all such times.
+    pub(super) fn mean_pause(&self) -> SimSpan {
+        let all: SimSpan = self.recorded.iter().map(|request| request.pause).sum();
+        all / (self.recorded.len() as u64).max(1)
     }
 
     /// The next request.

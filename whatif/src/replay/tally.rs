@@ -37,6 +37,16 @@ pub(crate) struct WorkloadOutcome {
     /// By host and resource.
     pub(crate) usage: Vec<Vec<Usage>>,
     pub(crate) path: Path,
+    /// Mean time between a completion and the request that follows it, s: by the configuration, or
+    /// else as recorded.
+    pub(crate) think_s: f64,
+}
+
+impl WorkloadOutcome {
+    /// Part of the requests that read.
+    pub(crate) fn read_share(&self) -> f64 {
+        self.requests[0] as f64 / (self.completed as f64).max(1.0)
+    }
 }
 
 /// What the requests of a workload themselves waited for, all together.
@@ -48,9 +58,25 @@ pub(crate) struct Path {
     pub(crate) latency: SimSpan,
 }
 
+/// Busy time of a resource: as its host sees it, and that of the device itself, which writes behind.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Busy {
+    pub(super) seen: SimSpan,
+    pub(super) worked: SimSpan,
+}
+
+impl From<SimSpan> for Busy {
+    fn from(busy: SimSpan) -> Self {
+        Self { seen: busy, worked: busy }
+    }
+}
+
 /// What a workload took of a resource.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
+    /// Time for which its host sees it busy.
+    pub(crate) seen: SimSpan,
+    /// Time that it cannot give to others.
     pub(crate) busy: SimSpan,
     pub(crate) visits: u64,
     /// Sum of the squares of service times, s^2.
@@ -61,7 +87,8 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn add(&mut self, busy: SimSpan) {
+    pub(super) fn add(&mut self, Busy { seen, worked: busy }: Busy) {
+        self.seen += seen;
         self.busy += busy;
         self.visits += 1;
         self.squares_s2 += busy.as_secs_f64().powi(2);
@@ -75,7 +102,10 @@ pub(crate) struct ResourceOutcome {
     /// Among those of the host: processor, transmit, receive, disks.
     pub(crate) place: usize,
     pub(crate) servers: usize,
+    /// As its host sees it.
     pub(crate) utilization: f64,
+    /// With what it does behind its host's back: a disk that empties its write buffer.
+    pub(crate) occupancy: f64,
 }
 
 impl Tally {
@@ -91,6 +121,7 @@ impl Tally {
         read_hit_rate: Option<f64>,
         usage: Vec<Vec<Usage>>,
         path: Path,
+        think_s: f64,
     ) -> WorkloadOutcome {
         let completed = self.requests.iter().sum();
         WorkloadOutcome {
@@ -102,6 +133,7 @@ impl Tally {
             read_hit_rate,
             usage,
             path,
+            think_s,
         }
     }
 }

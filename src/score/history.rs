@@ -1,0 +1,67 @@
+//! Past scores: what was predicted, in which circumstances, and how far off it was.
+//!
+//! `score --history FILE` appends to a file, `ask --history FILE` says how far off its answer is to
+//! be expected after what is there and what comes with the program.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use foretell_whatif::{
+    Answer, EXPECTED_METRICS, ExpectedError, Experience, HISTORY_HEADER, PastScore,
+};
+
+use super::Comparison;
+use crate::failure::Failure;
+
+/// What an answer and its comparison with the truth teach.
+pub(super) fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastScore> {
+    let known = comparisons.iter().filter(|found| EXPECTED_METRICS.contains(&found.metric));
+    known
+        .filter(|found| found.error.is_finite())
+        .map(|found| PastScore {
+            model: answer.model,
+            metric: found.metric.to_owned(),
+            circumstances: answer.workloads[&found.workload].circumstances,
+            error: found.error,
+        })
+        .collect()
+}
+
+/// Appends scores to a file, which is begun if it is not there.
+pub(super) fn append(path: &Path, scores: &[PastScore]) -> Result<(), Failure> {
+    let is_new = !path.exists();
+    if !is_new {
+        // what is not a history is not written to
+        read(path)?;
+    }
+    let mut text = if is_new { format!("{HISTORY_HEADER}\n") } else { String::new() };
+    for score in scores {
+        let _ = writeln!(text, "{score}");
+    }
+    let file = File::options().create(true).append(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(Failure::file("write", path))
+}
+
+fn read(path: &Path) -> Result<Experience, Failure> {
+    let text = fs::read_to_string(path).map_err(Failure::file("read", path))?;
+    Experience::parse(&text).map_err(|error| {
+        Failure::Usage(format!("{} is no history of scores: {error}", path.display()))
+    })
+}
+
+/// What comes with the program, and what is in a file.
+pub(crate) fn experience(path: Option<&Path>) -> Result<Experience, Failure> {
+    let mut experience = Experience::shipped();
+    if let Some(path) = path {
+        experience.add(read(path)?);
+    }
+    Ok(experience)
+}
+
+/// The expected error as a person reads it: `2 % (90 % under 9 %)`.
+pub(crate) fn in_words(expected: &ExpectedError) -> String {
+    format!("{:.1} % (90 % under {:.0} %)", 100.0 * expected.median, 100.0 * expected.p90)
+}

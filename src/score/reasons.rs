@@ -1,0 +1,54 @@
+//! Why a prediction was off: where it and the truth part first.
+//!
+//! A response time follows from what resources do and from what caches hold, so of all that was
+//! predicted on the way, what differs most is named: the model's error for the recorded run itself, a
+//! resource's utilization, a hit rate.
+
+use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
+
+/// Differences below these are no reason: of a misfit, of a utilization, of a hit rate.
+const SLIGHT: (f64, f64, f64) = (0.02, 0.03, 0.01);
+/// From this utilization on a queue is as long as its clients let it become.
+const FULL: f64 = 0.9;
+
+/// In words, the strongest first.
+pub(super) fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
+    let mut found: Vec<(f64, String)> = Vec::new();
+    for (name, workload) in &answer.workloads {
+        if let Some(misfit) = workload.misfit.map(|misfit| misfit.mean_response_time)
+            && misfit.abs() > SLIGHT.0
+        {
+            let off = 100.0 * misfit;
+            let text =
+                format!("{name}'s response time is {off:+.0} % off in the recorded run itself");
+            found.push((misfit.abs(), text));
+        }
+        let measured = truth.workloads.get(name).and_then(|measured| measured.read_hit_rate);
+        if let Some((said, was)) = workload.read_hit_rate.zip(measured)
+            && (said - was).abs() > SLIGHT.2
+        {
+            // misses are what takes time
+            let misses = ((1.0 - said).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
+            found.push((misses, format!("{name}'s hit rate {} for {}", share(said), share(was))));
+        }
+    }
+    for (host, resources) in &answer.utilization {
+        for (resource, said) in resources {
+            let was = truth.hosts.get(host).and_then(|resources| resources.get(resource));
+            let Some(was) = was.map(|was| was.utilization) else { continue };
+            if (said - was).abs() > SLIGHT.1 {
+                let full = if was > FULL { ", where it is full" } else { "" };
+                let text =
+                    format!("{host}.{resource} {} busy for {}{full}", share(*said), share(was));
+                found.push(((said - was).abs(), text));
+            }
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().map(|(_, text)| text).collect()
+}
+
+fn share(part: f64) -> String {
+    format!("{:.0} %", 100.0 * part)
+}
