@@ -9,6 +9,7 @@ use crate::failure::Failure;
 pub(crate) fn prefix(kind: HostKind) -> Option<&'static str> {
     match kind {
         HostKind::Node => Some("osd"),
+        HostKind::Monitor => Some("mon"),
         HostKind::Client => None,
     }
 }

@@ -194,10 +194,11 @@ impl RunDb {
             let kind = match kind.as_str() {
                 "node" => HostKind::Node,
                 "client" => HostKind::Client,
+                "monitor" => HostKind::Monitor,
                 _ => {
                     return Err(StoreError::BadFact {
                         path: format!("hosts.{name}.kind"),
-                        wanted: "`node` or `client`",
+                        wanted: "`node`, `client` or `monitor`",
                         found: format!("`{kind}`"),
                     });
                 }

@@ -93,7 +93,7 @@ pub(crate) const FACT_TABLES: &str = "
 CREATE TABLE hosts (
   host INTEGER PRIMARY KEY,      -- number of the host in the records
   name TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL             -- 'node' or 'client'
+  kind TEXT NOT NULL             -- 'node', 'client' or 'monitor'
 );
 CREATE TABLE volumes (
   volume INTEGER PRIMARY KEY,    -- number of the volume; `file` in the records

@@ -221,3 +221,40 @@ fn overall(scores: &[Score], learner: &str) -> Option<Overall> {
         worst_percent,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runs::Request;
+
+    /// Six loads of a small cluster are learned from, and two others predicted.
+    #[test]
+    fn what_clients_see_is_told_from_the_hosts_metrics() {
+        let place = tempfile::tempdir().unwrap();
+        let setup = |workers, read_percent| Setup {
+            osds: 4,
+            drivers: 1,
+            workers,
+            read_percent,
+            request: Request::Fixed,
+            ..Setup::BASE
+        };
+        let loads = [(1, 25), (4, 25), (8, 25), (1, 75), (4, 75), (8, 75), (2, 50), (6, 50)];
+        let setups: Vec<Setup> = loads.map(|(workers, reads)| setup(workers, reads)).into();
+        let threads = NonZeroUsize::MIN.saturating_add(1);
+        let rows = runs::perform(&setups, threads, place.path()).unwrap();
+        // OSDs and monitors, 32 metrics, 4 features
+        assert_eq!(rows[0].names.len(), 256);
+        let results = Results { setups, rows, scores: Vec::new() };
+        let learned = results.rows_of(|setup| setup.read_percent != 50);
+        let asked = results.rows_of(|setup| setup.read_percent == 50);
+        let inside_out = &learners::ALL[7];
+        assert_eq!(inside_out.name, learners::INSIDE_OUT);
+        for (target, what) in TARGETS.iter().enumerate() {
+            let model = inside_out.fit(&learned, target).unwrap();
+            let predicted = inside_out.predict(&model, &asked).unwrap();
+            let found = accuracy(&asked.targets[target], &predicted).unwrap();
+            assert!(found > 85.0, "{}: {found}", what.name);
+        }
+    }
+}
