@@ -212,3 +212,46 @@ fn a_score_over_seeds_has_means_and_deviations() {
     assert!((off * 2.0 / f64::sqrt(2.0) - deviation).abs() < 1e-6, "{off} {deviation}");
     assert!(of(&twice, "predicted_sd").unwrap() > 0.0);
 }
+
+#[test]
+fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=5 s"]);
+    let (dir, history) = (dir.to_str().unwrap(), place.path("history.csv"));
+    let (change, file) = ("volume.web.encoding=1-of-3", history.to_str().unwrap());
+    let expected = |more: &[&str]| {
+        let asked = ["ask", dir, "--what-if", change, "--json"];
+        let answer = json(&succeed(asked.iter().chain(more).copied()));
+        answer["workloads"]["mail"]["expected_error"]["throughput_rps"].clone()
+    };
+    let shipped = expected(&[]);
+    let (median, p90) = (shipped["median"].as_f64().unwrap(), shipped["p90"].as_f64().unwrap());
+    assert!(0.0 <= median && median < p90 && p90 < 1.0, "{shipped}");
+    // scores of this very question are most like it
+    for _ in 0..2 {
+        succeed(["score", dir, "--what-if", change, "--history", file]);
+    }
+    let text = fs::read_to_string(&history).unwrap();
+    assert!(text.starts_with("model,metric,misfit,moved,error\nbounds,throughput_rps,"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("model")).count(), 1);
+    let errors: Vec<f64> = text
+        .lines()
+        .filter(|line| line.starts_with("replay,throughput_rps"))
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(errors.len(), 4, "two workloads, twice");
+    let mut many = text.clone();
+    for _ in 0..40 {
+        many += text.split_once('\n').unwrap().1;
+    }
+    fs::write(&history, many).unwrap();
+    let own = expected(&["--history", file]);
+    assert!(errors.iter().any(|error| (own["median"].as_f64().unwrap() - error).abs() < 1e-9));
+    assert!(succeed(["ask", dir, "--what-if", change]).contains("Errors of past predictions"));
+    fs::write(&history, "time,iops\n1,2\n").unwrap();
+    for command in ["ask", "score"] {
+        let done = run([command, dir, "--what-if", change, "--history", file]);
+        assert_eq!(done.status, Some(2), "{command}: {}", done.stderr);
+        assert!(done.stderr.contains("no history of scores: line 1"), "{}", done.stderr);
+    }
+}

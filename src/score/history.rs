@@ -29,14 +29,15 @@ pub(super) fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastSc
         .collect()
 }
 
+/// What is not a history is not written to.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    if path.exists() { read(path).map(drop) } else { Ok(()) }
+}
+
 /// Appends scores to a file, which is begun if it is not there.
 pub(super) fn append(path: &Path, scores: &[PastScore]) -> Result<(), Failure> {
-    let is_new = !path.exists();
-    if !is_new {
-        // what is not a history is not written to
-        read(path)?;
-    }
-    let mut text = if is_new { format!("{HISTORY_HEADER}\n") } else { String::new() };
+    let begin = if path.exists() { String::new() } else { format!("{HISTORY_HEADER}\n") };
+    let mut text = begin;
     for score in scores {
         let _ = writeln!(text, "{score}");
     }

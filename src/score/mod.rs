@@ -53,6 +53,9 @@ struct Scores<'a> {
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     interrupt::watch();
     let model = Model::from(arguments.model);
+    if let Some(history) = &arguments.history {
+        history::check(history)?;
+    }
     if let Some(count) = arguments.random {
         return at_large(count, arguments, model);
     }
