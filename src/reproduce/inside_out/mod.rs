@@ -39,12 +39,12 @@ struct Score {
     accuracy_percent: f64,
 }
 
-/// All scores of a learner in short.
+/// All scores of a learner in short, in percent.
 #[derive(Debug, Serialize)]
 struct Overall {
-    average_percent: f64,
-    tenth_percentile_percent: f64,
-    worst_percent: f64,
+    average: f64,
+    tenth_percentile: f64,
+    worst: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -198,9 +198,9 @@ fn score(
     learner: &Learner,
     target: usize,
 ) -> Result<Option<f64>, Failure> {
-    let learned = results.rows_of(change.learned);
+    let known = results.rows_of(change.learned);
     let asked = results.rows_of(change.predicted);
-    let model = learner.fit(&learned, target)?;
+    let model = learner.fit(&known, target)?;
     Ok(accuracy(&asked.targets[target], &learner.predict(&model, &asked)?))
 }
 
@@ -214,11 +214,11 @@ fn sorted(scores: &[Score], learner: &str) -> Vec<f64> {
 
 fn overall(scores: &[Score], learner: &str) -> Option<Overall> {
     let all = sorted(scores, learner);
-    let worst_percent = *all.first()?;
+    let worst = *all.first()?;
     Some(Overall {
-        average_percent: all.iter().sum::<f64>() / all.len() as f64,
-        tenth_percentile_percent: all[all.len() / 10],
-        worst_percent,
+        average: all.iter().sum::<f64>() / all.len() as f64,
+        tenth_percentile: all[all.len() / 10],
+        worst,
     })
 }
 

@@ -49,10 +49,10 @@ pub(super) fn page(
         (0..online.times.len()).partition(|row| *row < half);
     let learner =
         learners::ALL.iter().find(|learner| learner.name == INSIDE_OUT).expect("it is among them");
-    let mut learned = results.rows_of(scenarios::ALL[1].learned);
-    let initial = learner.predict(&learner.fit(&learned, READ_THROUGHPUT)?, &online)?;
-    learned.extend(&online.take(&first));
-    let later = learner.predict(&learner.fit(&learned, READ_THROUGHPUT)?, &online)?;
+    let mut known = results.rows_of(scenarios::ALL[1].learned);
+    let initial = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;
+    known.extend(&online.take(&first));
+    let later = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;
     let truth = &online.targets[READ_THROUGHPUT];
     let header = "hours,measured_mb_per_s,initial_model_mb_per_s,rebuilt_model_mb_per_s";
     let mut page = Page::new("fig08", header);

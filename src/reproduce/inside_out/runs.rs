@@ -255,7 +255,7 @@ pub(super) fn perform(
         directory::write_whole(&path, &setup.workload())?;
         let found = run(setup.document(&path)?, 1 + *number as u64)?;
         let mut rows = Rows::default();
-        rows.add(*number as i64, &found, EVERY);
+        rows.add(i64::from(*number as u32), &found, EVERY);
         Ok(rows)
     });
     done.all()

@@ -47,7 +47,7 @@ pub(super) fn read(
     let mut followed: Vec<Vec<VecDeque<SimTime>>> =
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
     let pauses = |workload: usize| {
-        let arrivals = scenario.workloads.get(workload).map(|workload| workload.arrivals.clone());
+        let arrivals = scenario.workloads.get(workload).map(|workload| workload.arrivals);
         matches!(arrivals, Some(Arrivals::Closed { think, .. }) if think.mean().is_zero())
     };
     let pauses: Vec<bool> = (0..scenario.workloads.len()).map(pauses).collect();
