@@ -15,7 +15,7 @@ use crate::{directory, interrupt, jobs};
 
 /// The cluster of the paper.
 const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
-/// Two of them, on the same servers.
+/// Two of them.
 const TENANTS: &str = include_str!("../../../scenarios/inside-out/tenants.toml");
 
 /// Of the rows that end every 5 s, each so many is kept: their windows of a minute overlap.
@@ -44,7 +44,7 @@ pub(super) struct Setup {
     pub(super) medium: bool,
     /// Mbit/s of an instance.
     pub(super) network: u32,
-    /// Whether another tenant's cluster runs on the same servers; it is left alone.
+    /// Whether another tenant's cluster runs beside it, under the same load.
     pub(super) neighbour: bool,
 }
 
