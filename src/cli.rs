@@ -29,8 +29,8 @@ pub use import::{
 };
 pub use inspect::InspectArguments;
 pub use learn::{
-    DataArguments, EvaluateArguments, FoldArguments, LearnArguments, Learning, PredictArguments,
-    SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
+    DataArguments, EvaluateArguments, FeaturesArguments, FoldArguments, KindFile, LearnArguments,
+    Learning, PredictArguments, SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
 };
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;

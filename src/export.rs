@@ -1,4 +1,6 @@
-//! `foretell export`: the tables of a run's store as Parquet or CSV.
+//! `foretell export`: the tables of a run's store as Parquet or CSV, or its metrics as dstat's files.
+
+mod dstat;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,6 +20,9 @@ const FACTS: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER B
 /// Runs the command.
 pub(crate) fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let run = open_run(&arguments.directory).map_err(Failure::NotARun)?;
+    if arguments.dstat {
+        return dstat::export(&run, &arguments.output);
+    }
     let format = if arguments.csv { Format::Csv } else { Format::Parquet };
     let directory = &arguments.output;
     fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;

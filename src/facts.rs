@@ -4,7 +4,7 @@
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
-    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
+    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, System, Think,
     TrackingCost,
 };
 use foretell_sim::process;
@@ -18,13 +18,18 @@ use foretell_whatif::CONFIGURATION_FACT;
 pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     let mut facts = Facts::default();
     facts.set(CONFIGURATION_FACT, configuration, "");
+    let monitors = match &scenario.system {
+        System::Ceph(ceph) => ceph.monitors.as_slice(),
+        System::UrsaMinor | System::Swift(_) => &[],
+    };
     for (index, host) in scenario.hosts.iter().enumerate() {
         let kind = match host.role {
             Role::Node(_) => HostKind::Node,
+            Role::Client if monitors.contains(&HostId::from(index)) => HostKind::Monitor,
             Role::Client => HostKind::Client,
         };
         facts.hosts.push(Host { host: HostId::from(index), name: host.name.clone(), kind });
-        let root = format!("{}.{}", kind.name(), host.name);
+        let root = format!("{}.{}", kind.table(), host.name);
         let rate = integer(host.nic.rate.as_bits_per_s());
         facts.set(format!("{root}.nic.rate"), rate, "bit/s");
         span(&mut facts, format!("{root}.nic.latency"), host.nic.latency);
@@ -206,7 +211,7 @@ pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");
     let hosts: Vec<(String, &str)> =
-        facts.hosts.iter().map(|host| (host.name.clone(), host.kind.name())).collect();
+        facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {
         let (sends, receives) =
             (&truth.hosts[&host]["nic_transmit"], &truth.hosts[&host]["nic_receive"]);

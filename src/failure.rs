@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use foretell_ati::StoreError;
 use foretell_datasets::DataError;
 use foretell_learn::LearnError;
+use foretell_metrics::MetricsError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
 use foretell_sim::SimError;
 use foretell_whatif::WhatIfError;
@@ -29,6 +30,9 @@ pub enum Failure {
     /// Data or a model is wrong.
     #[error(transparent)]
     Learn(#[from] LearnError),
+    /// A file of metrics is wrong.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
     /// A data set cannot be written, read or joined.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -82,6 +86,7 @@ impl Failure {
             | Self::Usage(_)
             | Self::NotARun(_)
             | Self::Learn(_)
+            | Self::Metrics(_)
             | Self::WhatIf(_)
             | Self::Trace(_)
             | Self::Run(

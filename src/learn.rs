@@ -2,6 +2,7 @@
 
 mod data_set;
 mod evaluate;
+mod features;
 mod keep;
 mod rows;
 mod space;
@@ -22,6 +23,7 @@ pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
         Learning::Search(arguments) => space::search(arguments)?,
         Learning::Show(arguments) => keep::show(arguments)?,
         Learning::Models => models(),
+        Learning::Features(arguments) => features::features(arguments)?,
     };
     crate::output::print(&text)
 }

@@ -14,6 +14,7 @@ mod inspect;
 mod interrupt;
 mod jobs;
 mod learn;
+mod observed;
 mod output;
 mod progress;
 mod replay_cache;

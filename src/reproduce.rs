@@ -7,6 +7,7 @@
 
 mod constant_capacity;
 mod figures;
+mod inside_out;
 mod lab;
 mod page;
 mod picture;
@@ -16,8 +17,10 @@ mod statistics;
 mod summary;
 mod virtualized;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use clap::ValueEnum;
 use foretell_ati::DirectoryLock;
 
 use crate::cli::{Paper, ReproduceArguments};
@@ -35,37 +38,44 @@ const SEEDS: u64 = 10;
 /// The same with `--quick`.
 const QUICK_SEEDS: u64 = 3;
 
+/// Names of the figures that a paper's experiments can be reduced to.
+fn files(paper: Paper) -> Vec<&'static str> {
+    match paper {
+        Paper::UrsaMinor => figures::ALL.iter().map(|figure| figure.file).collect(),
+        Paper::ConstantCapacity => constant_capacity::FILES.to_vec(),
+        Paper::InsideOut => inside_out::names().collect(),
+        Paper::Virtualized => Vec::new(),
+    }
+}
+
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let ursa_minor = figures::ALL.iter().map(|figure| figure.file);
-    let others = constant_capacity::FILES.into_iter();
-    ursa_minor.chain(others.filter(|file| figures::ALL.iter().all(|figure| figure.file != *file)))
+    let all: BTreeSet<&str> = Paper::value_variants().iter().copied().flat_map(files).collect();
+    all.into_iter()
 }
 
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let (paper, files): (_, Vec<&str>) = match arguments.paper {
-        Paper::UrsaMinor => ("ursa-minor", figures::ALL.iter().map(|f| f.file).collect()),
-        Paper::ConstantCapacity => ("constant-capacity", constant_capacity::FILES.to_vec()),
-        Paper::Virtualized => {
-            only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
-            only("--keep", arguments.keep, "ursa-minor")?;
-            ("virtualized", Vec::new())
-        }
-    };
-    if arguments.paper != Paper::Virtualized {
+    let paper = arguments.paper;
+    if paper == Paper::Virtualized {
+        only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
+        only("--keep", arguments.keep, "ursa-minor")?;
+    } else {
         only("--full", arguments.full, "virtualized")?;
     }
-    if let Some(name) = arguments.figures.iter().find(|name| !files.contains(&name.as_str())) {
-        let there = files.join(", ");
+    let there = files(paper);
+    if let Some(name) = arguments.figures.iter().find(|name| !there.contains(&name.as_str())) {
+        let (paper, there) = (paper.to_possible_value(), there.join(", "));
+        let paper = paper.as_ref().map_or("it", |paper| paper.get_name());
         return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`; it has {there}")));
     }
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(&arguments.output)?;
-    match arguments.paper {
+    match paper {
         Paper::UrsaMinor => ursa_minor(arguments),
         Paper::ConstantCapacity => constant_capacity::reproduce(arguments),
         Paper::Virtualized => virtualized::reproduce(arguments),
+        Paper::InsideOut => inside_out::reproduce(arguments),
     }
 }
 

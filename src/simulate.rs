@@ -3,8 +3,10 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{
-    DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection, SelectionError, Summary,
+    Conclusion, DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection,
+    SelectionError, Summary,
 };
+use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::truth::Truth;
@@ -40,14 +42,19 @@ impl<'a> Simulation<'a> {
         Ok(self.cluster.run(watch)?)
     }
 
-    /// Runs it and gives back its records, too.
+    /// Runs it and gives back, beside the truth, what its collectors posted, and its records if these are
+    /// wanted.
     pub(crate) fn remember(
         mut self,
+        records: bool,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Vec<Record>), Failure> {
-        self.cluster.record_to(Recorder::in_memory(self.selection));
+    ) -> Result<(Truth, Vec<Record>, Collected), Failure> {
+        let recorder = if records { Recorder::in_memory } else { Recorder::forgetful };
+        self.cluster.record_to(recorder(self.selection));
         let truth = self.cluster.run(watch)?;
-        Ok((truth, self.cluster.into_recorder().records().to_vec()))
+        let metrics = self.cluster.take_metrics().unwrap_or_default();
+        let kept = self.cluster.into_recorder();
+        Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
     /// Runs it and keeps its records in the locked directory, which holds a whole `run.db` only if
@@ -60,12 +67,14 @@ impl<'a> Simulation<'a> {
         self.cluster.record_to(Recorder::create_in(directory, self.selection)?);
         let outcome = self.cluster.run(watch);
         let demands = self.cluster.demands();
+        let metrics = self.cluster.take_metrics().unwrap_or_default();
         let recorder = self.cluster.into_recorder();
         match outcome {
             Ok(truth) => {
                 let mut facts = facts::of(&self.scenario, &self.document.known_to_operator()?);
                 facts::ended(&mut facts, &truth);
-                let summary = recorder.finish(&facts, &demands)?;
+                let conclusion = Conclusion { facts: &facts, demands: &demands, metrics: &metrics };
+                let summary = recorder.conclude(&conclusion)?;
                 Ok((truth, summary))
             }
             // the store knows better than the simulation why it failed

@@ -206,3 +206,101 @@ fn published_errors_of_r_on_real_storage() {
         assert_eq!(format!("{:.2}", model["mape_percent"].as_f64().unwrap()), mape);
     }
 }
+
+/// A table of a run's features, beside the run's directory; the names of its columns.
+fn features(place: &common::Place, arguments: &[&str]) -> (PathBuf, Vec<String>) {
+    let path = place.path("features.csv");
+    let output = ["-o", path.to_str().unwrap(), "--window", "10", "--keep-constant"];
+    succeed([&["learn", "features"], arguments, &output].concat());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let names = text.lines().next().unwrap().split(',').map(str::to_owned).collect();
+    (path, names)
+}
+
+/// A run of 90 s with metrics, of a light load.
+fn metrics_run(place: &common::Place) -> PathBuf {
+    let more = ["record=none", "tracking.metrics=true", "warmup=0 s", "duration=90 s"];
+    place.keep("run", &more.map(|change| ["--set", change]).concat())
+}
+
+#[test]
+fn features_of_a_run_and_of_its_exported_files_are_alike() {
+    let place = common::Place::with(common::SMALL);
+    let run = metrics_run(&place);
+    let (path, names) = features(&place, &[run.to_str().unwrap()]);
+    for name in ["set", "TPr", "OPw", "osd.network.send.sum", "osd.cpu.usr.p95"] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
+    let of_run = std::fs::read_to_string(path).unwrap();
+    let files = place.path("dstat");
+    succeed(["export", run.to_str().unwrap(), "--dstat", "-o", files.to_str().unwrap()]);
+    let hosts: Vec<String> = (0..4)
+        .map(|host| format!("osd={}", files.join(format!("dstat-brick{host}.csv")).display()))
+        .collect();
+    let clients = files.join("clients.csv");
+    let mut arguments = vec!["--clients", clients.to_str().unwrap()];
+    arguments.extend(hosts.iter().flat_map(|host| ["--dstat", host]));
+    let (path, exported_names) = features(&place, &arguments);
+    assert_eq!(exported_names, names);
+    let of_files = std::fs::read_to_string(path).unwrap();
+    // dstat's times are whole seconds, so windows may hold a sample more or less
+    let place_of = |name: &str| names.iter().position(|known| known == name).unwrap();
+    let column = |text: &str, name: &str| -> Vec<f64> {
+        let rows = text.lines().skip(1);
+        rows.map(|row| row.split(',').nth(place_of(name)).unwrap().parse().unwrap()).collect()
+    };
+    for name in ["OPr", "osd.network.send.sum", "osd.cpu.sys.mean"] {
+        let (a, b) = (column(&of_run, name), column(&of_files, name));
+        // without the first row of each file the first window is not whole
+        assert!(a.len() - b.len() <= 1 && b.len() > 10, "{} {}", a.len(), b.len());
+        for (a, b) in a[a.len() - b.len()..].iter().zip(&b) {
+            assert!((a - b).abs() <= 0.05 * a, "{name}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn metrics_of_a_real_host_tell_what_fio_saw() {
+    let Some(joined) = data("dstat/fio-and-dstat-1s.csv") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("features.csv");
+    let (table, joined) = (path.to_str().unwrap(), format!("osd={}", joined.display()));
+    succeed(["learn", "features", "--joined", &joined, "--window", "1", "-o", table]);
+    for (target, other) in [("OPr", "OPw"), ("OPw", "OPr")] {
+        let drop = format!("set,time_s,{other}");
+        let document = json(&[
+            "evaluate",
+            "--data",
+            table,
+            "--target",
+            target,
+            "--drop",
+            &drop,
+            "--blocks",
+            "10",
+            "--score-above",
+            "1000",
+            "--model",
+            "inside-out",
+            "--json",
+        ]);
+        let accuracy = document["models"][0]["accuracy_percent"].as_f64().unwrap();
+        assert!(accuracy >= 90.0, "{target}: {accuracy}");
+    }
+}
+
+#[test]
+fn faults_of_features_are_told() {
+    let place = common::Place::with(common::SMALL);
+    let plain = place.keep("plain", &["--set", "record=none"]);
+    let plain = plain.to_str().unwrap();
+    let told = fault(&["features", plain, "-o", "f.csv"]);
+    assert!(told.contains("holds no metrics") && told.contains("tracking.metrics=true"), "{told}");
+    let told = fault(&["features", "-o", "f.csv"]);
+    assert!(told.contains("nothing to read"), "{told}");
+    let told = fault(&["features", "--joined", "nokind", "-o", "f.csv"]);
+    assert!(told.contains("osd=node3.csv"), "{told}");
+    let run = metrics_run(&place);
+    let told = fault(&["features", run.to_str().unwrap(), "--window", "600", "-o", "f.csv"]);
+    assert!(told.contains("make `--window` smaller"), "{told}");
+}

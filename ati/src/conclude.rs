@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use foretell_metrics::{Collected, METRICS};
 use rusqlite::types::{ToSql, ToSqlOutput};
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
-use crate::schema::{APPLICATION_ID, FACT_TABLES, SCHEMA_VERSION, views};
+use crate::schema::{APPLICATION_ID, FACT_TABLES, SCHEMA_VERSION, metrics_tables, views};
 use crate::tally::Tally;
 use crate::target::sql_error;
 use crate::{Demand, FactValue, Facts, KindSet, Selection, StoreError};
@@ -17,25 +18,37 @@ pub(crate) const SELECTION_FACT: &str = "records.selection";
 /// Path of the fact that says which types of records were kept: names of tables, comma between.
 pub(crate) const KINDS_FACT: &str = "records.kinds";
 
+/// What is known when a run has ended.
+#[derive(Clone, Copy)]
+pub struct Conclusion<'a> {
+    /// What an operator knows.
+    pub facts: &'a Facts,
+    /// What workloads demanded of resources.
+    pub demands: &'a [Demand],
+    /// What collectors posted.
+    pub metrics: &'a Collected,
+}
+
 /// Writes everything but the records into `db`, marks it whole, and closes it.
 pub(crate) fn conclude(
     mut db: Connection,
     selection: Selection,
     tally: &Tally,
-    facts: &Facts,
-    demands: &[Demand],
+    conclusion: &Conclusion<'_>,
     path: &Path,
 ) -> Result<(), StoreError> {
-    let mut facts = facts.clone();
+    let mut facts = conclusion.facts.clone();
     facts.set(SELECTION_FACT, selection.to_string(), "");
     facts.set(KINDS_FACT, kinds_text(selection.kinds()), "");
     check(&facts)?;
     let mut write = || {
         let transaction = db.transaction()?;
         transaction.execute_batch(FACT_TABLES)?;
+        transaction.execute_batch(&metrics_tables())?;
         transaction.execute_batch(&views())?;
         insert_facts(&transaction, &facts)?;
-        insert_rollups(&transaction, tally, demands)?;
+        insert_rollups(&transaction, tally, conclusion.demands)?;
+        insert_metrics(&transaction, conclusion.metrics)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         transaction.commit()
@@ -147,4 +160,28 @@ impl ToSql for FactValue {
             Self::Text(value) => value.to_sql(),
         }
     }
+}
+
+fn insert_metrics(db: &Transaction<'_>, metrics: &Collected) -> rusqlite::Result<()> {
+    let places = vec!["?"; 2 + METRICS].join(", ");
+    let mut insert = db.prepare(&format!("INSERT INTO metrics VALUES ({places})"))?;
+    for sample in &metrics.hosts {
+        let values = sample.values.iter().map(|value| value as &dyn ToSql);
+        let header: [&dyn ToSql; 2] = [&sample.ts_ns, &sample.host];
+        insert.execute(params_from_iter(header.into_iter().chain(values)))?;
+    }
+    let mut insert = db.prepare("INSERT INTO client_metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
+    for sample in &metrics.clients {
+        insert.execute(params![
+            sample.ts_ns,
+            sample.interval_ns,
+            sample.workload,
+            sample.client,
+            sample.is_write,
+            sample.operations.cast_signed(),
+            sample.bytes.cast_signed(),
+            sample.response_ns.cast_signed()
+        ])?;
+    }
+    Ok(())
 }

@@ -97,14 +97,25 @@ pub enum HostKind {
     Node,
     /// A client machine.
     Client,
+    /// A monitor of the cluster.
+    Monitor,
 }
 
 impl HostKind {
-    /// `node` or `client`.
+    /// `node`, `client` or `monitor`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Node => "node",
             Self::Client => "client",
+            Self::Monitor => "monitor",
+        }
+    }
+
+    /// What paths of facts of such a host begin with: scenarios have monitors among the clients.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Client | Self::Monitor => "client",
         }
     }
 }

@@ -40,6 +40,7 @@ pub use rusqlite;
 pub use error::StoreError;
 pub use foretell_units::Op;
 
+pub use conclude::Conclusion;
 pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Process, Volume, Workload};
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
 pub use record::{Body, Header, HostClock, Phase, Record};

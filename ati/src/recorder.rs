@@ -9,6 +9,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender};
+use foretell_metrics::Collected;
 use foretell_units::Breadcrumb;
 use rusqlite::Connection;
 
@@ -17,7 +18,7 @@ use crate::statements::StatementWriter;
 use crate::tally::Tally;
 use crate::target::{DirectoryLock, Target, io_error};
 use crate::writer::{Batch, RowWriter, write_batches};
-use crate::{Demand, Facts, Record, RecordKind, Selection, StoreError, conclude};
+use crate::{Conclusion, Demand, Facts, Record, RecordKind, Selection, StoreError, conclude};
 
 /// Records in a batch: 512 KiB.
 const BATCH_RECORDS: usize = 8192;
@@ -221,7 +222,13 @@ impl Recorder {
     ///
     /// Errors with whatever kept the writer from writing, or if the facts contradict themselves;
     /// then there is no store.
-    pub fn finish(mut self, facts: &Facts, demands: &[Demand]) -> Result<Summary, StoreError> {
+    pub fn finish(self, facts: &Facts, demands: &[Demand]) -> Result<Summary, StoreError> {
+        let metrics = &Collected::default();
+        self.conclude(&Conclusion { facts, demands, metrics })
+    }
+
+    /// As [`Recorder::finish`], with the metrics that collectors posted.
+    pub fn conclude(mut self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
         let batch = std::mem::take(&mut self.batch);
         let Some(store) = self.store.take() else {
             let mut tally = Tally::default();
@@ -235,7 +242,8 @@ impl Recorder {
         drop(store.full);
         let written = store.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let concluded = written.and_then(|(db, tally)| {
-            conclude::conclude(db, self.selection, &tally, facts, demands, &store.target.partial())
+            let path = store.target.partial();
+            conclude::conclude(db, self.selection, &tally, conclusion, &path)
                 .map(|()| tally.records())
         });
         match concluded {

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use foretell_metrics::{ClientSample, Collected, METRICS, Sample};
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row, params};
@@ -157,6 +158,33 @@ impl RunDb {
         )
     }
 
+    /// What collectors posted, in the order of posting; nothing if the run had none. Errors if the
+    /// store was written before there were metrics.
+    pub fn metrics(&self) -> Result<Collected, StoreError> {
+        let hosts = self.list("SELECT * FROM metrics ORDER BY rowid", [], |row| {
+            let mut values = [0.0; METRICS];
+            for (index, value) in values.iter_mut().enumerate() {
+                *value = row.get(2 + index)?;
+            }
+            Ok(Sample { ts_ns: row.get(0)?, host: row.get(1)?, values })
+        })?;
+        let sql = "SELECT ts_ns, interval_ns, workload, client, op, operations, bytes, response_ns \
+                   FROM client_metrics ORDER BY rowid";
+        let clients = self.list(sql, [], |row| {
+            Ok(ClientSample {
+                ts_ns: row.get(0)?,
+                interval_ns: row.get(1)?,
+                workload: row.get(2)?,
+                client: row.get(3)?,
+                is_write: row.get(4)?,
+                operations: row.get::<_, i64>(5)?.cast_unsigned(),
+                bytes: row.get::<_, i64>(6)?.cast_unsigned(),
+                response_ns: row.get::<_, i64>(7)?.cast_unsigned(),
+            })
+        })?;
+        Ok(Collected { hosts, clients })
+    }
+
     /// All facts: tables in the order of their numbers, settings in the order of their paths.
     pub fn facts(&self) -> Result<Facts, StoreError> {
         let hosts = self.list("SELECT host, name, kind FROM hosts ORDER BY host", [], |row| {
@@ -166,10 +194,11 @@ impl RunDb {
             let kind = match kind.as_str() {
                 "node" => HostKind::Node,
                 "client" => HostKind::Client,
+                "monitor" => HostKind::Monitor,
                 _ => {
                     return Err(StoreError::BadFact {
                         path: format!("hosts.{name}.kind"),
-                        wanted: "`node` or `client`",
+                        wanted: "`node`, `client` or `monitor`",
                         found: format!("`{kind}`"),
                     });
                 }

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use foretell_metrics::{METRICS, Metric};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::kind::HEADER_COLUMNS;
@@ -92,7 +93,7 @@ pub(crate) const FACT_TABLES: &str = "
 CREATE TABLE hosts (
   host INTEGER PRIMARY KEY,      -- number of the host in the records
   name TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL             -- 'node' or 'client'
+  kind TEXT NOT NULL             -- 'node', 'client' or 'monitor'
 );
 CREATE TABLE volumes (
   volume INTEGER PRIMARY KEY,    -- number of the volume; `file` in the records
@@ -152,6 +153,41 @@ CREATE TABLE zones (
 ) WITHOUT ROWID;
 ";
 
+/// The table of hosts' low-level metrics.
+fn metrics_table() -> String {
+    let mut sql = String::from(
+        "CREATE TABLE metrics (
+  ts_ns INTEGER NOT NULL,        -- when, by the host's own clock; nanoseconds since the simulation began
+  host INTEGER NOT NULL,         -- -> hosts\n",
+    );
+    for metric in Metric::all() {
+        let comma = if metric.index() + 1 == METRICS { "" } else { "," };
+        let (column, meaning) = (metric.column(), metric.meaning());
+        let _ = writeln!(sql, "  {column} REAL NOT NULL{comma} -- {meaning}");
+    }
+    sql.push_str(");\n");
+    sql
+}
+
+/// What drivers of workloads saw.
+const CLIENT_METRICS_TABLE: &str = "
+CREATE TABLE client_metrics (
+  ts_ns INTEGER NOT NULL,        -- when the interval ended; nanoseconds since the simulation began
+  interval_ns INTEGER NOT NULL,  -- how long it was
+  workload INTEGER NOT NULL,     -- -> workloads
+  client INTEGER NOT NULL,       -- the client machine -> hosts
+  op INTEGER NOT NULL,           -- 0: read, 1: write
+  operations INTEGER NOT NULL,   -- requests completed in it
+  bytes INTEGER NOT NULL,        -- bytes that they read or wrote
+  response_ns INTEGER NOT NULL   -- sum of their response times
+);
+";
+
+/// Tables of metrics, filled when a run ends that collected them.
+pub(crate) fn metrics_tables() -> String {
+    metrics_table() + CLIENT_METRICS_TABLE
+}
+
 /// The view of a table of records with names in place of numbers.
 fn named_view(kind: RecordKind) -> String {
     let host = |column| format!("(SELECT name FROM hosts WHERE host = r.{column}) AS {column}");
@@ -190,6 +226,20 @@ CREATE VIEW rollup_demand_named AS SELECT
   d.busy_ns / 1e6 AS busy_ms,
   d.operations
 FROM rollup_demand AS d;
+CREATE VIEW metrics_named AS SELECT
+  m.ts_ns / 1e9 AS ts_s,
+  (SELECT name FROM hosts WHERE host = m.host) AS host_name,
+  m.*
+FROM metrics AS m;
+CREATE VIEW client_metrics_named AS SELECT
+  c.ts_ns / 1e9 AS ts_s,
+  (SELECT name FROM workloads WHERE workload = c.workload) AS workload,
+  (SELECT name FROM hosts WHERE host = c.client) AS client,
+  iif(c.op = 0, 'read', 'write') AS op,
+  c.operations / (c.interval_ns / 1e9) AS operations_per_s,
+  c.bytes / (c.interval_ns / 1e9) AS bytes_per_s,
+  iif(c.operations > 0, c.response_ns / 1e6 / c.operations, NULL) AS response_ms
+FROM client_metrics AS c;
 ",
     );
     sql

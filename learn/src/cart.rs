@@ -246,6 +246,16 @@ impl Tree {
         Self { nodes: grow::grow(x, y, &Sorted::new(x), None, limits, None) }
     }
 
+    /// Adds what splits on each column take from the sum of squares.
+    pub fn add_taken(&self, taken: &mut [f64]) {
+        for node in &self.nodes {
+            if let Some(split) = &node.split {
+                let children = self.nodes[split.left].deviance + self.nodes[split.right].deviance;
+                taken[split.column] += node.deviance - children;
+            }
+        }
+    }
+
     pub(crate) fn predict_row(&self, row: impl Fn(usize) -> f64) -> f64 {
         grow::predict(&self.nodes, row)
     }

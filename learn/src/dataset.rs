@@ -99,6 +99,9 @@ pub struct Dataset {
     pub x: Matrix,
     /// n targets.
     pub y: Vec<f64>,
+    /// By row, the group it belongs to: rows that were observed together, of which none may be
+    /// learned from to predict another.
+    pub groups: Option<Vec<i64>>,
 }
 
 impl Dataset {
@@ -148,7 +151,19 @@ impl Dataset {
         }
         let schema = Schema { features };
         let x = schema.encode(table)?;
-        Ok(Self { schema, target: target.to_owned(), x, y })
+        Ok(Self { schema, target: target.to_owned(), x, y, groups: None })
+    }
+
+    /// These rows alone, in this order.
+    pub fn take_rows(&self, rows: &[usize]) -> Self {
+        let groups = self.groups.as_ref();
+        Self {
+            schema: self.schema.clone(),
+            target: self.target.clone(),
+            x: self.x.take_rows(rows),
+            y: rows.iter().map(|&row| self.y[row]).collect(),
+            groups: groups.map(|groups| rows.iter().map(|&row| groups[row]).collect()),
+        }
     }
 }
 

@@ -52,13 +52,7 @@ impl Forest {
             .sum();
         let mut taken = vec![0.0; names.len()];
         for tree in &self.trees {
-            for node in &tree.nodes {
-                if let Some(split) = &node.split {
-                    let children =
-                        tree.nodes[split.left].deviance + tree.nodes[split.right].deviance;
-                    taken[split.column] += node.deviance - children;
-                }
-            }
+            tree.add_taken(&mut taken);
         }
         let all: f64 = taken.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let mut text = format!(

@@ -2,14 +2,18 @@
 //!
 //! The models of "predictive performance modeling of virtualized storage systems" (Noorshams et al.
 //! 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters;
-//! beside them ridge, lasso, elastic net, and random forests. This crate knows no storage.
+//! beside them ridge, lasso, elastic net, and random forests; and those of "Inside-Out" (Hsu et al.
+//! 2016): regression on principal components, and two levels, of which the first selects features; and
+//! gradient boosting. This crate knows no storage.
 
+mod boost;
 mod cart;
 mod cubist;
 mod dataset;
 mod error;
 mod folds;
 mod forest;
+mod gram;
 mod grow;
 mod least_squares;
 mod linear;
@@ -19,14 +23,17 @@ mod matrix;
 pub mod metrics;
 mod model;
 mod moments;
+mod pca;
 mod penalized;
 mod search;
 mod segments;
 mod spec;
 mod table;
 mod tune;
+mod two_level;
 mod validate;
 
+pub use boost::Boost;
 pub use cart::{Pruning, PruningStep, Tree};
 pub use cubist::{Condition, Cubist, Rule};
 pub use dataset::{Dataset, Feature, Schema};
@@ -38,10 +45,10 @@ pub use linear::{LinearModel, Term};
 pub use m5::{M5, M5Node};
 pub use mars::{Basis, Hinge, Mars, Shape};
 pub use matrix::Matrix;
-pub use model::{Model, Trained};
+pub use model::{Model, Selected, Trained};
 pub use moments::Plane;
 pub use search::{Evaluated, Found, SearchRange, SearchSettings, search};
-pub use spec::{Kind, Parameter, Spec, Values};
+pub use spec::{Kind, Parameter, Rows, Spec, Values};
 pub use table::{Cells, Table};
 pub use tune::{Tuned, TunedOutOfFold, default_ranges, tune, tuned_out_of_fold};
 pub use validate::out_of_fold;

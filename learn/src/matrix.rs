@@ -81,6 +81,15 @@ impl Matrix {
         row_values.extend((0..self.columns).map(|column| self.get(row, column)));
     }
 
+    /// These columns, in this order.
+    pub fn take_columns(&self, columns: &[usize]) -> Self {
+        let mut values = Vec::with_capacity(self.rows * columns.len());
+        for &column in columns {
+            values.extend_from_slice(self.column(column));
+        }
+        Self { rows: self.rows, columns: columns.len(), values }
+    }
+
     /// These rows, in this order.
     pub fn take_rows(&self, rows: &[usize]) -> Self {
         let mut values = Vec::with_capacity(rows.len() * self.columns);

@@ -21,6 +21,11 @@ pub struct Scores {
 }
 
 impl Scores {
+    /// Paper 000's accuracy, in percent: what the mean relative error leaves of 100, 0 at the least.
+    pub fn accuracy_percent(&self) -> Option<f64> {
+        self.mape_percent.map(|mape| (100.0 - mape).max(0.0))
+    }
+
     /// Of `truth` and `predicted`, row by row; errors if lengths differ or there are no rows.
     pub fn of(truth: &[f64], predicted: &[f64]) -> Result<Self, LearnError> {
         if truth.len() != predicted.len() {

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnError;
+use crate::boost::Boost;
 use crate::cart::Tree;
 use crate::cubist::Cubist;
 use crate::dataset::{Dataset, Schema};
@@ -13,7 +14,7 @@ use crate::linear::LinearModel;
 use crate::m5::M5;
 use crate::mars::Mars;
 use crate::matrix::Matrix;
-use crate::spec::Spec;
+use crate::spec::{Rows, Spec};
 use crate::table::Table;
 
 /// A fitted model.
@@ -32,6 +33,19 @@ pub enum Model {
     M5(M5),
     /// Rules.
     Cubist(Cubist),
+    /// A sum of trees.
+    Boost(Boost),
+    /// A model of some of the columns.
+    Selected(Selected),
+}
+
+/// A model that sees some of the columns alone.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Selected {
+    /// Which, in its order.
+    pub columns: Vec<usize>,
+    /// The model.
+    pub model: Box<Model>,
 }
 
 impl Model {
@@ -44,6 +58,11 @@ impl Model {
             Self::Forest(model) => model.predict_row(|column| row[column]),
             Self::M5(model) => model.predict_row(|column| row[column]),
             Self::Cubist(model) => model.predict_row(row),
+            Self::Boost(model) => model.predict_row(|column| row[column]),
+            Self::Selected(Selected { columns, model }) => {
+                let kept: Vec<f64> = columns.iter().map(|&column| row[column]).collect();
+                model.predict_row(&kept)
+            }
         }
     }
 
@@ -62,6 +81,24 @@ impl Model {
         predicted
     }
 
+    /// Whether it names only columns and nodes that are there.
+    fn fits(&self, columns: usize) -> bool {
+        match self {
+            Self::Linear(model) => model.fits(columns),
+            Self::Mars(model) => model.fits(columns),
+            Self::Tree(model) => model.fits(columns),
+            Self::Forest(model) => {
+                !model.trees.is_empty() && model.trees.iter().all(|tree| tree.fits(columns))
+            }
+            Self::M5(model) => model.fits(columns),
+            Self::Cubist(model) => model.fits(columns),
+            Self::Boost(model) => model.trees.iter().all(|tree| tree.fits(columns)),
+            Self::Selected(Selected { columns: kept, model }) => {
+                kept.iter().all(|column| *column < columns) && model.fits(kept.len())
+            }
+        }
+    }
+
     /// Its terms, tree or rules as text; `names` are those of the columns.
     pub fn describe(&self, names: &[String]) -> String {
         match self {
@@ -71,6 +108,11 @@ impl Model {
             Self::Forest(model) => model.describe(names),
             Self::M5(model) => model.describe(names),
             Self::Cubist(model) => model.describe(names),
+            Self::Boost(model) => model.describe(names),
+            Self::Selected(Selected { columns, model }) => {
+                let kept: Vec<String> = columns.iter().map(|&c| names[c].clone()).collect();
+                model.describe(&kept)
+            }
         }
     }
 }
@@ -102,7 +144,8 @@ impl Trained {
     pub fn fit(spec: &Spec, data: &Dataset, log_target: bool) -> Result<Self, LearnError> {
         let owners = data.schema.column_features();
         let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
-        let model = spec.fit_features(&data.x, &y, &owners)?;
+        let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
+        let model = spec.fit_rows(&data.x, &y, &known)?;
         Ok(Self {
             format: FORMAT,
             spec: spec.clone(),
@@ -163,17 +206,11 @@ impl Trained {
     /// That a file which was tampered with makes no prediction panic.
     fn check(&self) -> Result<(), String> {
         let columns = self.schema.column_names().len();
-        let within = match &self.model {
-            Model::Linear(model) => model.fits(columns),
-            Model::Mars(model) => model.fits(columns),
-            Model::Tree(model) => model.fits(columns),
-            Model::Forest(model) => {
-                !model.trees.is_empty() && model.trees.iter().all(|tree| tree.fits(columns))
-            }
-            Model::M5(model) => model.fits(columns),
-            Model::Cubist(model) => model.fits(columns),
-        };
-        if within { Ok(()) } else { Err("it names columns or nodes that it does not have".into()) }
+        if self.model.fits(columns) {
+            Ok(())
+        } else {
+            Err("it names columns or nodes that it does not have".into())
+        }
     }
 }
 

@@ -8,71 +8,33 @@
 //!
 //! Without λ, the λ of the smallest mean squared error is taken in 10-fold cross-validation over
 //! glmnet's path of 100 values from the smallest λ that leaves nothing down to 10⁻⁴ of it (10⁻² if
-//! there are no more rows than columns). The folds are drawn from a fixed seed.
-
-use foretell_units::Seed;
+//! there are no more rows than columns). The folds are drawn from a fixed seed; rows of a group, where
+//! groups are known, are in one. For ridge every tenth λ is tried, then those around the best.
+//!
+//! With relative errors a row counts by 1/y², so that what is minimised is the square of the relative
+//! error, which is what a MAPE is about; a y within [`FLOOR`] of the mean |y| counts as that much.
 
 use crate::folds::Folds;
+use crate::gram::{Folded, Standard};
 use crate::linear::LinearModel;
-use crate::matrix::{Matrix, add_scaled, dot, mean, squares_around};
+use crate::matrix::{Matrix, add_scaled, dot, mean};
+use crate::spec::Rows;
 
 /// Values of λ on a path.
 const PATH: usize = 100;
 /// The largest change of a standardised coefficient that ends the descent.
 const CONVERGED: f64 = 1e-12;
-/// The same while λ is chosen.
-const ROUGHLY: f64 = 1e-6;
+/// The same while λ is chosen. glmnet stops at a change of √10⁻⁷; columns that say nearly the same
+/// converge slowly, and this is as good.
+const ROUGHLY: f64 = 1e-4;
+/// Of the mean |y|: smaller targets count no more than this one.
+const FLOOR: f64 = 0.02;
+/// λ's of a ridge between two that are tried first.
+const STRIDE: usize = 10;
 /// Rounds of coordinate descent at most.
-const ROUNDS: usize = 100_000;
-
-/// Columns and target standardised.
-struct Standard {
-    means: Vec<f64>,
-    /// 1/n deviations; 0: the column is constant and gets no coefficient.
-    deviations: Vec<f64>,
-    y_mean: f64,
-    y_deviation: f64,
-    /// Correlations of columns, p × p.
-    gram: Matrix,
-    /// Correlations of columns with y.
-    with_y: Vec<f64>,
-}
+const ROUNDS: usize = 20_000;
 
 impl Standard {
-    fn of(x: &Matrix, y: &[f64]) -> Self {
-        let n = x.rows() as f64;
-        let y_mean = mean(y);
-        let y_deviation = (squares_around(y, y_mean) / n).sqrt();
-        let mut scaled = Matrix::zeros(x.rows(), x.columns());
-        let (mut means, mut deviations) = (Vec::new(), Vec::new());
-        for j in 0..x.columns() {
-            let middle = mean(x.column(j));
-            let spread = (squares_around(x.column(j), middle) / n).sqrt();
-            let constant = spread <= 1e-12 * middle.abs();
-            if !constant {
-                for (to, from) in scaled.column_mut(j).iter_mut().zip(x.column(j)) {
-                    *to = (from - middle) / spread;
-                }
-            }
-            means.push(middle);
-            deviations.push(if constant { 0.0 } else { spread });
-        }
-        let target: Vec<f64> = y
-            .iter()
-            .map(|y| if y_deviation > 0.0 { (y - y_mean) / y_deviation } else { 0.0 })
-            .collect();
-        let mut gram = Matrix::zeros(x.columns(), x.columns());
-        for j in 0..x.columns() {
-            for k in 0..=j {
-                let value = dot(scaled.column(j), scaled.column(k)) / n;
-                gram.column_mut(j)[k] = value;
-                gram.column_mut(k)[j] = value;
-            }
-        }
-        let with_y = (0..x.columns()).map(|j| dot(scaled.column(j), &target) / n).collect();
-        Self { means, deviations, y_mean, y_deviation, gram, with_y }
-    }
-
     /// The smallest λ at which no coefficient is left; of a ridge, that of α = 0.001 (glmnet).
     fn largest_lambda(&self, alpha: f64) -> f64 {
         let most = self.with_y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
@@ -95,23 +57,30 @@ impl Standard {
         for (j, value) in beta.iter().enumerate().filter(|(_, value)| **value != 0.0) {
             add_scaled(&mut gradient, -value, self.gram.column(j));
         }
-        for _ in 0..ROUNDS {
-            let mut largest = 0.0_f64;
-            for j in 0..beta.len() {
-                if self.deviations[j] <= 0.0 {
-                    continue;
-                }
-                let old = beta[j];
-                let pull = gradient[j] + old;
-                let new = (pull.abs() - l1).max(0.0).copysign(pull) / (1.0 + l2);
-                if new.to_bits() != old.to_bits() {
-                    add_scaled(&mut gradient, old - new, self.gram.column(j));
-                    beta[j] = new;
-                    largest = largest.max((new - old).abs());
-                }
+        let mut change = |j: usize, beta: &mut [f64]| {
+            let old = beta[j];
+            let pull = gradient[j] + old;
+            let new = (pull.abs() - l1).max(0.0).copysign(pull) / (1.0 + l2);
+            if new.to_bits() != old.to_bits() {
+                add_scaled(&mut gradient, old - new, self.gram.column(j));
+                beta[j] = new;
             }
-            if largest < converged {
+            (new - old).abs()
+        };
+        let varying: Vec<usize> = (0..beta.len()).filter(|j| self.deviations[*j] > 0.0).collect();
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            rounds += 1;
+            if varying.iter().map(|&j| change(j, beta)).fold(0.0, f64::max) < converged {
                 break;
+            }
+            // those that are not 0 come to rest before the others are looked at again
+            let active: Vec<usize> = varying.iter().copied().filter(|j| beta[*j] != 0.0).collect();
+            while rounds < ROUNDS {
+                rounds += 1;
+                if active.iter().map(|&j| change(j, beta)).fold(0.0, f64::max) < converged {
+                    break;
+                }
             }
         }
     }
@@ -146,54 +115,162 @@ impl Standard {
             beta[j] = (beta[j] - known) / lower.get(j, j);
         }
     }
+}
 
-    fn model(&self, beta: &[f64]) -> LinearModel {
-        let scale = |(beta, deviation): (&f64, &f64)| {
-            if *deviation > 0.0 { beta * self.y_deviation / deviation } else { 0.0 }
+/// How a penalized model is fitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// `None`: the best of the path.
+    pub(crate) lambda: Option<f64>,
+    /// The L1 share.
+    pub(crate) alpha: f64,
+    /// Whether squared relative errors are minimised.
+    pub(crate) relative: bool,
+}
+
+/// Rows prepared for models of any columns and any λ.
+pub(crate) struct Fitter {
+    folded: Folded,
+    whole: Standard,
+    tests: Vec<Test>,
+    alpha: f64,
+}
+
+/// The rows of a fold.
+struct Test {
+    x: Matrix,
+    y: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// The best λ of some columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) lambda: f64,
+    /// Sum over the rows of squared errors, by models that never saw them.
+    pub(crate) error: f64,
+}
+
+impl Fitter {
+    /// Without `folds` no λ can be chosen.
+    pub(crate) fn new(
+        x: &Matrix,
+        y: &[f64],
+        (alpha, relative): (f64, bool),
+        folds: Option<&Folds>,
+    ) -> Self {
+        let weights = relative.then(|| relative_weights(y));
+        let folded = Folded::new(x, y, weights.as_deref(), folds);
+        let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|&row| values[row]).collect();
+        let test = |fold: usize, folds: &Folds| {
+            let rows = folds.split(fold).1;
+            let all_one = || vec![1.0; rows.len()];
+            let weights = weights.as_deref().map_or_else(all_one, |weights| pick(weights, &rows));
+            Test { x: x.take_rows(&rows), y: pick(y, &rows), weights }
         };
-        let coefficients: Vec<f64> = beta.iter().zip(&self.deviations).map(scale).collect();
-        let intercept = self.y_mean - dot(&coefficients, &self.means);
+        let tests = folds.map(|folds| (0..folds.count()).map(|fold| test(fold, folds)).collect());
+        Self { whole: folded.whole(), folded, tests: tests.unwrap_or_default(), alpha }
+    }
+
+    /// The model of some columns, of `columns` there are, for a λ.
+    pub(crate) fn fit(&self, kept: &[usize], lambda: f64) -> LinearModel {
+        let standard = self.whole.keep(kept);
+        let mut beta = vec![0.0; kept.len()];
+        standard.descend(lambda, self.alpha, &mut beta, CONVERGED);
+        let (intercept, of_kept) = standard.unscaled(&beta);
+        let mut coefficients = vec![0.0; self.whole.deviations.len()];
+        for (&column, coefficient) in kept.iter().zip(of_kept) {
+            coefficients[column] = coefficient;
+        }
         LinearModel::of_columns(intercept, &coefficients)
+    }
+
+    /// Coefficients of all columns as standardised, for a λ.
+    pub(crate) fn standardised(&self, lambda: f64) -> Vec<f64> {
+        let mut beta = vec![0.0; self.whole.deviations.len()];
+        self.whole.descend(lambda, self.alpha, &mut beta, ROUGHLY);
+        beta
+    }
+
+    /// The λ of the smallest error in cross-validation, of these columns.
+    pub(crate) fn choose(&self, kept: &[usize]) -> Choice {
+        let lambdas = path(&self.whole.keep(kept), self.alpha);
+        let of_folds: Vec<Standard> =
+            (0..self.tests.len()).map(|fold| self.folded.without(fold).keep(kept)).collect();
+        let mut errors = vec![f64::INFINITY; lambdas.len()];
+        let try_out = |tried: &[usize], errors: &mut [f64]| {
+            let mut found = vec![0.0; tried.len()];
+            for (standard, test) in of_folds.iter().zip(&self.tests) {
+                let mut beta = vec![0.0; kept.len()];
+                let mut predicted = vec![0.0; test.y.len()];
+                for (&index, found) in tried.iter().zip(&mut found) {
+                    standard.descend(lambdas[index], self.alpha, &mut beta, ROUGHLY);
+                    let (intercept, coefficients) = standard.unscaled(&beta);
+                    predicted.fill(intercept);
+                    for (&column, coefficient) in kept.iter().zip(coefficients) {
+                        if coefficient != 0.0 {
+                            add_scaled(&mut predicted, coefficient, test.x.column(column));
+                        }
+                    }
+                    let rows = predicted.iter().zip(&test.y).zip(&test.weights);
+                    *found += rows.map(|((p, y), w)| w * (p - y) * (p - y)).sum::<f64>();
+                }
+            }
+            for (&index, found) in tried.iter().zip(found) {
+                errors[index] = found;
+            }
+        };
+        let best = |errors: &[f64]| {
+            let best = errors.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+            best.map_or(0, |(index, _)| index)
+        };
+        if self.alpha == 0.0 {
+            let coarse: Vec<usize> =
+                (0..PATH).step_by(STRIDE).chain(std::iter::once(PATH - 1)).collect();
+            try_out(&coarse, &mut errors);
+            let around = best(&errors);
+            let near = around.saturating_sub(STRIDE - 1)..(around + STRIDE).min(PATH);
+            let fine: Vec<usize> = near.filter(|index| errors[*index].is_infinite()).collect();
+            try_out(&fine, &mut errors);
+        } else {
+            try_out(&(0..PATH).collect::<Vec<_>>(), &mut errors);
+        }
+        let index = best(&errors);
+        Choice { lambda: lambdas[index], error: errors[index] }
     }
 }
 
-/// The model for one λ, or for the best of a path if `lambda` is `None`. `alpha` is the L1 share.
-pub(crate) fn fit(x: &Matrix, y: &[f64], lambda: Option<f64>, alpha: f64) -> LinearModel {
-    let standard = Standard::of(x, y);
-    let mut beta = vec![0.0; x.columns()];
-    let lambda = lambda.unwrap_or_else(|| best_lambda(x, y, &standard, alpha));
-    standard.descend(lambda, alpha, &mut beta, CONVERGED);
-    standard.model(&beta)
+/// 1/y² by row, 1 on average.
+fn relative_weights(y: &[f64]) -> Vec<f64> {
+    let sizes: Vec<f64> = y.iter().map(|y| y.abs()).collect();
+    let floor = (FLOOR * mean(&sizes)).max(f64::MIN_POSITIVE);
+    let mut weights: Vec<f64> = sizes.iter().map(|size| size.max(floor).powi(-2)).collect();
+    let average = mean(&weights);
+    for weight in &mut weights {
+        *weight /= average;
+    }
+    weights
 }
 
-fn path(standard: &Standard, rows: usize, columns: usize, alpha: f64) -> Vec<f64> {
-    let least: f64 = if rows > columns { 1e-4 } else { 1e-2 };
+/// The model for one λ, or for the best of a path.
+pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings, rows: &Rows<'_>) -> LinearModel {
+    let all: Vec<usize> = (0..x.columns()).collect();
+    let how = (settings.alpha, settings.relative);
+    let folds = if settings.lambda.is_none() { rows.inner_folds(x.rows()) } else { None };
+    let fitter = Fitter::new(x, y, how, folds.as_ref());
+    let lambda = match (settings.lambda, folds) {
+        (Some(lambda), _) => lambda,
+        (None, Some(_)) => fitter.choose(&all).lambda,
+        // too few rows to leave any out: the least penalty
+        (None, None) => path(&fitter.whole, settings.alpha).pop().unwrap_or(0.0),
+    };
+    fitter.fit(&all, lambda)
+}
+
+/// The λ's that are tried, from the largest.
+fn path(standard: &Standard, alpha: f64) -> Vec<f64> {
+    let least: f64 = if standard.rows > standard.with_y.len() { 1e-4 } else { 1e-2 };
     let largest = standard.largest_lambda(alpha);
     let step = |index: usize| largest * least.powf(index as f64 / (PATH - 1) as f64);
     (0..PATH).map(step).collect()
-}
-
-fn best_lambda(x: &Matrix, y: &[f64], standard: &Standard, alpha: f64) -> f64 {
-    let lambdas = path(standard, x.rows(), x.columns(), alpha);
-    let mut errors = vec![0.0; lambdas.len()];
-    let Ok(folds) = Folds::random(x.rows(), x.rows().min(10), Seed(0)) else {
-        return lambdas.last().copied().unwrap_or(0.0);
-    };
-    let mut predicted = Vec::new();
-    for fold in 0..folds.count() {
-        let (train, test) = folds.split(fold);
-        let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-        let of_fold = Standard::of(&x.take_rows(&train), &train_y);
-        let test_x = x.take_rows(&test);
-        let mut beta = vec![0.0; x.columns()];
-        predicted.resize(test.len(), 0.0);
-        for (lambda, error) in lambdas.iter().zip(&mut errors) {
-            of_fold.descend(*lambda, alpha, &mut beta, ROUGHLY);
-            of_fold.model(&beta).predict_into(&test_x, &mut predicted);
-            *error +=
-                test.iter().zip(&predicted).map(|(&row, p)| (y[row] - p).powi(2)).sum::<f64>();
-        }
-    }
-    let best = errors.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
-    best.map_or(0.0, |(index, _)| lambdas[index])
 }

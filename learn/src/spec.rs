@@ -5,17 +5,23 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use foretell_units::Seed;
+
 use crate::LearnError;
+use crate::boost;
 use crate::cart::{Pruning, Tree};
 use crate::cubist::{self, Cubist};
 use crate::error::nearest;
+use crate::folds::Folds;
 use crate::forest::Forest;
 use crate::linear::LinearModel;
 use crate::m5::{self, M5};
 use crate::mars::{self, Mars};
 use crate::matrix::Matrix;
 use crate::model::Model;
+use crate::pca;
 use crate::penalized;
+use crate::two_level::{self, First, Second};
 
 /// What a parameter's value may be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -66,6 +72,43 @@ pub enum Kind {
     M5,
     /// Cubist rules.
     Cubist,
+    /// Least squares on principal components.
+    Pca,
+    /// A first model selects columns for a second.
+    TwoLevel,
+    /// Gradient boosting.
+    Boost,
+}
+
+/// Other names of models, and what they stand for: those of paper 000.
+const OTHER_NAMES: [(&str, &str); 3] = [
+    ("inside-out", "two-level"),
+    ("auto-dtl", "two-level:first=tree"),
+    ("auto-rfl", "two-level:first=forest"),
+];
+
+/// What is known of rows beside their values.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Rows<'a> {
+    /// By column, the feature it belongs to; each column is one by itself without.
+    pub owners: Option<&'a [usize]>,
+    /// By row, the group it belongs to: rows of a group are never on both sides where a model
+    /// validates its own choices.
+    pub groups: Option<&'a [i64]>,
+}
+
+impl Rows<'_> {
+    /// Folds by which a model chooses its own parameters: ten, or as many as rows or groups allow.
+    /// `None`: there are too few.
+    pub(crate) fn inner_folds(&self, rows: usize) -> Option<Folds> {
+        let Some(groups) = self.groups else {
+            return Folds::random(rows, rows.min(10), Seed(0)).ok();
+        };
+        let mut different = groups.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        Folds::random_by_group(groups, different.len().min(10), Seed(0)).ok()
+    }
 }
 
 const YES_NO: Values = Values::Words(&["false", "true"]);
@@ -89,9 +132,17 @@ const LAMBDA: Parameter = parameter(
     "weight of the penalty, in glmnet's convention; derived: the best in 10-fold cross-validation",
 );
 
+const RELATIVE: Parameter = parameter(
+    "relative",
+    YES_NO,
+    Some(0.0),
+    None,
+    "whether squared relative errors are minimised, instead of squared errors",
+);
+
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Lrm,
         Self::Mars,
         Self::Cart,
@@ -102,6 +153,9 @@ impl Kind {
         Self::ElasticNet,
         Self::Tree,
         Self::Forest,
+        Self::Pca,
+        Self::TwoLevel,
+        Self::Boost,
     ];
 
     /// Its name.
@@ -117,6 +171,9 @@ impl Kind {
             Self::Forest => "forest",
             Self::M5 => "m5",
             Self::Cubist => "cubist",
+            Self::Pca => "pca",
+            Self::TwoLevel => "two-level",
+            Self::Boost => "boost",
         }
     }
 
@@ -130,7 +187,7 @@ impl Kind {
             None,
             "whether products of pairs of features are terms too",
         )];
-        const PENALTY: &[Parameter] = &[LAMBDA];
+        const PENALTY: &[Parameter] = &[LAMBDA, RELATIVE];
         const ELASTIC_NET: &[Parameter] = &[
             LAMBDA,
             parameter(
@@ -140,6 +197,44 @@ impl Kind {
                 None,
                 "share of the L1 penalty (glmnet's alpha)",
             ),
+            RELATIVE,
+        ];
+        const PCA: &[Parameter] = &[parameter(
+            "components",
+            Values::Whole(1, MOST),
+            Some(10.0),
+            None,
+            "principal components that are regressed on",
+        )];
+        const TWO_LEVEL: &[Parameter] = &[
+            parameter(
+                "first",
+                Values::Words(First::NAMES),
+                Some(0.0),
+                None,
+                "the model that says which columns matter",
+            ),
+            parameter(
+                "second",
+                Values::Words(Second::NAMES),
+                Some(0.0),
+                None,
+                "the model that is fitted to these; `relative`: a lasso of relative errors",
+            ),
+            parameter(
+                "alpha",
+                Values::Real(0.0, f64::MAX),
+                None,
+                None,
+                "weight that a column must have, of the median weight; derived: the best of a grid in \
+                 10-fold cross-validation",
+            ),
+        ];
+        const BOOST: &[Parameter] = &[
+            parameter("ntrees", Values::Whole(1, 100_000), Some(300.0), None, "trees"),
+            parameter("rate", Values::Real(1e-6, 1.0), Some(0.1), None, "weight of each tree"),
+            parameter("depth", Values::Whole(1, 30), Some(5.0), None, "levels of a tree"),
+            parameter("minleaf", Values::Whole(1, MOST), Some(5.0), None, "rows of a leaf"),
         ];
         const MARS: &[Parameter] = &[
             parameter("degree", Values::Whole(1, 10), Some(2.0), None, "hinges in a term at most"),
@@ -285,6 +380,9 @@ impl Kind {
             Self::Forest => FOREST,
             Self::M5 => M5,
             Self::Cubist => CUBIST,
+            Self::Pca => PCA,
+            Self::TwoLevel => TWO_LEVEL,
+            Self::Boost => BOOST,
         }
     }
 }
@@ -429,8 +527,7 @@ impl Spec {
     /// Fits a model to `x`, n rows × p columns, and `y`, n finite targets; errors if lengths differ,
     /// n < 2 or there are no columns.
     pub fn fit(&self, x: &Matrix, y: &[f64]) -> Result<Model, LearnError> {
-        let owners: Vec<usize> = (0..x.columns()).collect();
-        self.fit_features(x, y, &owners)
+        self.fit_rows(x, y, &Rows::default())
     }
 
     /// The same where several columns may belong to one feature: `owners` names each column's.
@@ -440,6 +537,11 @@ impl Spec {
         y: &[f64],
         owners: &[usize],
     ) -> Result<Model, LearnError> {
+        self.fit_rows(x, y, &Rows { owners: Some(owners), groups: None })
+    }
+
+    /// The same with what is known of the rows.
+    pub fn fit_rows(&self, x: &Matrix, y: &[f64], rows: &Rows<'_>) -> Result<Model, LearnError> {
         if x.rows() != y.len() {
             let what = "targets".to_owned();
             return Err(LearnError::Length { what, found: y.len(), wanted: x.rows() });
@@ -454,14 +556,22 @@ impl Spec {
             let column = "target".to_owned();
             return Err(LearnError::ValueNotFinite { row, column, value: y[row] });
         }
-        let lambda = self.value("lambda");
+        let alone: Vec<usize>;
+        let owners = if let Some(owners) = rows.owners {
+            owners
+        } else {
+            alone = (0..x.columns()).collect();
+            &alone
+        };
+        let (lambda, relative) = (self.value("lambda"), self.yes("relative"));
+        let penalty = |alpha| penalized::Settings { lambda, alpha, relative };
         Ok(match self.kind {
             Kind::Lrm => Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners)),
-            Kind::Ridge => Model::Linear(penalized::fit(x, y, lambda, 0.0)),
-            Kind::Lasso => Model::Linear(penalized::fit(x, y, lambda, 1.0)),
+            Kind::Ridge => Model::Linear(penalized::fit(x, y, &penalty(0.0), rows)),
+            Kind::Lasso => Model::Linear(penalized::fit(x, y, &penalty(1.0), rows)),
             Kind::ElasticNet => {
                 let alpha = self.value("l1_ratio").unwrap_or(0.5);
-                Model::Linear(penalized::fit(x, y, lambda, alpha))
+                Model::Linear(penalized::fit(x, y, &penalty(alpha), rows))
             }
             Kind::Mars => Model::Mars(Mars::fit(x, y, &self.mars())),
             Kind::Cart => {
@@ -488,6 +598,25 @@ impl Spec {
                 },
             )),
             Kind::Cubist => Model::Cubist(Cubist::fit(x, y, &self.cubist())),
+            Kind::Pca => Model::Linear(pca::fit(x, y, self.count("components").unwrap_or(10))),
+            Kind::TwoLevel => {
+                let first = First::ALL[self.count("first").unwrap_or(0)];
+                let second = Second::ALL[self.count("second").unwrap_or(0)];
+                two_level::fit(x, y, (first, second), self.value("alpha"), rows)?
+            }
+            Kind::Boost => {
+                let usual = boost::Settings::default();
+                Model::Boost(boost::fit(
+                    x,
+                    y,
+                    &boost::Settings {
+                        trees: self.count("ntrees").unwrap_or(usual.trees),
+                        rate: self.value("rate").unwrap_or(usual.rate),
+                        depth: self.value("depth").map_or(usual.depth, |depth| depth as u32),
+                        leaf: self.count("minleaf").unwrap_or(usual.leaf),
+                    },
+                ))
+            }
         })
     }
 }
@@ -497,6 +626,8 @@ impl FromStr for Spec {
 
     /// `kind` or `kind:name=value,name=value`.
     fn from_str(text: &str) -> Result<Self, LearnError> {
+        let other = OTHER_NAMES.iter().find(|(name, _)| *name == text.trim());
+        let text = other.map_or(text, |(_, meant)| *meant);
         let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
         let mut spec = Self::new(kind.trim().parse()?);
         for pair in parameters.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -566,7 +697,8 @@ mod tests {
             (
                 "marz",
                 "there is no model `marz`; did you mean `mars`?; there are `lrm`, `mars`, `cart`, \
-                 `m5`, `cubist`, `ridge`, `lasso`, `elasticnet`, `tree`, `forest`",
+                 `m5`, `cubist`, `ridge`, `lasso`, `elasticnet`, `tree`, `forest`, `pca`, \
+                 `two-level`, `boost`",
             ),
             (
                 "cart:minsplt=3",

@@ -230,13 +230,12 @@ pub fn tuned_out_of_fold(
     let mut searches = Vec::with_capacity(folds.count());
     for fold in 0..folds.count() {
         let (train, test) = folds.split(fold);
-        let part = Dataset {
-            schema: data.schema.clone(),
-            target: data.target.clone(),
-            x: data.x.take_rows(&train),
-            y: train.iter().map(|&row| data.y[row]).collect(),
+        let part = data.take_rows(&train);
+        let seed = seed.child(fold as u64);
+        let inner = match &part.groups {
+            Some(groups) => Folds::random_by_group(groups, inner, seed)?,
+            None => Folds::random(train.len(), inner, seed)?,
         };
-        let inner = Folds::random(train.len(), inner, seed.child(fold as u64))?;
         let tuned = tune(spec, &part, &inner, log_target, &ranges(train.len()), settings)?;
         let model = crate::model::Trained::fit(&tuned.spec, &part, log_target)?;
         for (row, value) in test.iter().zip(model.predict(&data.x.take_rows(&test))) {

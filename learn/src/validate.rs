@@ -8,7 +8,7 @@ use crate::LearnError;
 use crate::dataset::Dataset;
 use crate::folds::Folds;
 use crate::model::logarithms;
-use crate::spec::Spec;
+use crate::spec::{Rows, Spec};
 
 /// Predictions for all rows, in the target's unit. With `log_target` the models learn its logarithm.
 /// Folds are shared out among `jobs` threads; the result does not depend on it.
@@ -27,8 +27,10 @@ pub fn out_of_fold(
     let owners = data.schema.column_features();
     let of_folds = in_parallel(folds.count(), jobs, |fold| {
         let (train, test) = folds.split(fold);
+        let part = data.take_rows(&train);
         let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-        let model = spec.fit_features(&data.x.take_rows(&train), &train_y, &owners)?;
+        let known = Rows { owners: Some(&owners), groups: part.groups.as_deref() };
+        let model = spec.fit_rows(&part.x, &train_y, &known)?;
         Ok::<_, LearnError>((test.clone(), model.predict(&data.x.take_rows(&test))))
     });
     let mut predicted = vec![0.0; y.len()];

@@ -725,6 +725,17 @@ pub struct Tracking {
     pub kinds: Vec<String>,
     /// What tracking costs in the simulated system; `None`: nothing.
     pub cost: Option<TrackingCost>,
+    /// How low-level metrics are collected; `None`: they are not.
+    pub metrics: Option<Metrics>,
+}
+
+/// How each host's low-level metrics are collected, once in each second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metrics {
+    /// Standard deviation of hosts' clocks around the true time.
+    pub clock_skew: SimSpan,
+    /// How late a collector wakes, on average.
+    pub sample_delay: SimSpan,
 }
 
 /// What tracking costs in the simulated system, besides CPU per post ([`CpuProfile::post`]).

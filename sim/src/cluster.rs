@@ -21,6 +21,7 @@ use crate::exchange::{Leg, LegKind};
 use crate::guest::Guest;
 use crate::intervals::{Intervals, relative_standard_error};
 use crate::load::Instance;
+use crate::metrics::Collectors;
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings};
 use crate::objects::{Pool, Settings, Task};
@@ -79,6 +80,10 @@ pub struct Cluster {
     /// Instances that will issue again.
     pub(crate) active: usize,
     pub(crate) failure: Option<SimError>,
+    /// Where metrics are asked for.
+    pub(crate) collectors: Option<Box<Collectors>>,
+    /// When the next of them wakes; the end of time without.
+    collect_at: SimTime,
     ready: Vec<u32>,
     /// Scratch: block operations that guests send.
     pub(crate) sending: Vec<u32>,
@@ -121,6 +126,9 @@ pub(crate) struct Volume {
     pub(crate) quorum: u8,
     pub(crate) read_from: model::ReadFrom,
 }
+
+/// Later than anything happens.
+const END_OF_TIME: SimTime = SimTime::from_ns(u64::MAX);
 
 /// Events between two looks at the outside world.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
@@ -213,6 +221,8 @@ impl Cluster {
             vault,
             scratch: Scratch::default(),
             failure: None,
+            collectors: None,
+            collect_at: END_OF_TIME,
             ready: Vec::new(),
             sending: Vec::new(),
             commits: 0,
@@ -221,6 +231,11 @@ impl Cluster {
             scenario,
         };
         cluster.create_files()?;
+        if let Some(metrics) = &cluster.scenario.tracking.metrics {
+            let collectors = Collectors::new(&cluster.scenario, metrics);
+            cluster.collect_at = collectors.next_due();
+            cluster.collectors = Some(Box::new(collectors));
+        }
         for instance in 0..cluster.instances.len() {
             cluster.begin(instance as u32);
         }
@@ -248,6 +263,7 @@ impl Cluster {
             let next = self.agenda.next_at();
             if !marked && next.is_none_or(|next| next >= self.mark_at) {
                 // a run that ends within its warm-up has measured nothing
+                self.collect_before(self.mark_at);
                 self.agenda.advance_to(self.mark_at);
                 self.mark();
                 marked = true;
@@ -262,6 +278,9 @@ impl Cluster {
             }
             if self.end_at.is_none() && self.finished() {
                 break;
+            }
+            if next >= self.collect_at {
+                self.collect_before(next);
             }
             let event = self.agenda.next().expect("an event is pending");
             self.dispatch(event);
@@ -278,6 +297,7 @@ impl Cluster {
             return Err(failure);
         }
         if let Some(end) = self.end_at {
+            self.collect_before(end + SimSpan::from_ns(1));
             self.agenda.advance_to(end);
         } else if self.tallies.iter().all(|tally| tally.measured() == 0) {
             return Err(SimError::NothingMeasured {
@@ -288,6 +308,23 @@ impl Cluster {
         }
         self.audit()?;
         Ok(truth::of(self))
+    }
+
+    /// Collectors that wake before `until` post what they see.
+    fn collect_before(&mut self, until: SimTime) {
+        let Some(collectors) = &mut self.collectors else { return };
+        while collectors.next_due() < until {
+            collectors.collect(|host| {
+                let host = &mut self.hosts[host.index()];
+                (&mut host.cpu, host.node.as_ref())
+            });
+        }
+        self.collect_at = collectors.next_due();
+    }
+
+    /// What collectors posted, if there were any; it can be taken once.
+    pub fn take_metrics(&mut self) -> Option<foretell_metrics::Collected> {
+        self.collectors.as_mut().map(|collectors| collectors.take())
     }
 
     /// What each workload demanded of each resource after the warm-up, if a store is kept.
@@ -401,22 +438,38 @@ impl Cluster {
         task.work += self.tracker.take_debt(host);
         self.tracker.charge(host, Resource::Cpu, workload, || task.work);
         let now = self.agenda.now();
+        let work = self.collectors.is_some().then(|| self.work_of(host, &task));
+        if let (Some(work), Some(collectors)) = (work, &mut self.collectors) {
+            collectors.work(host, work);
+        }
         if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
             self.take_up(host, &slice);
         }
     }
 
     fn take_up(&mut self, host: HostId, slice: &Slice) {
-        self.tracker.post_switch(self.agenda.now(), host, slice);
+        let now = self.agenda.now();
+        self.tracker.post_switch(now, host, slice);
+        if let Some(collectors) = &mut self.collectors {
+            if slice.from != slice.to {
+                collectors.switched(host);
+            }
+            collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+        }
         self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let now = self.agenda.now();
         let end = self.hosts[host.index()].cpu.slice_ends(now, core);
-        match &end.next {
-            Some(slice) => self.take_up(host, slice),
-            None => self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb),
+        if let Some(slice) = &end.next {
+            self.take_up(host, slice);
+        } else {
+            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
+            if let Some(collectors) = &mut self.collectors {
+                collectors.switched(host);
+                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+            }
         }
         if let Some(then) = end.done {
             match then {
@@ -444,6 +497,10 @@ impl Cluster {
             *awaiting -= 1;
             if *awaiting > 0 {
                 continue;
+            }
+            let now = self.agenda.now();
+            if let Some(collectors) = &mut self.collectors {
+                collectors.waits_no_more(now, host);
             }
             match self.legs[leg].kind {
                 LegKind::Fragment { .. } => self.reply(leg),

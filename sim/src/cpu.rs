@@ -179,6 +179,21 @@ impl<T: Copy> Cpu<T> {
         }
     }
 
+    /// Cores that run nothing.
+    pub fn idle(&self) -> u32 {
+        self.idle
+    }
+
+    /// Threads that run or are ready.
+    pub fn present(&self) -> u64 {
+        self.ledger.present()
+    }
+
+    /// Time that cores were busy since the beginning, summed over them.
+    pub fn busy(&mut self, now: SimTime) -> SimSpan {
+        self.ledger.busy(now)
+    }
+
     /// Context switches so far.
     pub fn switches(&self) -> u64 {
         self.switches

@@ -13,6 +13,7 @@ use crate::cluster::{Cluster, network_events};
 use crate::cpu::Thread;
 use crate::demand::NOBODY;
 use crate::event::{Event, HostTask, Then};
+use crate::metrics::Work;
 use crate::network::wire_bytes;
 use crate::process::{self, SERVER, TRACKER};
 
@@ -199,6 +200,9 @@ impl Cluster {
         let now = self.agenda.now();
         let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
         self.tracker.post(now, from, leg_thread(id, leg.pids().0), leg.breadcrumb, body);
+        if let Some(collectors) = &mut self.collectors {
+            collectors.sent(from, to, wire);
+        }
         self.tracker
             .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
     }
@@ -228,8 +232,11 @@ impl Cluster {
         };
         let (thread, breadcrumb) = (leg_thread(id, leg.pids().1), leg.breadcrumb);
         let workload = leg.workload;
-        let wire = leg.wire();
-        if leg.sender() != host {
+        let (wire, from) = (leg.wire(), leg.sender());
+        if from != host {
+            if let Some(collectors) = &mut self.collectors {
+                collectors.received(host, from, wire);
+            }
             self.tracker
                 .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
         }
@@ -270,8 +277,49 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         let waits = node.append(&mut around, &access);
         self.legs[id].awaiting = waits;
+        self.note_wait(host, waits);
         if waits == 0 {
             self.legs.remove(id);
         }
+    }
+
+    /// A thread of a node begins to wait for so many things of its disks.
+    pub(crate) fn note_wait(&mut self, host: HostId, waits: u32) {
+        let now = self.agenda.now();
+        if let Some(collectors) = self.collectors.as_mut().filter(|_| waits > 0) {
+            collectors.waits(now, host);
+        }
+    }
+
+    /// A task's work by what dstat calls it, for the collectors.
+    pub(crate) fn work_of(&self, host: HostId, task: &HostTask) -> Work {
+        let work = task.work.as_ns();
+        let leg = match task.then {
+            Then::Sent { .. } => return Work { sys: work, ..Work::default() },
+            Then::Serve { leg }
+            | Then::Replied { leg }
+            | Then::Reported { leg }
+            | Then::StoreRecords { leg } => &self.legs[leg],
+            Then::Prepared { .. }
+            | Then::Decoded { .. }
+            | Then::Cached { .. }
+            | Then::Encoded { .. } => return Work { usr: work, ..Work::default() },
+        };
+        let profile = &self.hosts[host.index()].profile;
+        let receiving = profile.receive.of(leg.message()).as_ns().min(work);
+        let rest = work - receiving;
+        let copying = match (task.then, leg.kind) {
+            (Then::Serve { .. }, LegKind::Fragment { op: Op::Write, carried, .. }) => {
+                profile.copy.of(Bytes(u64::from(carried))).as_ns()
+            }
+            (Then::Serve { .. }, LegKind::Object { task, .. }) => {
+                self.copying_of_task(host, task).as_ns()
+            }
+            _ => 0,
+        };
+        let copying = copying.min(rest);
+        // half of what receiving takes is done before the thread is woken
+        let siq = receiving / 2;
+        Work { usr: rest - copying, sys: receiving - siq + copying, siq }
     }
 }

@@ -95,6 +95,12 @@ impl Ledger {
         u64::from(self.present)
     }
 
+    /// Time that servers were busy since the beginning, summed over them.
+    pub fn busy(&mut self, now: SimTime) -> SimSpan {
+        self.advance(now);
+        SimSpan::from_ns(self.busy_area)
+    }
+
     /// Measuring begins: what was before is left out of [`Ledger::usage`].
     pub fn mark(&mut self, now: SimTime) {
         self.advance(now);

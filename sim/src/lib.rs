@@ -19,6 +19,7 @@ mod intervals;
 pub mod ledger;
 pub mod link;
 mod load;
+mod metrics;
 pub mod network;
 mod node;
 mod objects;

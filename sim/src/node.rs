@@ -28,6 +28,37 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) struct Node {
     software: Served,
     disks: Vec<Device<u32>>,
+    /// Disk operations completed and their bytes, by direction, since the beginning.
+    operations: [u64; 2],
+    moved: [u64; 2],
+    /// Bytes that left the cache since the beginning.
+    evicted: u64,
+}
+
+/// What a node has done.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct NodeCounts {
+    /// Disk operations completed, by direction.
+    pub(crate) operations: [u64; 2],
+    /// Their bytes.
+    pub(crate) bytes: [u64; 2],
+    /// Bytes in the cache at the end.
+    pub(crate) cached: u64,
+    /// Bytes that left it.
+    pub(crate) evicted: u64,
+}
+
+impl NodeCounts {
+    /// What came after `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let less = |now: [u64; 2], before: [u64; 2]| [now[0] - before[0], now[1] - before[1]];
+        Self {
+            operations: less(self.operations, before.operations),
+            bytes: less(self.bytes, before.bytes),
+            cached: self.cached,
+            evicted: self.evicted - before.evicted,
+        }
+    }
 }
 
 /// What a node's software is.
@@ -42,6 +73,7 @@ enum Served {
 pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
     disks: &'a mut [Device<u32>],
+    evicted: &'a mut u64,
 }
 
 /// An operation of a disk, as far as anybody outside the software needs it.
@@ -128,6 +160,7 @@ impl Machine for Hardware<'_, '_> {
                 Body::BufferFlush { file: at.file, offset: at.offset, size: at.size }
             }
             Note::Evict(at) => {
+                *self.evicted += u64::from(at.size);
                 Body::BufferEvict { file: at.file, offset: at.offset, size: at.size }
             }
         };
@@ -163,14 +196,21 @@ impl Node {
     }
 
     fn of(storage: &Storage, software: Served) -> Self {
-        Self { software, disks: storage.disks.iter().map(Device::new).collect() }
+        Self {
+            software,
+            disks: storage.disks.iter().map(Device::new).collect(),
+            operations: [0; 2],
+            moved: [0; 2],
+            evicted: 0,
+        }
     }
 
     fn parts<'a, 'b>(
         &'a mut self,
         around: &'a mut Surroundings<'b>,
     ) -> (&'a mut Served, Hardware<'a, 'b>) {
-        (&mut self.software, Hardware { around, disks: &mut self.disks })
+        let evicted = &mut self.evicted;
+        (&mut self.software, Hardware { around, disks: &mut self.disks, evicted })
     }
 
     /// Serves an access. Returns how many things it waits for: so often its leg comes out of
@@ -214,6 +254,8 @@ impl Node {
             Served::Objects(stores) => *stores.operation(number),
         };
         post_disk_op(around, &operation, Phase::Complete);
+        self.operations[operation.op as usize] += 1;
+        self.moved[operation.op as usize] += operation.size.get();
         let workload = operation.workload;
         around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
         let (software, mut hardware) = self.parts(around);
@@ -260,6 +302,15 @@ impl Node {
     /// What each disk did since the mark, and the caches of those that are arrays.
     pub(crate) fn disk_usage(&mut self, now: SimTime) -> Vec<(Usage, Option<ArrayHits>)> {
         self.disks.iter_mut().map(|disk| (disk.usage(now), disk.array_hits())).collect()
+    }
+
+    /// What it did since the beginning.
+    pub(crate) fn counts(&self) -> NodeCounts {
+        let (cached, evicted) = match &self.software {
+            Served::Files(software) => (software.cached().get(), self.evicted),
+            Served::Objects(stores) => stores.cached_and_evicted(),
+        };
+        NodeCounts { operations: self.operations, bytes: self.moved, cached, evicted }
     }
 
     /// Hits since the mark.

@@ -365,6 +365,7 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         let waits = node.access(&mut around, &access);
         self.legs[id].awaiting = waits;
+        self.note_wait(host, waits);
         if waits == 0 {
             self.reply(id);
         }
@@ -517,7 +518,7 @@ impl Cluster {
         let request = self.requests.remove(id);
         request.live = false;
         let (instance, workload) = (request.instance, request.workload as usize);
-        let (op, size, issued) = (request.op, request.size, request.issued);
+        let (op, size, issued, client) = (request.op, request.size, request.issued, request.client);
         let transaction = request.transaction;
         if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
             let (offset, end) = (request.offset.get(), (request.offset + size).get());
@@ -529,6 +530,10 @@ impl Cluster {
         }
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);
+        if let Some(collectors) = &mut self.collectors {
+            let seen = (size, now - issued);
+            collectors.completed(workload as u32, client, op, seen);
+        }
         if transaction == NO_TRANSACTION {
             self.count_for_job(instance, op as usize, issued, size);
             self.follow_up(instance);

@@ -29,6 +29,66 @@ pub enum Learning {
     Show(ShowArguments),
     /// List the models and their parameters.
     Models,
+    /// Make a table of features from hosts' low-level metrics, with what clients saw.
+    Features(FeaturesArguments),
+}
+
+/// Arguments of `learn features`.
+#[derive(Debug, Args)]
+pub struct FeaturesArguments {
+    /// Directories of runs that collected metrics.
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// A host's file of dstat's, with the kind of the host before it: `osd=node3.csv`. May be given
+    /// several times; goes with `--clients`.
+    #[arg(long, value_name = "KIND=FILE", requires = "clients")]
+    pub dstat: Vec<KindFile>,
+    /// What clients saw while dstat wrote its files: `epoch` and some of `read_iops`, `write_iops`,
+    /// `read_bytes_per_s`, `write_bytes_per_s`.
+    #[arg(long, value_name = "FILE", requires = "dstat")]
+    pub clients: Option<PathBuf>,
+    /// A table of one host's metrics joined with what clients saw, its columns `group:name`. May be
+    /// given several times.
+    #[arg(long, value_name = "KIND=FILE")]
+    pub joined: Vec<KindFile>,
+    /// Seconds over which metrics and what clients saw are averaged.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub window: f64,
+    /// Keep features that are the same in all rows, which no model can learn from.
+    #[arg(long)]
+    pub keep_constant: bool,
+    /// The table.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// A file of hosts of a kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KindFile {
+    /// `osd`, `mon`: what features are prefixed with.
+    pub kind: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for KindFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, file) = text
+            .split_once('=')
+            .filter(|(kind, file)| {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                !kind.is_empty() && kind.chars().all(plain) && !file.is_empty()
+            })
+            .ok_or("expected the kind of the host and a file, such as `osd=node3.csv`")?;
+        Ok(Self { kind: kind.to_owned(), file: PathBuf::from(file) })
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let found: Option<f64> = text.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);
+    found.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 /// Which rows to learn from.
@@ -50,6 +110,14 @@ pub struct DataArguments {
     /// The split of a data set; without it `train`, or `all`.
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
+    /// Rows with the same number in this column were observed together: they share a fold, and the
+    /// column is no feature.
+    #[arg(long, value_name = "COLUMN")]
+    pub group: Option<String>,
+    /// Rows were observed one after another: cut into so many blocks of consecutive rows, which share
+    /// a fold each.
+    #[arg(long, value_name = "N", conflicts_with = "group")]
+    pub blocks: Option<NonZeroUsize>,
     /// Learn the target's natural logarithm; predictions and errors are of the target.
     #[arg(long)]
     pub log_target: bool,
@@ -111,6 +179,10 @@ pub struct EvaluateArguments {
     /// Where to search.
     #[command(flatten)]
     pub space: SpaceArguments,
+    /// Tell errors of the rows whose target is above this alone; relative errors of targets near 0 say
+    /// nothing.
+    #[arg(long, value_name = "VALUE")]
+    pub score_above: Option<f64>,
     /// Write the out-of-fold predictions here, a column for each model.
     #[arg(long, value_name = "FILE")]
     pub predictions: Option<PathBuf>,

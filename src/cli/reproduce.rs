@@ -43,4 +43,6 @@ pub enum Paper {
     Virtualized,
     /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
     ConstantCapacity,
+    /// Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 to 9.
+    InsideOut,
 }

@@ -88,6 +88,9 @@ pub struct ExportArguments {
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,
+    /// Write the metrics of each host as dstat writes them, and what clients saw, instead of tables.
+    #[arg(long, conflicts_with = "csv")]
+    pub dstat: bool,
 }
 
 /// The K-th of N parts of a sweep.

@@ -25,26 +25,33 @@ struct Evaluated {
     predicted: Vec<f64>,
     searches: Vec<Tuned>,
     scores: Scores,
+    /// Its relative errors; `None` where a true value is 0.
+    relative: Option<Ecdf>,
     /// Its absolute errors against those of the first model.
     against_first: Option<TTest>,
 }
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
-    let (data, points) = rows::dataset(&arguments.data)?;
-    let folds = rows::folds(&arguments.folds, data.y.len(), points.as_deref())?;
+    let data = rows::dataset(&arguments.data)?;
+    let folds = rows::folds(&arguments.folds, &data)?;
+    let rows = scored(arguments, &data)?;
+    let of_rows = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row]).collect() };
+    let truth = of_rows(&data.y);
     let mut evaluated: Vec<Evaluated> = Vec::new();
     for spec in &arguments.models {
         let (predicted, searches) = predictions(arguments, spec, &data, &folds)?;
         let errors = |predicted: &[f64]| -> Vec<f64> {
-            data.y.iter().zip(predicted).map(|(y, predicted)| (y - predicted).abs()).collect()
+            let pairs = truth.iter().zip(of_rows(predicted));
+            pairs.map(|(y, predicted)| (y - predicted).abs()).collect()
         };
         let against_first = evaluated
             .first()
             .and_then(|first| paired_t_test(&errors(&predicted), &errors(&first.predicted)).ok());
-        let scores = Scores::of(&data.y, &predicted)?;
+        let scores = Scores::of(&truth, &of_rows(&predicted))?;
+        let relative = relative_errors(&truth, &of_rows(&predicted)).map(Ecdf::new);
         let spec = spec.clone();
-        evaluated.push(Evaluated { spec, predicted, searches, scores, against_first });
+        evaluated.push(Evaluated { spec, predicted, searches, scores, relative, against_first });
     }
     if let Some(path) = &arguments.predictions {
         keep::write_file(path, |file| file.write_all(as_csv(&data, &evaluated).as_bytes()))?;
@@ -54,6 +61,18 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure>
     } else {
         as_text(arguments, &data, &folds, &evaluated)
     })
+}
+
+/// The rows whose errors are told.
+fn scored(arguments: &EvaluateArguments, data: &Dataset) -> Result<Vec<usize>, Failure> {
+    let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
+    let scored: Vec<usize> = (0..data.y.len()).filter(|&row| data.y[row] > least).collect();
+    if scored.len() < 2 {
+        let (target, count) = (&data.target, scored.len());
+        let told = format!("{count} rows have a `{target}` above {least}; two are needed at least");
+        return Err(Failure::Usage(told));
+    }
+    Ok(scored)
 }
 
 fn predictions(
@@ -126,8 +145,10 @@ fn as_json(
                 "rmse": model.scores.rmse,
                 "mape_percent": model.scores.mape_percent,
                 "median_ape_percent": model.scores.median_ape_percent,
+                "accuracy_percent": model.scores.accuracy_percent(),
                 "r2": model.scores.r2,
-                "ape_percent_quantiles": quantiles(data, model).map(|quantiles| json!(quantiles)),
+                "rows_scored": model.scores.rows,
+                "ape_percent_quantiles": quantiles(model).map(|quantiles| json!(quantiles)),
             });
             if arguments.search {
                 document["searches"] = json!(searches);
@@ -150,8 +171,8 @@ fn as_json(
 }
 
 /// Absolute relative errors in percent that so many of the rows do not exceed.
-fn quantiles(data: &Dataset, model: &Evaluated) -> Option<serde_json::Map<String, Value>> {
-    let ecdf = Ecdf::new(relative_errors(&data.y, &model.predicted)?);
+fn quantiles(model: &Evaluated) -> Option<serde_json::Map<String, Value>> {
+    let ecdf = model.relative.as_ref()?;
     let pair = |share: &f64| {
         (format!("p{}", (share * 100.0).round()), json!(ecdf.quantile(*share).map(|e| 100.0 * e)))
     };
@@ -176,7 +197,15 @@ fn as_text(
     );
     let mut table = Table::new();
     table.load_preset(NOTHING);
-    table.set_header(["model", "RMSE", "MAPE %", "median %", "R²", "p against the first"]);
+    table.set_header([
+        "model",
+        "RMSE",
+        "MAPE %",
+        "accuracy %",
+        "median %",
+        "R²",
+        "p against the first",
+    ]);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -189,6 +218,7 @@ fn as_text(
             model.spec.to_string(),
             format!("{rmse:.4}"),
             number(mape_percent, 2),
+            number(model.scores.accuracy_percent(), 2),
             number(median_ape_percent, 2),
             number(r2, 4),
             model.against_first.as_ref().map_or_else(String::new, |t| format!("{:.2e}", t.p_value)),

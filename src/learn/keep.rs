@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
-    let (data, _) = rows::dataset(&arguments.data)?;
+    let data = rows::dataset(&arguments.data)?;
     let trained = Trained::fit(&arguments.model, &data, arguments.data.log_target)?;
     if let Some(path) = &arguments.output {
         write_file(path, |file| trained.save(file))?;

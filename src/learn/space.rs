@@ -62,8 +62,8 @@ pub(super) fn ranges(
 
 /// Looks for the best parameters.
 pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
-    let (data, points) = rows::dataset(&arguments.data)?;
-    let folds = rows::folds(&arguments.folds, data.y.len(), points.as_deref())?;
+    let data = rows::dataset(&arguments.data)?;
+    let folds = rows::folds(&arguments.folds, &data)?;
     let spec = &arguments.model;
     let ranges = ranges(spec, &arguments.space, data.y.len() - data.y.len() / folds.count())?;
     let settings = settings(&arguments.space, arguments.folds.jobs);

@@ -4,10 +4,13 @@
 //! stand under its name, resources under the group of their hosts (how many hosts a group has may
 //! vary).
 
+mod metrics;
+
 use std::collections::BTreeMap;
 
 use foretell_ati::{Body, Phase, Record, RecordKind};
 use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
+use foretell_metrics::Collected;
 use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
 
@@ -45,6 +48,8 @@ pub(super) struct Tables {
     /// One in so many requests; `None`: no requests.
     requests: bool,
     records: Vec<RecordKind>,
+    /// Whether runs collect low-level metrics.
+    metrics: bool,
     schemas: Vec<TableSchema>,
 }
 
@@ -76,14 +81,18 @@ impl Tables {
             .map(|name| name.parse::<RecordKind>())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
-        let (intervals, schemas) = (base.intervals.is_some(), Vec::new());
-        let mut tables = Self { workloads, groups, intervals, requests, records, schemas };
+        let (intervals, metrics) = (base.intervals.is_some(), base.tracking.metrics.is_some());
+        let schemas = Vec::new();
+        let mut tables = Self { workloads, groups, intervals, requests, records, metrics, schemas };
         tables.schemas.push(tables.runs(factors));
         tables.schemas.push(failures(factors));
         if tables.requests {
             tables.schemas.push(request_table());
         }
         tables.schemas.extend(tables.records.iter().map(|kind| record_table(*kind)));
+        if tables.metrics {
+            tables.schemas.extend([metrics::host_table(), metrics::client_table()]);
+        }
         for table in &tables.schemas {
             let mut names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             names.sort_unstable();
@@ -187,8 +196,7 @@ impl Tables {
         run: &Run,
         facts: &PointFacts<'_>,
         scenario: &Scenario,
-        truth: &Truth,
-        records: &[Record],
+        (truth, records, metrics): &(Truth, Vec<Record>, Collected),
     ) -> Vec<Vec<Row>> {
         let mut tables = vec![vec![self.run_row(run, facts, scenario, truth)], Vec::new()];
         if self.requests {
@@ -201,6 +209,10 @@ impl Tables {
                 std::iter::once(Value::count(run.number)).chain(cells).collect()
             };
             tables.push(of_kind.map(row).collect());
+        }
+        if self.metrics {
+            tables.push(metrics::host_rows(run, scenario, metrics));
+            tables.push(metrics::client_rows(run, scenario, metrics));
         }
         tables
     }

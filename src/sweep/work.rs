@@ -143,12 +143,8 @@ fn rows(
     document.set("seed", &run.seed.to_string())?;
     let simulation = Simulation::new(&document)?;
     let scenario = simulation.scenario.clone();
-    let (truth, records) = if prepared.sweep.requests.is_some() {
-        simulation.remember(watch)?
-    } else {
-        (simulation.run(watch)?, Vec::new())
-    };
+    let seen = simulation.remember(prepared.sweep.requests.is_some(), watch)?;
     // half of the digits tell scenarios apart
     let facts = PointFacts { scenario_hash: &hash[..32], tool_version: VERSION };
-    Ok(prepared.tables.rows(run, &facts, &scenario, &truth, &records))
+    Ok(prepared.tables.rows(run, &facts, &scenario, &seen))
 }

@@ -200,7 +200,7 @@ impl Path<'_> {
     fn transfer_ns(&self, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;
-            let path = format!("{}.{}.nic.{name}", known.kind.name(), known.name);
+            let path = format!("{}.{}.nic.{name}", known.kind.table(), known.name);
             self.facts.integer(&path).ok()
         };
         let rate = fact(sender, "rate")?.min(fact(receiver, "rate")?);

@@ -152,6 +152,11 @@ impl Buffer {
         self.page
     }
 
+    /// Pages in the cache.
+    pub fn pages(&self) -> u64 {
+        self.policy.len() as u64
+    }
+
     /// Dirty pages in the cache.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty_pages

@@ -749,6 +749,11 @@ impl Node {
         self.hits = HitCounts::default();
     }
 
+    /// Bytes in the cache.
+    pub fn cached(&self) -> Bytes {
+        self.buffer.page() * self.buffer.pages()
+    }
+
     /// Dirty pages in the cache.
     pub fn dirty_pages(&self) -> u64 {
         self.buffer.dirty_pages()

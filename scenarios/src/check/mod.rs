@@ -24,7 +24,7 @@ use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{
-    Intervals, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
+    Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
 };
 use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{
@@ -307,7 +307,17 @@ impl Context<'_> {
         } else {
             None
         };
-        Some(Tracking { record: record?, kinds, cost })
+        let metrics = self.metrics(&raw);
+        Some(Tracking { record: record?, kinds, cost, metrics })
+    }
+
+    fn metrics(&mut self, raw: &RawTracking) -> Option<Metrics> {
+        if !*raw.metrics.get() {
+            return None;
+        }
+        let clock_skew = self.time_within_a_second(raw.clock_skew.as_ref()?)?;
+        let sample_delay = self.time_within_a_second(raw.sample_delay.as_ref()?)?;
+        Some(Metrics { clock_skew, sample_delay })
     }
 
     fn tracking_cost(

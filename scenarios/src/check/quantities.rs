@@ -108,6 +108,12 @@ impl Context<'_> {
         self.above_zero(time, what, raw.place())
     }
 
+    /// A time of a second at the most.
+    pub(crate) fn time_within_a_second(&mut self, raw: &Time) -> Option<SimSpan> {
+        let time = self.time(raw)?;
+        self.limited((time, &raw.get().text), (SimSpan::from_secs(1), "a second"), raw.place())
+    }
+
     pub(crate) fn rate(&mut self, raw: &Speed) -> Option<Rate> {
         self.parse(&raw.get().text, raw.place())
     }

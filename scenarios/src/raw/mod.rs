@@ -200,6 +200,17 @@ pub(crate) struct RawTracking {
     /// The storage node that keeps the records. `auto` is the first.
     #[schemars(extend("default" = "auto", "x-when" = { "overhead": [true] }))]
     pub(crate) store: Option<At<String>>,
+    /// Whether the 32 metrics of dstat are collected on each host each second, and what clients see
+    /// every 5 s. It costs the simulated system nothing.
+    #[schemars(extend("default" = false))]
+    pub(crate) metrics: At<bool>,
+    /// Standard deviation of hosts' clocks around the true time; NTP on one network leaves
+    /// milliseconds.
+    #[schemars(extend("default" = "5 ms", "x-when" = { "metrics": [true] }))]
+    pub(crate) clock_skew: Option<Time>,
+    /// How late a collector wakes, on average.
+    #[schemars(extend("default" = "2 ms", "x-when" = { "metrics": [true] }))]
+    pub(crate) sample_delay: Option<Time>,
 }
 
 /// A type of record; its table in `run.db` has the same name.

@@ -57,7 +57,7 @@ use connection::{Sending, Wake};
 use pool::Pool;
 use port::{Coming, Outcome, Port};
 use segment::Run;
-pub use segment::wire_bytes;
+pub use segment::{segments, wire_bytes};
 use tcp::Tcp;
 
 /// All cables, the switch between them, and the connections over them.

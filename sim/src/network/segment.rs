@@ -14,12 +14,17 @@ pub(super) struct Run {
     pub(super) wire: u64,
 }
 
+/// Segments of a message of so many bytes on the wire.
+pub fn segments(wire: Bytes) -> u64 {
+    // each segment but the last is full, and the last is not empty
+    wire.get().div_ceil(SEGMENT_WIRE).max(1)
+}
+
 impl Run {
     /// A whole message of so many bytes on the wire; at most 6 TB.
     pub(super) fn message(wire: Bytes) -> Self {
-        // each segment but the last is full, and the last is not empty
-        let segments = wire.get().div_ceil(SEGMENT_WIRE).max(1);
-        let segments = u32::try_from(segments).expect("a message has fewer than 2^32 segments");
+        let segments =
+            u32::try_from(segments(wire)).expect("a message has fewer than 2^32 segments");
         Self { segments, wire: wire.get() }
     }
 

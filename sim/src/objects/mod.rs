@@ -178,6 +178,13 @@ impl Cluster {
         work
     }
 
+    /// Of that work, copying what the message carries.
+    pub(crate) fn copying_of_task(&self, host: HostId, id: u32) -> SimSpan {
+        let task = &self.tasks[id];
+        let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
+        self.hosts[host.index()].profile.copy.of(carried)
+    }
+
     fn encoding_time(cpu: &CpuProfile, pool: &Pool, shard: Bytes) -> SimSpan {
         coding_time(cpu, pool, shard, pool.encoding.n() - pool.encoding.m())
     }
@@ -285,6 +292,7 @@ impl Cluster {
         let (node, mut around) = self.node(host);
         let waits = node.access_object(&mut around, &access);
         self.legs[id].awaiting = waits;
+        self.note_wait(host, waits);
         if waits == 0 {
             self.stored(id);
         }

@@ -14,7 +14,7 @@
 //! configuration reference for the limits. Left out: fragmentation and allocation, misses of
 //! metadata, check sums' bytes, read-ahead.
 
-use foretell_algorithms::cache::{Access, AnyPolicy, Policy};
+use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::node::HitCounts;
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Body;
@@ -125,6 +125,8 @@ pub(crate) struct Stores {
     /// Whether a look at what is due later is on the agenda.
     ticking: bool,
     held: Vec<Commit>,
+    /// Pages that came into the caches since the beginning.
+    entered: u64,
 }
 
 /// The store of one device.
@@ -195,11 +197,18 @@ impl Stores {
             hits: HitCounts::default(),
             ticking: false,
             held: Vec::new(),
+            entered: 0,
         }
     }
 
     pub(crate) fn hits(&self) -> &HitCounts {
         &self.hits
+    }
+
+    /// Bytes in the caches, and those that have left them since the beginning.
+    pub(crate) fn cached_and_evicted(&self) -> (u64, u64) {
+        let cached: usize = self.devices.iter().map(|store| store.cache.len()).sum();
+        (cached as u64 * self.page, (self.entered - cached as u64) * self.page)
     }
 
     /// Measuring begins.
@@ -236,6 +245,7 @@ impl Stores {
             };
             hits += u64::from(found);
             let missing = number < last && !found;
+            self.entered += u64::from(missing);
             match (from, missing) {
                 (None, true) => from = Some(number),
                 (Some(begin), false) => {
@@ -284,7 +294,8 @@ impl Stores {
             let (first, last) = pages(access.shard, self.page);
             for number in first..last {
                 let key = u64::from(file) << 48 | number;
-                let _: Access = self.devices[access.disk as usize].cache.access(key);
+                let access = self.devices[access.disk as usize].cache.access(key);
+                self.entered += u64::from(!access.is_hit());
             }
         }
         let in_log = size < self.settings.log_below;

@@ -132,7 +132,12 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
             read_from: ReadFrom::Primary,
         }],
         workloads: Vec::new(),
-        tracking: Tracking { record: "none".to_owned(), kinds: Vec::new(), cost: None },
+        tracking: Tracking {
+            record: "none".to_owned(),
+            kinds: Vec::new(),
+            cost: None,
+            metrics: None,
+        },
         payload: Payload::None,
     }
 }

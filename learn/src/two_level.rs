@@ -1,0 +1,177 @@
+//! Two levels: a first model says which columns matter, a second is fitted to these alone.
+//!
+//! Algorithm 1 of paper 000 (Inside-Out). A column stays if its weight in the first model reaches
+//! α × the median weight; the α of a grid whose second model has the least error in cross-validation is
+//! taken. Weights are the absolute coefficients of standardised columns, or what trees take from the
+//! sum of squares by splits on a column. Ridge → lasso is the paper's Inside-Out; its Auto-DTL and
+//! Auto-RFL have a tree and a forest first. The paper prints neither the grid nor its score: ours is
+//! [`ALPHAS`], and the squared error. Trees leave most columns without weight, and so a median of 0:
+//! then α is of the mean weight, as every threshold would be 0 otherwise.
+//!
+//! Our own second levels: `boost`, gradient boosting; and `relative`, a lasso of relative errors.
+
+use crate::LearnError;
+use crate::boost;
+use crate::cart::Tree;
+use crate::forest::Forest;
+use crate::matrix::{Matrix, median};
+use crate::model::{Model, Selected};
+use crate::penalized::{Choice, Fitter};
+use crate::spec::Rows;
+
+/// Thresholds that are tried, of the median weight; 0 keeps all.
+const ALPHAS: [f64; 10] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0];
+/// Trees of a forest that only weighs columns.
+const TREES: usize = 100;
+/// Rows of a leaf of a tree that only weighs columns.
+const LEAF: usize = 5;
+
+/// Which model weighs columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum First {
+    Ridge,
+    Lasso,
+    ElasticNet,
+    Tree,
+    Forest,
+}
+
+/// Which model is fitted to what is left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Second {
+    Lasso,
+    /// Of relative errors.
+    Relative,
+    Boost,
+}
+
+impl First {
+    pub(crate) const NAMES: &'static [&'static str] =
+        &["ridge", "lasso", "elasticnet", "tree", "forest"];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Ridge, Self::Lasso, Self::ElasticNet, Self::Tree, Self::Forest];
+}
+
+impl Second {
+    pub(crate) const NAMES: &'static [&'static str] = &["lasso", "relative", "boost"];
+    pub(crate) const ALL: [Self; 3] = [Self::Lasso, Self::Relative, Self::Boost];
+}
+
+/// Fits both levels. `alpha`: the threshold, instead of the best of the grid.
+pub(crate) fn fit(
+    x: &Matrix,
+    y: &[f64],
+    (first, second): (First, Second),
+    alpha: Option<f64>,
+    rows: &Rows<'_>,
+) -> Result<Model, LearnError> {
+    let n = x.rows();
+    let folds = rows.inner_folds(n).ok_or(LearnError::TooFewRows { found: n, wanted: 4 })?;
+    let relative = second == Second::Relative;
+    let all: Vec<usize> = (0..x.columns()).collect();
+    let weights = match first {
+        First::Ridge | First::Lasso | First::ElasticNet => {
+            let share = match first {
+                First::Ridge => 0.0,
+                First::ElasticNet => 0.5,
+                _ => 1.0,
+            };
+            let fitter = Fitter::new(x, y, (share, relative), Some(&folds));
+            fitter.standardised(fitter.choose(&all).lambda).iter().map(|b| b.abs()).collect()
+        }
+        First::Tree => taken(&[Tree::full(x, y, LEAF)], x.columns()),
+        First::Forest => taken(&Forest::fit(x, y, TREES, None).trees, x.columns()),
+    };
+    let fitter = Fitter::new(x, y, (1.0, relative), Some(&folds));
+    let mut best: Option<(Vec<usize>, Choice)> = None;
+    let alphas = alpha.map_or(ALPHAS.to_vec(), |alpha| vec![alpha]);
+    for alpha in alphas {
+        let kept = kept(&weights, alpha);
+        if kept.is_empty() || best.as_ref().is_some_and(|(before, _)| *before == kept) {
+            continue;
+        }
+        let choice = fitter.choose(&kept);
+        if best.as_ref().is_none_or(|(_, before)| choice.error < before.error) {
+            best = Some((kept, choice));
+        }
+    }
+    // a target that nothing tells about keeps all columns, at no weight
+    let (kept, choice) = best.unwrap_or_else(|| (all.clone(), fitter.choose(&all)));
+    Ok(match second {
+        Second::Lasso | Second::Relative => Model::Linear(fitter.fit(&kept, choice.lambda)),
+        Second::Boost => {
+            let model = boost::fit(&x.take_columns(&kept), y, &boost::Settings::default());
+            Model::Selected(Selected { columns: kept, model: Box::new(Model::Boost(model)) })
+        }
+    })
+}
+
+/// Columns that reach the threshold.
+fn kept(weights: &[f64], alpha: f64) -> Vec<usize> {
+    let mut middle = median(&mut weights.to_vec());
+    if middle <= 0.0 {
+        middle = weights.iter().sum::<f64>() / weights.len() as f64;
+    }
+    let reaches = |column: &usize| weights[*column] >= alpha * middle;
+    (0..weights.len()).filter(reaches).collect()
+}
+
+/// What splits on each column take from the sum of squares.
+fn taken(trees: &[Tree], columns: usize) -> Vec<f64> {
+    let mut taken = vec![0.0; columns];
+    for tree in trees {
+        tree.add_taken(&mut taken);
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::{LinearModel, Term};
+    use foretell_units::Seed;
+
+    /// Columns with a coefficient that is not 0.
+    fn used(model: &LinearModel) -> Vec<usize> {
+        let of = |(term, coefficient): &(Term, Option<f64>)| match (term, coefficient) {
+            (Term::Column(column), Some(value)) if *value != 0.0 => Some(*column),
+            _ => None,
+        };
+        model.terms.iter().filter_map(of).collect()
+    }
+
+    /// Two columns that matter among twenty.
+    fn data() -> (Matrix, Vec<f64>) {
+        let mut stream = Seed(5).stream("two-level");
+        let columns: Vec<Vec<f64>> =
+            (0..20).map(|_| (0..200).map(|_| stream.unit()).collect()).collect();
+        let y = (0..200).map(|row| 3.0 * columns[4][row] + 2.0 * columns[11][row] + 1.0).collect();
+        (Matrix::from_columns(&columns).unwrap(), y)
+    }
+
+    #[test]
+    fn every_first_level_keeps_what_matters() {
+        let (x, y) = data();
+        for first in First::ALL {
+            for second in [Second::Lasso, Second::Relative] {
+                let model = fit(&x, &y, (first, second), None, &Rows::default()).unwrap();
+                let Model::Linear(model) = model else { panic!("it is linear") };
+                let used = used(&model);
+                assert!(used.contains(&4) && used.contains(&11), "{first:?} {second:?} {used:?}");
+                for (row, y) in y.iter().enumerate() {
+                    let mut values = Vec::new();
+                    x.copy_row(row, &mut values);
+                    let off = (model.predict_row(&values) - y).abs();
+                    assert!(off < 0.05, "{first:?} {second:?}: {off}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds_are_of_the_median_or_of_the_mean_where_that_is_0() {
+        assert_eq!(kept(&[4.0, 1.0, 2.0], 1.0), [0, 2]);
+        assert_eq!(kept(&[4.0, 1.0, 2.0], 0.0), [0, 1, 2]);
+        assert_eq!(kept(&[0.0, 0.0, 3.0, 0.0], 1.0), [2]);
+    }
+}

@@ -1,0 +1,23 @@
+//! Low-level metrics of hosts: what dstat measures, its files, and features over many hosts.
+//!
+//! Source: paper 000 (Inside-Out), sections III-A and IV-A.
+#![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
+
+mod civil;
+mod client_log;
+mod dstat;
+mod error;
+mod features;
+mod joined;
+mod metric;
+mod sample;
+mod series;
+
+pub use client_log::{read_client_log, write_client_log};
+pub use dstat::{read_dstat, write_dstat};
+pub use error::MetricsError;
+pub use features::{Features, Smoothing, features};
+pub use joined::read_joined;
+pub use metric::{METRICS, Metric};
+pub use sample::{ClientSample, Collected, Sample};
+pub use series::{HostSeries, Observed, Series, TARGETS, Target};

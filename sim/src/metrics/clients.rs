@@ -1,0 +1,75 @@
+//! What the drivers of workloads see: requests, bytes and response times of each interval.
+
+use std::collections::BTreeMap;
+
+use foretell_metrics::ClientSample;
+use foretell_scenarios::model::Scenario;
+use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
+
+/// How often COSBench's drivers report (paper 000, IV-A).
+const INTERVAL: SimSpan = SimSpan::from_secs(5);
+
+/// All drivers: a workload on a client each.
+pub(super) struct Drivers {
+    /// By workload and client.
+    tallies: BTreeMap<(u32, u32), [Tally; 2]>,
+    due: SimTime,
+}
+
+/// Requests of one direction in the present interval.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    operations: u64,
+    bytes: u64,
+    response_ns: u64,
+}
+
+impl Drivers {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let workloads = (0..).zip(&scenario.workloads);
+        let of = |(number, workload): (u32, &foretell_scenarios::model::Workload)| {
+            workload.clients.iter().map(|client| (number, client.0)).collect::<Vec<_>>()
+        };
+        let tallies = workloads.flat_map(of).map(|key| (key, [Tally::default(); 2])).collect();
+        Self { tallies, due: SimTime::ZERO + INTERVAL }
+    }
+
+    /// When the present interval ends.
+    pub(super) fn due(&self) -> SimTime {
+        self.due
+    }
+
+    pub(super) fn completed(
+        &mut self,
+        workload: u32,
+        client: HostId,
+        op: Op,
+        size: Bytes,
+        response: SimSpan,
+    ) {
+        let tally = &mut self.tallies.entry((workload, client.0)).or_default()[op as usize];
+        tally.operations += 1;
+        tally.bytes += size.get();
+        tally.response_ns += response.as_ns();
+    }
+
+    /// Ends the interval: a sample of each driver and direction, of those without requests too.
+    pub(super) fn collect(&mut self, now: SimTime, samples: &mut Vec<ClientSample>) {
+        for (&(workload, client), tallies) in &mut self.tallies {
+            for (tally, is_write) in tallies.iter_mut().zip([false, true]) {
+                let Tally { operations, bytes, response_ns } = std::mem::take(tally);
+                samples.push(ClientSample {
+                    ts_ns: now.as_ns().cast_signed(),
+                    interval_ns: INTERVAL.as_ns().cast_signed(),
+                    workload,
+                    client,
+                    is_write,
+                    operations,
+                    bytes,
+                    response_ns,
+                });
+            }
+        }
+        self.due = now + INTERVAL;
+    }
+}

@@ -1,0 +1,258 @@
+//! The experiments of paper 000: what clients see, told from hosts' low-level metrics.
+//!
+//! A few hundred runs of a Ceph-like cluster are simulated ([`runs`]); learners are fitted to some and
+//! predict others ([`scenarios`]); each figure is a table of accuracies. What the paper learns and
+//! predicts is in its Table II.
+
+mod figures;
+mod learners;
+mod online;
+mod runs;
+mod scenarios;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+
+use foretell_metrics::TARGETS;
+use serde::Serialize;
+
+use super::page::Page;
+use super::sheet::Claim;
+use super::summary::table_of_claims;
+use crate::cli::ReproduceArguments;
+use crate::directory::write_whole;
+use crate::failure::Failure;
+use crate::jobs;
+use learners::{Learner, accuracy};
+use runs::{Rows, Setup};
+use scenarios::Change;
+
+/// How near a learner came in one scenario, of one target.
+#[derive(Clone, Debug, Serialize)]
+struct Score {
+    figure: &'static str,
+    scenario: &'static str,
+    learner: &'static str,
+    target: &'static str,
+    accuracy_percent: f64,
+}
+
+/// All scores of a learner in short, in percent.
+#[derive(Debug, Serialize)]
+struct Overall {
+    average: f64,
+    tenth_percentile: f64,
+    worst: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    paper: &'static str,
+    quick: bool,
+    runs: usize,
+    rows: Vec<Claim>,
+    learners: BTreeMap<&'static str, Overall>,
+}
+
+/// Everything that figures are made of.
+struct Results {
+    setups: Vec<Setup>,
+    /// By run.
+    rows: Vec<Rows>,
+    scores: Vec<Score>,
+}
+
+impl Results {
+    /// The rows of some runs.
+    fn rows_of(&self, wanted: impl Fn(&Setup) -> bool) -> Rows {
+        let mut all = Rows::default();
+        for (setup, rows) in self.setups.iter().zip(&self.rows) {
+            if wanted(setup) {
+                all.extend(rows);
+            }
+        }
+        all
+    }
+
+    /// All rows, with what each run was set to.
+    fn csv(&self) -> String {
+        let mut text = "run,osds,drivers,workers,request,read_percent,monitors,instance,\
+                        network_mbit_per_s,neighbour,time_s"
+            .to_owned();
+        let names = self.rows.first().map(|rows| rows.names.as_slice()).unwrap_or_default();
+        for name in TARGETS.iter().map(|target| target.name).chain(names.iter().map(String::as_str))
+        {
+            text.push(',');
+            text += name;
+        }
+        text.push('\n');
+        for (number, (setup, rows)) in self.setups.iter().zip(&self.rows).enumerate() {
+            let request = match setup.request {
+                runs::Request::Fixed => "512KB",
+                runs::Request::Variable => "1-1024KB",
+            };
+            let instance = if setup.medium { "m1.medium" } else { "m1.small" };
+            for row in 0..rows.times.len() {
+                let Setup { osds, drivers, workers, read_percent, monitors, network, .. } = setup;
+                let _ = write!(
+                    text,
+                    "{number},{osds},{drivers},{workers},{request},{read_percent},{monitors},\
+                     {instance},{network},{},{}",
+                    u8::from(setup.neighbour),
+                    rows.times[row]
+                );
+                for value in rows.targets.iter().map(|target| target[row]).chain(rows.features(row))
+                {
+                    let _ = write!(text, ",{value}");
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// Names of its tables and figures.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    figures::ALL.iter().map(|(name, _)| *name).chain(["fig08"])
+}
+
+/// Runs the command.
+pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let directory = &arguments.output;
+    let wanted = |figure: &str| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure)
+    };
+    let threads = jobs::threads(arguments.jobs);
+    let files = tempfile::tempdir().map_err(Failure::file("make a directory in", directory))?;
+    let setups = scenarios::setups(arguments.quick);
+    let rows = runs::perform(&setups, threads, files.path())?;
+    let mut results = Results { setups, rows, scores: Vec::new() };
+    if arguments.keep {
+        write_whole(&directory.join("features.csv"), &results.csv())?;
+    }
+    results.scores = scores(&results, threads, &wanted)?;
+    let mut pages: Vec<Page> = Vec::new();
+    for (name, make) in figures::ALL {
+        if wanted(name) {
+            let page = make(&results, threads)?;
+            page.write(directory)?;
+            pages.push(page);
+        }
+    }
+    if wanted("fig08") {
+        let page = online::page(&results, arguments.quick, threads, files.path())?;
+        page.write(directory)?;
+        pages.push(page);
+    }
+    let claims: Vec<Claim> = pages.into_iter().flat_map(|page| page.claims).collect();
+    let summary = Summary {
+        paper: "inside-out",
+        quick: arguments.quick,
+        runs: results.setups.len(),
+        learners: learners::ALL
+            .iter()
+            .filter_map(|learner| Some((learner.name, overall(&results.scores, learner.name)?)))
+            .collect(),
+        rows: claims,
+    };
+    write_whole(&directory.join("summary.json"), &crate::output::json(&summary))?;
+    let told = format!("\nTables and pictures are in {}\n", directory.display());
+    crate::output::print(&(table_of_claims(&summary.rows) + &told))
+}
+
+/// How near all learners come in all scenarios of figures that are wanted.
+fn scores(
+    results: &Results,
+    threads: NonZeroUsize,
+    wanted: &impl Fn(&str) -> bool,
+) -> Result<Vec<Score>, Failure> {
+    // Figure 9 is about all of them
+    let needed = |change: &&Change| wanted(change.figure) || wanted("fig09");
+    let mut jobs = Vec::new();
+    for change in scenarios::ALL.iter().filter(needed) {
+        for learner in &learners::ALL {
+            jobs.extend((0..TARGETS.len()).map(|target| (change, learner, target)));
+        }
+    }
+    let done = jobs::perform(&jobs, threads, |&(change, learner, target)| {
+        let found = score(results, change, learner, target)?;
+        Ok(found.map(|accuracy_percent| Score {
+            figure: change.figure,
+            scenario: change.name,
+            learner: learner.name,
+            target: TARGETS[target].name,
+            accuracy_percent,
+        }))
+    });
+    Ok(done.all()?.into_iter().flatten().collect())
+}
+
+/// The accuracy of a learner in a scenario; `None`: there was nothing to predict.
+fn score(
+    results: &Results,
+    change: &Change,
+    learner: &Learner,
+    target: usize,
+) -> Result<Option<f64>, Failure> {
+    let known = results.rows_of(change.learned);
+    let asked = results.rows_of(change.predicted);
+    let model = learner.fit(&known, target)?;
+    Ok(accuracy(&asked.targets[target], &learner.predict(&model, &asked)?))
+}
+
+/// Accuracies of a learner, from the least.
+fn sorted(scores: &[Score], learner: &str) -> Vec<f64> {
+    let of = scores.iter().filter(|score| score.learner == learner);
+    let mut all: Vec<f64> = of.map(|score| score.accuracy_percent).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all
+}
+
+fn overall(scores: &[Score], learner: &str) -> Option<Overall> {
+    let all = sorted(scores, learner);
+    let worst = *all.first()?;
+    Some(Overall {
+        average: all.iter().sum::<f64>() / all.len() as f64,
+        tenth_percentile: all[all.len() / 10],
+        worst,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runs::Request;
+
+    /// Six loads of a small cluster are learned from, and two others predicted.
+    #[test]
+    fn what_clients_see_is_told_from_the_hosts_metrics() {
+        let place = tempfile::tempdir().unwrap();
+        let setup = |workers, read_percent| Setup {
+            osds: 4,
+            drivers: 1,
+            workers,
+            read_percent,
+            request: Request::Fixed,
+            ..Setup::BASE
+        };
+        let loads = [(1, 25), (4, 25), (8, 25), (1, 75), (4, 75), (8, 75), (2, 50), (6, 50)];
+        let setups: Vec<Setup> = loads.map(|(workers, reads)| setup(workers, reads)).into();
+        let threads = NonZeroUsize::MIN.saturating_add(1);
+        let rows = runs::perform(&setups, threads, place.path()).unwrap();
+        // OSDs and monitors, 32 metrics, 4 features
+        assert_eq!(rows[0].names.len(), 256);
+        let results = Results { setups, rows, scores: Vec::new() };
+        let learned = results.rows_of(|setup| setup.read_percent != 50);
+        let asked = results.rows_of(|setup| setup.read_percent == 50);
+        let inside_out = &learners::ALL[7];
+        assert_eq!(inside_out.name, learners::INSIDE_OUT);
+        for (target, what) in TARGETS.iter().enumerate() {
+            let model = inside_out.fit(&learned, target).unwrap();
+            let predicted = inside_out.predict(&model, &asked).unwrap();
+            let found = accuracy(&asked.targets[target], &predicted).unwrap();
+            assert!(found > 85.0, "{}: {found}", what.name);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Runs of the paper's cluster, and the rows of features that they come to.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use foretell_learn::Matrix;
+use foretell_metrics::{Features, Observed, Smoothing, TARGETS, features};
+use foretell_scenarios::Document;
+use foretell_scenarios::model::{Role, Scenario, System};
+
+use crate::failure::Failure;
+use crate::simulate::Simulation;
+use crate::{directory, interrupt, jobs};
+
+/// The cluster of the paper.
+const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
+/// Two of them.
+const TENANTS: &str = include_str!("../../../scenarios/inside-out/tenants.toml");
+
+/// Of the rows that end every 5 s, each so many is kept: their windows of a minute overlap.
+const EVERY: usize = 3;
+
+/// How large objects are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Request {
+    /// 512 KB.
+    Fixed,
+    /// 1 to 1024 KB.
+    Variable,
+}
+
+/// A run: Table III of the paper.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Setup {
+    pub(super) osds: u32,
+    pub(super) drivers: u32,
+    /// Of each driver.
+    pub(super) workers: u32,
+    pub(super) request: Request,
+    pub(super) read_percent: u32,
+    pub(super) monitors: u32,
+    /// Processors of an instance: m1.small has one, m1.medium two and twice the memory.
+    pub(super) medium: bool,
+    /// Mbit/s of an instance.
+    pub(super) network: u32,
+    /// Whether another tenant's cluster runs beside it, under the same load.
+    pub(super) neighbour: bool,
+}
+
+impl Setup {
+    /// The cluster that most scenarios are about.
+    pub(super) const BASE: Self = Self {
+        osds: 10,
+        drivers: 2,
+        workers: 4,
+        request: Request::Fixed,
+        read_percent: 50,
+        monitors: 1,
+        medium: false,
+        network: 1000,
+        neighbour: false,
+    };
+
+    fn workload(&self) -> String {
+        workload(&[Work {
+            name: "main".to_owned(),
+            workers: self.workers,
+            request: self.request,
+            read_percent: self.read_percent,
+            seconds: 180,
+        }])
+    }
+
+    fn document(&self, workload: &Path) -> Result<Document, Failure> {
+        let text = if self.neighbour { TENANTS } else { CLUSTER };
+        let mut document = Document::parse("inside-out.toml", text, ".")?;
+        let mut set = |path: &str, value: String| document.set(path, &value);
+        set("node.osd.count", self.osds.to_string())?;
+        set("client.driver.count", self.drivers.to_string())?;
+        set("client.mon.count", self.monitors.to_string())?;
+        set("workload.cosbench.file", workload.display().to_string())?;
+        if self.neighbour {
+            set("workload.other.file", workload.display().to_string())?;
+        }
+        let rate = format!("{} Mbit/s", self.network);
+        set("node.osd.nic.rate", rate)?;
+        if self.medium {
+            set("node.osd.cpu", "{ profile = \"xeon-2023\", cores = 2 }".to_owned())?;
+            set("node.osd.cache.size", "3 GiB".to_owned())?;
+        }
+        Ok(document)
+    }
+}
+
+/// One stage of a COSBench workload.
+pub(super) struct Work {
+    pub(super) name: String,
+    pub(super) workers: u32,
+    pub(super) request: Request,
+    pub(super) read_percent: u32,
+    pub(super) seconds: u64,
+}
+
+/// A file of COSBench's, with a stage for each work.
+pub(super) fn workload(works: &[Work]) -> String {
+    let mut text = String::from(
+        "<workload name=\"inside-out\">\n<storage type=\"librados\" config=\"\"/>\n<workflow>\n",
+    );
+    for Work { name, workers, request, read_percent, seconds } in works {
+        let sizes = match request {
+            Request::Fixed => "c(512)KB",
+            Request::Variable => "u(1,1024)KB",
+        };
+        let objects = "containers=u(1,64);objects=u(1,1024)";
+        let _ = writeln!(
+            text,
+            "<workstage name=\"{name}\"><work name=\"{name}\" workers=\"{workers}\" runtime=\"{seconds}\">"
+        );
+        for (kind, ratio, config) in [
+            ("read", *read_percent, format!("{objects};sizes={sizes}")),
+            ("write", 100 - read_percent, format!("{objects};sizes={sizes}")),
+        ] {
+            if ratio > 0 {
+                let _ = writeln!(
+                    text,
+                    "<operation type=\"{kind}\" ratio=\"{ratio}\" config=\"{config}\"/>"
+                );
+            }
+        }
+        text += "</work></workstage>\n";
+    }
+    text + "</workflow>\n</workload>\n"
+}
+
+/// Rows of features, with what clients saw.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Rows {
+    pub(super) names: Vec<String>,
+    pub(super) times: Vec<f64>,
+    /// By feature, then row.
+    columns: Vec<Vec<f64>>,
+    /// By target, then row.
+    pub(super) targets: [Vec<f64>; TARGETS.len()],
+    /// By row, the number of its run.
+    pub(super) groups: Vec<i64>,
+}
+
+impl Rows {
+    /// Adds the rows of a run of that number.
+    pub(super) fn add(&mut self, run: i64, found: &Features, every: usize) {
+        if self.names.is_empty() {
+            self.names.clone_from(&found.names);
+            self.columns = vec![Vec::new(); found.names.len()];
+        }
+        assert_eq!(self.names, found.names, "runs have the same metrics");
+        let pick = |column: &Vec<f64>| column.iter().copied().step_by(every).collect::<Vec<_>>();
+        self.times.extend(pick(&found.times));
+        for (mine, more) in self.columns.iter_mut().zip(&found.columns) {
+            mine.extend(pick(more));
+        }
+        for (mine, more) in self.targets.iter_mut().zip(&found.targets) {
+            mine.extend(pick(more));
+        }
+        self.groups.resize(self.times.len(), run);
+    }
+
+    /// Adds all rows of others.
+    pub(super) fn extend(&mut self, other: &Self) {
+        if self.names.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        self.times.extend(&other.times);
+        for (mine, more) in self.columns.iter_mut().zip(&other.columns) {
+            mine.extend(more);
+        }
+        for (mine, more) in self.targets.iter_mut().zip(&other.targets) {
+            mine.extend(more);
+        }
+        self.groups.extend(&other.groups);
+    }
+
+    /// The rows with these places alone.
+    pub(super) fn take(&self, rows: &[usize]) -> Self {
+        let pick = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect::<Vec<_>>();
+        Self {
+            names: self.names.clone(),
+            times: pick(&self.times),
+            columns: self.columns.iter().map(pick).collect(),
+            targets: self.targets.each_ref().map(pick),
+            groups: rows.iter().map(|&row| self.groups[row]).collect(),
+        }
+    }
+
+    /// The features of a row.
+    pub(super) fn features(&self, row: usize) -> impl Iterator<Item = f64> {
+        self.columns.iter().map(move |column| column[row])
+    }
+
+    /// Features as a matrix.
+    pub(super) fn matrix(&self) -> Result<Matrix, Failure> {
+        Ok(Matrix::from_columns(&self.columns)?)
+    }
+}
+
+/// What a run's storage hosts and clients of the first tenant posted.
+fn observed(scenario: &Scenario, collected: &foretell_metrics::Collected) -> Observed {
+    let monitors = match &scenario.system {
+        System::Ceph(ceph) => ceph.monitors.as_slice(),
+        _ => &[],
+    };
+    let kinds: Vec<(Option<&str>, &str)> = (0..)
+        .zip(&scenario.hosts)
+        .map(|(number, host)| {
+            let is_monitor = monitors.iter().any(|monitor| monitor.0 == number);
+            let kind = match host.role {
+                Role::Node(_) if host.group == "osd" => Some("osd"),
+                Role::Client if is_monitor => Some("mon"),
+                _ => None,
+            };
+            (kind, host.name.as_str())
+        })
+        .collect();
+    Observed::of_run(collected, &kinds, &[0])
+}
+
+/// The features of a run of a document.
+pub(super) fn run(mut document: Document, seed: u64) -> Result<Features, Failure> {
+    document.set("seed", &seed.to_string())?;
+    let simulation = Simulation::new(&document)?;
+    let scenario = simulation.scenario.clone();
+    let (_, _, collected) = simulation.remember(false, interrupt::unless_asked)?;
+    Ok(features(&observed(&scenario, &collected), Smoothing::default())?)
+}
+
+/// The paper's cluster with a workload of many stages.
+pub(super) fn staged(path: &Path, works: &[Work], drivers: u32) -> Result<Document, Failure> {
+    directory::write_whole(path, &workload(works))?;
+    let seconds: u64 = works.iter().map(|work| work.seconds).sum();
+    let mut document = Setup { drivers, ..Setup::BASE }.document(path)?;
+    document.set("duration", &format!("{seconds} s"))?;
+    Ok(document)
+}
+
+/// The rows of each of these runs, in their order. Files for COSBench are written into `directory`.
+pub(super) fn perform(
+    setups: &[Setup],
+    threads: NonZeroUsize,
+    directory: &Path,
+) -> Result<Vec<Rows>, Failure> {
+    let numbered: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
+    let done = jobs::perform(&numbered, threads, |(number, setup)| {
+        let path = directory.join(format!("{number}.xml"));
+        directory::write_whole(&path, &setup.workload())?;
+        let found = run(setup.document(&path)?, 1 + *number as u64)?;
+        let mut rows = Rows::default();
+        rows.add(i64::from(*number as u32), &found, EVERY);
+        Ok(rows)
+    });
+    done.all()
+}
