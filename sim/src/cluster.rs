@@ -127,22 +127,14 @@ pub(crate) struct Volume {
     pub(crate) read_from: model::ReadFrom,
 }
 
-/// Later than anything happens.
-const END_OF_TIME: SimTime = SimTime::from_ns(u64::MAX);
-
-/// Events between two looks at the outside world.
-const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
-
-impl Cluster {
-    /// The cluster of `scenario` at the start of time; records go to `recorder`.
-    pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
-        refuse_what_is_only_measured(&scenario)?;
-        let volumes = Volume::of_scenario(&scenario)?;
+impl Host {
+    /// All hosts at the start of time.
+    fn of_scenario(scenario: &Scenario, volumes: &[Volume]) -> Vec<Self> {
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
-        let stores = Settings::of(&scenario);
+        let stores = Settings::of(scenario);
         let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
-        let hosts = (0..scenario.hosts.len())
+        (0..scenario.hosts.len())
             .map(|index| {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
@@ -168,14 +160,29 @@ impl Cluster {
                     profiles.push(Arc::new(cpu.clone()));
                     Arc::clone(&profiles[profiles.len() - 1])
                 });
-                let machine = machine_of(&scenario, id);
+                let machine = machine_of(scenario, id);
                 let guest = host.guest.as_ref().map(|guest| {
-                    Guest::new(guest, u64::from(id.0 - machine.0), volume_of(&scenario, id))
+                    Guest::new(guest, u64::from(id.0 - machine.0), volume_of(scenario, id))
                 });
                 let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
                 Host { machine, guest, profile, cpu, node }
             })
-            .collect();
+            .collect()
+    }
+}
+
+/// Later than anything happens.
+const END_OF_TIME: SimTime = SimTime::from_ns(u64::MAX);
+
+/// Events between two looks at the outside world.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+impl Cluster {
+    /// The cluster of `scenario` at the start of time; records go to `recorder`.
+    pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
+        refuse_what_is_only_measured(&scenario)?;
+        let volumes = Volume::of_scenario(&scenario)?;
+        let hosts = Host::of_scenario(&scenario, &volumes);
         let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
         let vault = (scenario.payload == Payload::Real).then(|| {
