@@ -118,7 +118,7 @@ fn what_is_wrong_in_a_scenario_is_shown_where_it_is() {
         ("\"16 KiB\"", "\"16 kilo\"", "\"16 kilo\"", &["`kilo` is not a unit of a size", "`KiB`"]),
         ("\"16 KiB\"", "\"-16 KiB\"", "\"-16 KiB\"", &["`-16 KiB` is negative"]),
         ("\"16 KiB\"", "16384", "16384", &["must be a size with its unit, in quotes"]),
-        ("\"24 MiB\"", "\"0 B\"", "\"0 B\"", &["does not hold one page of 4 KiB"]),
+        ("\"24 MiB\"", "\"1 KiB\"", "\"1 KiB\"", &["does not hold one page of 4 KiB"]),
         ("= 60", "= -60", "-60", &["`workload.update.rate` is -60", "must be more than 0"]),
         ("= 60", "= nan", "nan", &["`workload.update.rate` is NaN"]),
         ("\"1 s\"", "\"-1 s\"", "\"-1 s\"", &["`-1 s` is negative"]),
