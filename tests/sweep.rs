@@ -393,6 +393,34 @@ fn the_store_of_a_run_is_exported() {
 }
 
 #[test]
+fn metrics_and_records_of_runs_are_tables_too() {
+    let text = SWEEP
+        .replace("[output]\n", "[output]\nrecords = [\"disk_op\"]\n")
+        .replace("duration = \"400 ms\"", "duration = \"7 s\"")
+        .replace("replicates = 2\n", "")
+        + "\n[scenario.tracking]\nmetrics = true\n";
+    let place = Place::with(&text);
+    let data = place.sweep("data", &["--csv"]);
+    let table = |name: &str| -> Vec<String> {
+        let there = std::fs::read_dir(data.join(name)).unwrap();
+        let text = |file: std::fs::DirEntry| std::fs::read_to_string(file.path()).unwrap();
+        there
+            .flat_map(|file| text(file.unwrap()).lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
+    };
+    let metrics = table("metrics");
+    let names: Vec<&str> = metrics[0].split(',').collect();
+    assert!(names.contains(&"cpu_usr_percent") && names.contains(&"host"), "{}", metrics[0]);
+    // each second of four hosts, as their own clocks have them; a heading in each split
+    let (rows, hosts) = (metrics.len() - 3, 4 * POINTS as usize);
+    assert!((6 * hosts..=8 * hosts).contains(&rows), "{rows}");
+    assert!(table("client_metrics").len() > POINTS as usize);
+    let records = table("records_disk_op");
+    assert!(records[0].split(',').any(|name| name == "lbn"), "{}", records[0]);
+    assert!(records.len() > 100 * POINTS as usize, "{}", records.len());
+}
+
+#[test]
 fn sweeps_that_come_with_the_program_are_right() {
     for file in std::fs::read_dir(common::root().join("scenarios/sweeps")).unwrap() {
         let file = file.unwrap().path();
