@@ -116,7 +116,7 @@ fn all_learned(prediction: &Prediction<'_>, truth: &Truth) -> Vec<PastScore> {
         let answer = prediction.answer(model);
         history::learned(&answer, &compare(&answer, truth))
     };
-    [Model::Bounds, Model::Mva, Model::Replay].into_iter().flat_map(learned).collect()
+    Model::ALL.into_iter().flat_map(learned).collect()
 }
 
 /// What happens when nothing is kept.

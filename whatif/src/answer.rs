@@ -142,6 +142,11 @@ pub enum Model {
     Replay,
 }
 
+impl Model {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bounds, Self::Mva, Self::Replay];
+}
+
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -25,14 +25,17 @@ fn weight(moved: f64) -> f64 {
     (-moved.abs() / FADES).exp()
 }
 
+/// By how much to multiply for a model that said `modelled` of what was `recorded`.
+fn factor(modelled: f64, recorded: f64, weight: f64) -> f64 {
+    let ratio = recorded / modelled;
+    if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
+}
+
 /// What is to be expected where the model says `said`, and said `modelled` of what was `recorded`;
 /// all of them positive.
 pub(crate) fn corrected(said: f64, modelled: f64, recorded: f64) -> f64 {
-    let (moved, ratio) = ((said / modelled).ln(), recorded / modelled);
-    if !moved.is_finite() || !ratio.is_finite() || ratio <= 0.0 {
-        return said;
-    }
-    said * ratio.powf(weight(moved))
+    let moved = (said / modelled).ln();
+    if moved.is_finite() { said * factor(modelled, recorded, weight(moved)) } else { said }
 }
 
 impl Correction {
@@ -43,10 +46,7 @@ impl Correction {
             return said;
         }
         let weight = weight(moved);
-        let factor = |modelled: f64, recorded: f64| {
-            let ratio = recorded / modelled;
-            if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
-        };
+        let factor = |modelled: f64, recorded: f64| factor(modelled, recorded, weight);
         let mean = factor(self.modelled.mean, self.recorded.mean);
         let tail = |of: fn(&ResponseTimeMs) -> Option<f64>| {
             let (modelled, recorded) = (of(&self.modelled), of(&self.recorded));

@@ -82,8 +82,7 @@ impl FromStr for PastScore {
         let [model, metric, misfit, moved, error] = fields[..] else {
             return Err(format!("has {} fields instead of 5: {HISTORY_HEADER}", fields.len()));
         };
-        let models = [Model::Bounds, Model::Mva, Model::Replay];
-        let model = models.into_iter().find(|known| known.to_string() == model);
+        let model = Model::ALL.into_iter().find(|known| known.to_string() == model);
         let model = model.ok_or("names no model: bounds, mva or replay")?;
         let number = |text: &str| {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -205,7 +204,7 @@ mod tests {
     #[test]
     fn the_shipped_scores_cover_every_model() {
         let shipped = Experience::shipped();
-        for model in [Model::Bounds, Model::Mva, Model::Replay] {
+        for model in Model::ALL {
             let usual = Circumstances { misfit: Some(0.02), moved: Some(0.3) };
             let found = shipped.expect(model, "throughput_rps", usual).unwrap();
             assert!(found.scores >= NEIGHBOURS && found.median < found.p90, "{model} {found:?}");

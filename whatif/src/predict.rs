@@ -12,7 +12,7 @@ use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
 use crate::expected::Circumstances;
-use crate::observed::{Observed, Seen, resource_name};
+use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
 
@@ -81,7 +81,6 @@ impl Prediction<'_> {
         let workloads = workloads.map(|((workload, found), seen)| {
             let limit = self.limit(found);
             let peak = limit.as_ref().map_or(found.throughput_rps, |limit| limit.peak_rps);
-            let think = found.think_s;
             let alone = alone_s(&self.scenario, found);
             let (throughput_rps, response_time_ms) = match model {
                 Model::Replay => self.replayed(workload, found),
@@ -107,7 +106,7 @@ impl Prediction<'_> {
                 peak_throughput_rps: peak,
                 response_time_ms,
                 outstanding: throughput_rps * response_time_ms.mean / 1e3,
-                outstanding_to_saturate: (alone + think) * peak,
+                outstanding_to_saturate: (alone + found.think_s) * peak,
                 read_share: self.read_share(workload, found),
                 read_hit_rate: found.read_hit_rate,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
@@ -123,18 +122,23 @@ impl Prediction<'_> {
     }
 
     /// Of a workload that was recorded: what the model says that clients saw, and what they saw.
-    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &Seen)> {
+    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
         let unchanged = self.observed.unchanged.get()?.as_ref()?;
         Some((&unchanged.workloads[place], &self.observed.seen[place]))
     }
 
+    /// The same, where an answer is corrected by it: what is said of the run itself is not.
+    fn known_to_be_off(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
+        self.before(workload).filter(|_| self.is_changed)
+    }
+
     /// What the replay found, less what it is known to get wrong: throughput, requests a second, and
     /// response time.
     fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
         let said = found.response_ms;
-        let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) else {
+        let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
             return (found.throughput_rps, said);
         };
         let (modelled, recorded) = (modelled.response_ms, recorded.response_ms);
@@ -170,7 +174,7 @@ impl Prediction<'_> {
     /// Part of the requests that read.
     fn read_share(&self, workload: &Workload, found: &WorkloadOutcome) -> f64 {
         let said = found.read_share();
-        let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) else {
+        let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
             return said;
         };
         let modelled = modelled.read_share();
@@ -182,7 +186,7 @@ impl Prediction<'_> {
     /// Time that a request takes of each resource, ms, in all hosts of a kind together.
     fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
         let mut demands = demands_ms(&self.scenario, found);
-        if let Some((modelled, recorded)) = self.before(workload).filter(|_| self.is_changed) {
+        if let Some((modelled, recorded)) = self.known_to_be_off(workload) {
             let modelled = demands_ms(&self.observed.scenario, modelled);
             for (resource, said) in &mut demands {
                 let known = modelled.get(resource).zip(recorded.demands_ms.get(resource));

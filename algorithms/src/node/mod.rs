@@ -218,6 +218,26 @@ pub struct Operation {
     direct: bool,
 }
 
+impl Operation {
+    /// What an access reads from a place; `waits`: whether its leg waits for that.
+    fn reading(access: &FileAccess, run: Run, place: Extent, waits: bool) -> Self {
+        Self {
+            run,
+            disk: place.disk,
+            lbn: place.lbn,
+            size: place.bytes,
+            op: Op::Read,
+            breadcrumb: access.breadcrumb,
+            workload: access.workload,
+            thread: access.thread,
+            reader: access.reader,
+            waiters: waits.then_some(access.leg).into_iter().collect(),
+            ticket: None,
+            direct: false,
+        }
+    }
+}
+
 /// What was under way at a node when it was set aside.
 #[derive(Debug)]
 pub struct SetAside {
@@ -325,20 +345,9 @@ impl Node {
         while done < size {
             let extent = self.locate(file, offset + done, size.saturating_sub(done));
             done += extent.bytes;
-            let operation = self.operations.insert(Operation {
-                run,
-                disk: extent.disk,
-                lbn: extent.lbn,
-                size: extent.bytes,
-                op: access.op,
-                breadcrumb: access.breadcrumb,
-                workload: access.workload,
-                thread: access.thread,
-                reader: access.reader,
-                waiters: std::iter::once(access.leg).collect(),
-                ticket: None,
-                direct: true,
-            });
+            let reading = Operation::reading(access, run, extent, true);
+            let operation =
+                self.operations.insert(Operation { op: access.op, direct: true, ..reading });
             self.start(machine, operation);
             started += 1;
         }
@@ -416,20 +425,10 @@ impl Node {
             while rest.pages > 0 {
                 let extent = self.addresses.locate(rest.first, page * u64::from(rest.pages));
                 let pages = (extent.bytes.get() / page.get()).max(1) as u32;
-                let operation = self.operations.insert(Operation {
-                    run: Run { first: rest.first, pages },
-                    disk: extent.disk,
-                    lbn: extent.lbn,
-                    size: page * u64::from(pages),
-                    op: Op::Read,
-                    breadcrumb: access.breadcrumb,
-                    workload: access.workload,
-                    thread: access.thread,
-                    reader: access.reader,
-                    waiters: wait.then_some(access.leg).into_iter().collect(),
-                    ticket: None,
-                    direct: false,
-                });
+                let place = Extent { bytes: page * u64::from(pages), ..extent };
+                let run = Run { first: rest.first, pages };
+                let operation =
+                    self.operations.insert(Operation::reading(access, run, place, wait));
                 let ticket = self.buffer.reading(effects, slot, pages, operation);
                 self.operations[operation].ticket = Some(ticket);
                 self.start(machine, operation);
@@ -485,20 +484,8 @@ impl Node {
         for first in parts.into_iter().flatten() {
             let size = self.buffer.page();
             let extent = self.addresses.locate(first, size);
-            let operation = self.operations.insert(Operation {
-                run: Run { first, pages: 1 },
-                disk: extent.disk,
-                lbn: extent.lbn,
-                size,
-                op: Op::Read,
-                breadcrumb: access.breadcrumb,
-                workload: access.workload,
-                thread: access.thread,
-                reader: access.reader,
-                waiters: std::iter::once(access.leg).collect(),
-                ticket: None,
-                direct: false,
-            });
+            let (run, place) = (Run { first, pages: 1 }, Extent { bytes: size, ..extent });
+            let operation = self.operations.insert(Operation::reading(access, run, place, true));
             self.operations[operation].ticket = Some(self.buffer.filling(operation));
             self.start(machine, operation);
             started += 1;

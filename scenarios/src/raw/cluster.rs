@@ -37,10 +37,10 @@ impl JsonSchema for RawCluster {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-#[allow(dead_code, reason = "there is nothing to be set")]
 pub(crate) struct RawUrsaMinor {
     /// What storage system it is.
     #[schemars(extend("enum" = ["ursa-minor"]))]
+    #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
 }
 

@@ -32,7 +32,7 @@ pub fn measurement_fact(device: &str) -> String {
 
 /// What was seen of a workload while it was measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WorkloadSeen {
     pub(crate) throughput_rps: f64,
     pub(crate) response_ms: ResponseTimeMs,
     /// Part of the requests that read.
@@ -51,7 +51,7 @@ pub struct Observed {
     /// By workload, by the position of the client among the workload's.
     pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
     /// By workload, in the measured time.
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<WorkloadSeen>,
     /// What the model says of the run itself, when it was first needed; nothing where it says that
     /// the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
@@ -112,7 +112,7 @@ impl Observed {
         let seen = completed.into_iter().zip(busy).map(|(completed, busy)| {
             let count = completed.responses_ns.len() as f64;
             let each = |busy: SimSpan| busy.as_ms_f64() / count;
-            Seen {
+            WorkloadSeen {
                 throughput_rps: count / duration.as_secs_f64().max(1e-9),
                 read_share: completed.reads as f64 / count,
                 response_ms: ResponseTimeMs::of(completed.responses_ns),

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use foretell_ati::{Body, Phase, RecordKind, RunDb};
-use foretell_scenarios::model::{Arrivals, Scenario};
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 use hashbrown::HashMap;
 
@@ -44,14 +45,12 @@ pub(super) fn read(
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];
     // by workload and client: completions that no request has followed yet
-    let mut followed: Vec<Vec<VecDeque<SimTime>>> =
+    let mut open: Vec<Vec<VecDeque<SimTime>>> =
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
-    let pauses = |workload: usize| {
-        let arrivals = scenario.workloads.get(workload).map(|workload| workload.arrivals);
-        matches!(arrivals, Some(Arrivals::Closed { think, .. }) if think.mean().is_zero())
-    };
-    let pauses: Vec<bool> = (0..scenario.workloads.len()).map(pauses).collect();
-    let mut issued_at: HashMap<Breadcrumb, SimTime, foldhash::fast::FixedState> =
+    let follows = |w: &Workload| matches!(w.arrivals, Arrivals::Closed { think, .. } if think.mean().is_zero());
+    let follows: Vec<bool> = scenario.workloads.iter().map(follows).collect();
+    // requests under way: since when, and which of its workload's clients issued it
+    let mut under_way: HashMap<Breadcrumb, (SimTime, Option<usize>), FixedState> =
         HashMap::default();
     let from = SimTime::ZERO + scenario.warmup;
     let until = from + duration;
@@ -65,28 +64,24 @@ pub(super) fn read(
             Phase::Issue => {
                 let Some(known) = scenario.workloads.get(workload) else { return };
                 let place = known.clients.iter().position(|at| *at == HostId(client));
-                issued_at.insert(record.header.breadcrumb, now);
+                under_way.insert(record.header.breadcrumb, (now, place));
                 if let Some(place) = place {
                     let (offset, size) = (Bytes(offset), size as u32);
-                    let follows = followed[workload][place].pop_front();
-                    let pause = follows.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
+                    let completed = open[workload][place].pop_front();
+                    let pause = completed.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
                     let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
                     let recorded = Recorded { issued: now, pause, offset, size, op };
                     streams[workload][place].push(recorded);
                 }
             }
             Phase::Complete => {
-                let Some(issued) = issued_at.remove(&record.header.breadcrumb) else { return };
-                if pauses.get(workload).is_some_and(|pauses| *pauses)
-                    && let Some(known) = scenario.workloads.get(workload)
-                    && let Some(place) = known.clients.iter().position(|at| *at == HostId(client))
-                {
-                    followed[workload][place].push_back(now);
+                let known = under_way.remove(&record.header.breadcrumb);
+                let Some((issued, place)) = known else { return };
+                if let Some(place) = place.filter(|_| follows[workload]) {
+                    open[workload][place].push_back(now);
                 }
-                if now >= from
-                    && now <= until
-                    && let Some(completed) = completed.get_mut(workload)
-                {
+                if now >= from && now <= until {
+                    let completed = &mut completed[workload];
                     completed.responses_ns.push((now - issued).as_ns());
                     completed.reads += u64::from(op == Op::Read);
                 }
