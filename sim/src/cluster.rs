@@ -194,7 +194,7 @@ impl Cluster {
         });
         let mut cluster = Self {
             agenda: Agenda::new(),
-            tracker: Tracker::new(&scenario, recorder),
+            tracker: Tracker::new(&scenario, hosts.iter().map(|host| host.machine), recorder),
             network: Network::new(
                 scenario.hosts.iter().map(|host| host.nic),
                 &scenario.switch,
@@ -254,7 +254,8 @@ impl Cluster {
     /// From now on records go to `recorder`. For a cluster that was built without one, so that what
     /// its scenario names was found before anything is written.
     pub fn record_to(&mut self, recorder: Recorder) {
-        self.tracker = Tracker::new(&self.scenario, recorder);
+        let machines = self.hosts.iter().map(|host| host.machine);
+        self.tracker = Tracker::new(&self.scenario, machines, recorder);
     }
 
     /// Runs to the end and returns the truth.
