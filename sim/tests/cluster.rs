@@ -3,13 +3,13 @@
 mod common;
 
 use common::{cluster, run, run_recorded, run_with, ssio};
-use foretell_ati::{KindSet, RecordKind, Recorder, Selection};
+use foretell_ati::{Body, KindSet, Record, RecordKind, Recorder, Selection};
 use foretell_scenarios::model::{
     Cipher, Guest, Layout, Payload, ReadFrom, Role, Scheduler, TrackingCost, WorkloadKind,
     WritePolicy,
 };
 use foretell_sim::truth::Truth;
-use foretell_units::{Bytes, HostId, SimSpan};
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan};
 
 #[test]
 fn every_request_is_served_under_every_encoding() {
@@ -130,6 +130,32 @@ fn records_of_a_guest_cost_its_machine() {
     let sent = |truth: &Truth, host: &str| truth.hosts[host]["nic_transmit"].operations;
     assert!(sent(&tracked, "app0") > tracked.workloads["load0"].requests * 5 / 4);
     assert_eq!(sent(&tracked, "app1"), 0);
+}
+
+#[test]
+fn a_journal_in_a_coded_volume_fetches_what_it_covers_in_part() {
+    let mut scenario = cluster(5, 1, 3, 5);
+    let journal_commit = SimSpan::from_ms(100);
+    scenario.hosts[5].guest = Some(Guest { journal_commit, ..guest() });
+    scenario.volumes[0].cipher = Cipher::Aes128Cbc;
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(SimSpan::from_secs(2));
+    ssio(&mut scenario, 0, 0.5, 4);
+    let (truth, recorder) = run_recorded(&scenario);
+    assert!(truth.blocks_compared.unwrap() > 100);
+    // commits are no requests
+    let journal = |record: &&Record| {
+        matches!(record.body, Body::NetworkTransmit { sender: 5, .. })
+            && record.header.breadcrumb == Breadcrumb::NONE
+    };
+    let sent: Vec<_> = recorder.records().iter().filter(journal).collect();
+    assert!(sent.len() > 100, "{}", sent.len());
+    // a fetch asks three nodes, with the header alone; a write goes to five
+    let asks = sent.iter().filter(|record| match record.body {
+        Body::NetworkTransmit { numbytes, .. } => numbytes < 1024,
+        _ => false,
+    });
+    assert!(asks.count() * 5 >= sent.len(), "blocks that a commit fills in part are fetched");
 }
 
 fn tracking_cost() -> TrackingCost {
