@@ -196,6 +196,31 @@ const WRONG: &[(&str, &str)] = &[
         "[cluster]\nsystem = \"swift\"\nproxies = \"app1\"\n[node.brick]\nnvram = \"64 MiB\"\ncount = 8",
     ),
     ("[node.brick]", "[cluster]\nsystem = \"ursa-minor\"\nstore = \"filestore\"\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nmetadata = \"1 GiB\"\n[node.brick]"),
+    (
+        "[node.brick]",
+        "[cluster]\nsystem = \"swift\"\nproxies = \"app1\"\nmetadata = \"0 B\"\n[node.brick]",
+    ),
+    // one node of a group that is right otherwise
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[host.brick3]\nnvram = \"64 MiB\"\n[host.brick4]\nnvram = \"64 MiB\"",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[host.brick3]\nlayout = \"log-structured\"\nsegment = \"1 MiB\"",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[host.brick3]\ncache = { size = \"0 B\" }",
+    ),
+    // guests of one machine
+    ("[client.app]", "[host.app0]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}"),
+    ("[client.app]", "[host.app1]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}"),
+    (
+        "[client.app]\ncount = 2",
+        "[host.app0]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}\ncount = 4",
+    ),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

@@ -107,7 +107,7 @@ pub(crate) struct Host {
     /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
     /// group.
     pub(crate) machine: HostId,
-    pub(crate) guest: Option<Guest>,
+    pub(crate) guest: Option<Box<Guest>>,
     /// Shared by all hosts that have the same.
     pub(crate) profile: Arc<CpuProfile>,
     pub(crate) cpu: Cpu<Then>,
@@ -162,7 +162,8 @@ impl Host {
                 });
                 let machine = machine_of(scenario, id);
                 let guest = host.guest.as_ref().map(|guest| {
-                    Guest::new(guest, u64::from(id.0 - machine.0), volume_of(scenario, id))
+                    let number = u64::from(id.0 - machine.0);
+                    Box::new(Guest::new(guest, number, volume_of(scenario, id)))
                 });
                 let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
                 Host { machine, guest, profile, cpu, node }
@@ -170,9 +171,6 @@ impl Host {
             .collect()
     }
 }
-
-/// Later than anything happens.
-const END_OF_TIME: SimTime = SimTime::from_ns(u64::MAX);
 
 /// Events between two looks at the outside world.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
@@ -194,7 +192,7 @@ impl Cluster {
         });
         let mut cluster = Self {
             agenda: Agenda::new(),
-            tracker: Tracker::new(&scenario, recorder),
+            tracker: Tracker::new(&scenario, hosts.iter().map(|host| host.machine), recorder),
             network: Network::new(
                 scenario.hosts.iter().map(|host| host.nic),
                 &scenario.switch,
@@ -229,7 +227,7 @@ impl Cluster {
             scratch: Scratch::default(),
             failure: None,
             collectors: None,
-            collect_at: END_OF_TIME,
+            collect_at: SimTime::MAX,
             ready: Vec::new(),
             sending: Vec::new(),
             commits: 0,
@@ -254,7 +252,8 @@ impl Cluster {
     /// From now on records go to `recorder`. For a cluster that was built without one, so that what
     /// its scenario names was found before anything is written.
     pub fn record_to(&mut self, recorder: Recorder) {
-        self.tracker = Tracker::new(&self.scenario, recorder);
+        let machines = self.hosts.iter().map(|host| host.machine);
+        self.tracker = Tracker::new(&self.scenario, machines, recorder);
     }
 
     /// Runs to the end and returns the truth.

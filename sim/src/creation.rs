@@ -17,7 +17,7 @@
 
 use foretell_scenarios::device::{Array, Device};
 use foretell_scenarios::model::{Arrivals, WorkloadKind};
-use foretell_units::{Bytes, HostId, Op, SimTime};
+use foretell_units::{Bytes, HostId, Op};
 use foretell_workloads::Access;
 use foretell_workloads::transaction::{Step, Transactions};
 
@@ -149,7 +149,7 @@ impl Cluster {
             for place in &scratch.places {
                 let host: HostId = found.nodes[place.node as usize];
                 let node = self.hosts[host.index()].node.as_mut().expect("it stores fragments");
-                node.touch(SimTime::ZERO, volume, op, place.base + piece.start, piece.stored);
+                node.touch(volume, op, place.base + piece.start, piece.stored);
             }
         }
         self.scratch = scratch;

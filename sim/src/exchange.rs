@@ -125,6 +125,12 @@ impl Leg {
         self.load(data);
     }
 
+    /// Whom the node's disks take it for: a client's workload has a connection, and the server a process
+    /// for each of these.
+    pub(crate) fn reader(&self) -> u64 {
+        u64::from(self.client.0) << 32 | u64::from(self.workload)
+    }
+
     /// Bytes of the message on its way.
     pub(crate) fn message(&self) -> Bytes {
         Bytes(u64::from(self.message))
@@ -276,16 +282,17 @@ impl Cluster {
         let host = leg.node;
         let (node, mut around) = self.node(host);
         let waits = node.append(&mut around, &access);
-        self.legs[id].awaiting = waits;
-        self.note_wait(host, waits);
+        self.note_wait(id, waits);
         if waits == 0 {
             self.legs.remove(id);
         }
     }
 
-    /// A thread of a node begins to wait for so many things of its disks.
-    pub(crate) fn note_wait(&mut self, host: HostId, waits: u32) {
-        let now = self.agenda.now();
+    /// A leg, and with it a thread of its node, begins to wait for so many things of the disks.
+    pub(crate) fn note_wait(&mut self, id: u32, waits: u32) {
+        let leg = &mut self.legs[id];
+        leg.awaiting = waits;
+        let (now, host) = (self.agenda.now(), leg.node);
         if let Some(collectors) = self.collectors.as_mut().filter(|_| waits > 0) {
             collectors.waits(now, host);
         }

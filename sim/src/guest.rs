@@ -36,7 +36,8 @@ pub(crate) const NO_OPERATION: u32 = u32::MAX;
 const INODE_BLOCK_COVERS: Bytes = Bytes::mib(256);
 /// A block of the journal.
 const JOURNAL_BLOCK: Bytes = Bytes::kib(4);
-/// Bytes of the journal, as `mke2fs` makes it for file systems of some gigabytes and more.
+/// Bytes of the journal, as `mke2fs` makes it for file systems of some gigabytes and more; the whole of
+/// a volume that is smaller.
 const JOURNAL: Bytes = Bytes::mib(128);
 
 /// A block operation: a stretch of a volume that a request reads or writes.
@@ -80,8 +81,9 @@ pub(crate) struct Journal {
     every: SimSpan,
     /// Inode blocks changed since the last commit.
     changed: BTreeSet<u64>,
-    /// Where its area begins in its volume, and how far it is written.
+    /// Where its area begins in its volume, how large it is, and how far it is written.
     begin: Bytes,
+    area: Bytes,
     written: Bytes,
 }
 
@@ -101,8 +103,8 @@ impl Journal {
     pub(crate) fn commit(&mut self) -> (Bytes, Bytes) {
         let blocks = self.changed.len() as u64 + 2;
         self.changed.clear();
-        let size = Bytes((JOURNAL_BLOCK * blocks).get().min(JOURNAL.get()));
-        if self.written + size > JOURNAL {
+        let size = (JOURNAL_BLOCK * blocks).min(self.area);
+        if self.written + size > self.area {
             self.written = Bytes::ZERO;
         }
         let at = self.begin + self.written;
@@ -128,6 +130,7 @@ impl Guest {
                 every: spec.journal_commit,
                 changed: BTreeSet::new(),
                 begin,
+                area: JOURNAL.min(volume),
                 written: Bytes::ZERO,
             },
             ledger: Ledger::default(),
@@ -237,15 +240,18 @@ mod tests {
     use super::*;
     use foretell_scenarios::model::Scheduler as Name;
 
-    fn guest(scheduler: Name, queue_depth: u32) -> Guest {
-        let spec = model::Guest {
+    fn spec(scheduler: Name, queue_depth: u32) -> model::Guest {
+        model::Guest {
             scheduler,
             queue_depth,
             largest: Bytes::kib(512),
             hypervisor: SimSpan::ZERO,
             journal_commit: SimSpan::from_secs(5),
-        };
-        Guest::new(&spec, 0, Bytes::gib(1))
+        }
+    }
+
+    fn guest(scheduler: Name, queue_depth: u32) -> Guest {
+        Guest::new(&spec(scheduler, queue_depth), 0, Bytes::gib(1))
     }
 
     fn ms(ms: u64) -> SimTime {
@@ -318,5 +324,22 @@ mod tests {
         assert_eq!(journal.commit(), (begin, Bytes::kib(16)));
         assert!(journal.note_write(Bytes::ZERO).is_some());
         assert_eq!(journal.commit(), (begin + Bytes::kib(16), Bytes::kib(12)));
+    }
+
+    #[test]
+    fn a_journal_stays_within_a_volume_smaller_than_itself() {
+        let spec = spec(Name::Noop, 1);
+        let volume = Bytes::kib(100);
+        let mut journal = Guest::new(&spec, 3, volume).journal;
+        // of 12 KiB each, eight fit; then it begins again
+        let begins: Vec<u64> = (0..9)
+            .map(|_| {
+                journal.note_write(Bytes::ZERO);
+                let (at, size) = journal.commit();
+                assert!(at + size <= volume, "{at} {size}");
+                at.get() >> 10
+            })
+            .collect();
+        assert_eq!(begins, [0, 12, 24, 36, 48, 60, 72, 84, 0]);
     }
 }

@@ -276,14 +276,14 @@ impl Node {
 
     /// A stretch of a file is read or written before the simulation begins, in no time, as far as
     /// disks that are arrays remember it; objects are nothing that it knows.
-    pub(crate) fn touch(&mut self, now: SimTime, file: u32, op: Op, offset: Bytes, size: Bytes) {
+    pub(crate) fn touch(&mut self, file: u32, op: Op, offset: Bytes, size: Bytes) {
         let Served::Files(software) = &self.software else { return };
         let mut done = Bytes::ZERO;
         while done < size {
             let most = size.saturating_sub(done);
             let extent = software.locate(file, offset + done, most);
             let sectors = Sectors::covering(extent.bytes);
-            self.disks[extent.disk as usize].touch(now, op, extent.lbn, sectors);
+            self.disks[extent.disk as usize].touch(op, extent.lbn, sectors);
             done += extent.bytes;
         }
     }

@@ -67,7 +67,7 @@ pub(crate) struct Part {
 
 impl Volume {
     /// Time to encrypt and encode `size` bytes.
-    fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
+    pub(crate) fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
         let encoding = self.distribution.encoding();
         let passes = if encoding.is_replication() { 0 } else { encoding.n() - encoding.m() };
         self.cipher_time(cpu.encrypt, size) + coding_time(cpu, size, passes as u64)
@@ -100,42 +100,54 @@ impl Cluster {
         size: Bytes,
         transaction: u32,
     ) {
-        let now = self.agenda.now();
         self.last_breadcrumb += 1;
+        let breadcrumb = Breadcrumb(self.last_breadcrumb);
         let owner = &mut self.instances[instance as usize];
         owner.issued += 1;
-        let (workload, client, volume) = (owner.workload.0, owner.client, owner.volume.0);
-        let placed = &self.volumes[volume as usize];
+        let workload = owner.workload;
+        let stretch = (op, offset, size);
+        let (request, work) = self.insert_request(instance, stretch, breadcrumb, transaction);
+        self.tallies[workload.index()].issued(self.agenda.now());
+        self.post_request(request, RecordPhase::Issue);
+        self.compute_request(request, work, Then::Prepared { request });
+    }
+
+    /// A request of an instance, and its client's work before anything of it goes out.
+    fn insert_request(
+        &mut self,
+        instance: u32,
+        (op, offset, size): (Op, Bytes, Bytes),
+        breadcrumb: Breadcrumb,
+        transaction: u32,
+    ) -> (u32, SimSpan) {
+        let Instance { workload, client, volume, .. } = self.instances[instance as usize];
+        let placed = &self.volumes[volume.index()];
         // a pool's servers see to it themselves
-        let fetch = op == Op::Write
-            && placed.pool.is_none()
-            && placed.distribution.partial_blocks(offset, size).next().is_some();
+        let seals = op == Op::Write && placed.pool.is_none();
+        let fetch = seals && placed.distribution.partial_blocks(offset, size).next().is_some();
+        let cpu = &self.hosts[client.index()].profile;
+        let mut work = cpu.request.of(size);
+        if seals && !fetch {
+            let (_, whole) = placed.distribution.covering(offset, size);
+            work += placed.seal_time(cpu, whole);
+        }
         let request = self.requests.insert(Request {
             live: true,
             instance,
-            workload,
+            workload: workload.0,
             client,
-            volume,
+            volume: volume.0,
             op,
             offset,
             size,
-            issued: now,
-            breadcrumb: Breadcrumb(self.last_breadcrumb),
+            issued: self.agenda.now(),
+            breadcrumb,
             transaction,
             stage: if fetch { Stage::Fetch } else { Stage::Transfer },
             parts_left: 0,
             passes: 0,
         });
-        self.tallies[workload as usize].issued(now);
-        self.post_request(request, RecordPhase::Issue);
-        let cpu = &self.hosts[client.index()].profile;
-        let mut work = cpu.request.of(size);
-        let volume = &self.volumes[volume as usize];
-        if op == Op::Write && !fetch && volume.pool.is_none() {
-            let (_, whole) = volume.distribution.covering(offset, size);
-            work += volume.seal_time(cpu, whole);
-        }
-        self.compute_request(request, work, Then::Prepared { request });
+        (request, work)
     }
 
     fn compute_request(&mut self, request: u32, work: SimSpan, then: Then) {
@@ -151,6 +163,8 @@ impl Cluster {
     pub(crate) fn send_out(&mut self, id: u32) {
         let request = &self.requests[id];
         let (offset, size) = (request.offset, request.size);
+        // what journals hold nobody reads back
+        let checked = request.transaction != JOURNAL;
         let guest = self.hosts[request.client.index()].guest.is_some().then_some(request.client);
         let volume = &self.volumes[request.volume as usize];
         if volume.pool.is_some() {
@@ -161,7 +175,7 @@ impl Cluster {
         match request.stage {
             Stage::Transfer => {
                 let op = request.op;
-                if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
+                if let (Op::Write, true, Some(vault)) = (op, checked, &mut self.vault) {
                     let end = (offset + size).get();
                     vault.write(request.volume, request.breadcrumb.0, offset.get(), end);
                 }
@@ -232,25 +246,9 @@ impl Cluster {
         let (offset, size) = guest.journal.commit();
         let of_it = |instance: &Instance| instance.client == client;
         let owner = self.instances.iter().position(of_it).expect("somebody has written");
-        let Instance { workload, volume, .. } = self.instances[owner];
         self.commits += 1;
-        let request = self.requests.insert(Request {
-            live: true,
-            instance: owner as u32,
-            workload: workload.0,
-            client,
-            volume: volume.0,
-            op: Op::Write,
-            offset,
-            size,
-            issued: self.agenda.now(),
-            breadcrumb: Breadcrumb::NONE,
-            transaction: JOURNAL,
-            stage: Stage::Transfer,
-            parts_left: 0,
-            passes: 0,
-        });
-        let work = self.hosts[client.index()].profile.request.of(size);
+        let stretch = (Op::Write, offset, size);
+        let (request, work) = self.insert_request(owner as u32, stretch, Breadcrumb::NONE, JOURNAL);
         self.compute_request(request, work, Then::Prepared { request });
     }
 
@@ -358,14 +356,12 @@ impl Cluster {
             breadcrumb: leg.breadcrumb,
             thread: leg_thread(id, SERVER),
             workload: leg.workload,
-            // a client's workload has a connection, and the server a process for each of these
-            reader: u64::from(leg.client.0) << 32 | u64::from(leg.workload),
+            reader: leg.reader(),
         };
         let host = leg.node;
         let (node, mut around) = self.node(host);
         let waits = node.access(&mut around, &access);
-        self.legs[id].awaiting = waits;
-        self.note_wait(host, waits);
+        self.note_wait(id, waits);
         if waits == 0 {
             self.reply(id);
         }
@@ -520,13 +516,13 @@ impl Cluster {
         let (instance, workload) = (request.instance, request.workload as usize);
         let (op, size, issued, client) = (request.op, request.size, request.issued, request.client);
         let transaction = request.transaction;
-        if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
-            let (offset, end) = (request.offset.get(), (request.offset + size).get());
-            vault.complete(request.volume, request.breadcrumb.0, offset, end);
-        }
         if transaction == JOURNAL {
             self.commits -= 1;
             return;
+        }
+        if let (Op::Write, Some(vault)) = (op, &mut self.vault) {
+            let (offset, end) = (request.offset.get(), (request.offset + size).get());
+            vault.complete(request.volume, request.breadcrumb.0, offset, end);
         }
         self.last_completion = now;
         self.tallies[workload].completed(now, issued, op, size);

@@ -6,7 +6,7 @@
 //! other, which the storing node writes to a file of its own.
 
 use foretell_ati::{Body, Header, HostClock, Record, Recorder, Resource};
-use foretell_scenarios::model::{Scenario, TrackingCost};
+use foretell_scenarios::model::{self, Scenario, TrackingCost};
 use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime};
 
 use crate::cpu::{Slice, Thread};
@@ -18,7 +18,7 @@ pub(crate) struct Tracker {
     clock: HostClock,
     cost: Option<TrackingCost>,
     hosts: Vec<HostCost>,
-    /// Hosts whose batch is full.
+    /// Machines whose batch is full.
     due: Vec<HostId>,
     /// Kept for a store alone.
     demands: Option<Demands>,
@@ -26,6 +26,8 @@ pub(crate) struct Tracker {
 
 #[derive(Clone, Copy)]
 struct HostCost {
+    /// Whose processor posts and whose adapter ships; the accounts below are that host's.
+    machine: HostId,
     post: SimSpan,
     /// Time for posts that no task has been charged with yet.
     debt: SimSpan,
@@ -33,15 +35,20 @@ struct HostCost {
 }
 
 impl Tracker {
-    pub(crate) fn new(scenario: &Scenario, recorder: Recorder) -> Self {
-        let host = |host: &foretell_scenarios::model::Host| HostCost {
+    /// `machines`: by host, whose processor and adapter it has.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        machines: impl Iterator<Item = HostId>,
+        recorder: Recorder,
+    ) -> Self {
+        let host = |(host, machine): (&model::Host, HostId)| HostCost {
+            machine,
             post: host.cpu.post,
             debt: SimSpan::ZERO,
             unshipped: 0,
         };
-        let disks = |host: &foretell_scenarios::model::Host| {
-            host.role.storage().map_or(0, |storage| storage.disks.len())
-        };
+        let disks =
+            |host: &model::Host| host.role.storage().map_or(0, |storage| storage.disks.len());
         let demands = recorder
             .is_stored()
             .then(|| Demands::new(scenario.workloads.len(), scenario.hosts.iter().map(disks)));
@@ -50,7 +57,7 @@ impl Tracker {
             demands,
             clock: HostClock::new(scenario.hosts.len()),
             cost: scenario.tracking.cost.clone(),
-            hosts: scenario.hosts.iter().map(host).collect(),
+            hosts: scenario.hosts.iter().zip(machines).map(host).collect(),
             due: Vec::new(),
         }
     }
@@ -82,12 +89,13 @@ impl Tracker {
         let header = Header { ts_ns, breadcrumb, host, pid: thread.pid, tid: thread.tid };
         self.recorder.post(Record { header, body });
         if let Some(cost) = &self.cost {
-            let account = &mut self.hosts[host.index()];
+            let machine = self.hosts[host.index()].machine;
+            let account = &mut self.hosts[machine.index()];
             account.debt += account.post;
             account.unshipped += cost.record.get();
             if account.unshipped >= cost.batch.get() {
                 account.unshipped = 0;
-                self.due.push(host);
+                self.due.push(machine);
             }
         }
     }
@@ -155,13 +163,13 @@ impl Tracker {
         self.post(now, host, ran, breadcrumb, body);
     }
 
-    /// Takes the time that posts have cost `host` since the last call.
+    /// Takes the time that posts have cost `machine`, and guests on it, since the last call.
     #[inline]
-    pub(crate) fn take_debt(&mut self, host: HostId) -> SimSpan {
-        std::mem::take(&mut self.hosts[host.index()].debt)
+    pub(crate) fn take_debt(&mut self, machine: HostId) -> SimSpan {
+        std::mem::take(&mut self.hosts[machine.index()].debt)
     }
 
-    /// A host whose batch is to be shipped, if there is one.
+    /// A machine whose batch is to be shipped, if there is one.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<HostId> {
         self.due.pop()

@@ -2,11 +2,14 @@
 
 mod common;
 
-use common::{cluster, run, run_recorded, ssio};
+use common::{cluster, run, run_recorded, run_with, ssio};
+use foretell_ati::{Body, KindSet, Record, RecordKind, Recorder, Selection};
 use foretell_scenarios::model::{
-    Cipher, Layout, Payload, ReadFrom, Role, TrackingCost, WorkloadKind, WritePolicy,
+    Cipher, Guest, Layout, Payload, ReadFrom, Role, Scheduler, TrackingCost, WorkloadKind,
+    WritePolicy,
 };
-use foretell_units::{Bytes, SimSpan};
+use foretell_sim::truth::Truth;
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan};
 
 #[test]
 fn every_request_is_served_under_every_encoding() {
@@ -94,14 +97,82 @@ fn a_tracked_cluster_is_a_little_slower() {
     if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
         *working_set = Bytes::mib(16);
     }
-    scenario.tracking.cost = Some(TrackingCost {
-        buffer: Bytes::mib(16),
-        record: Bytes(64),
-        batch: Bytes::kib(64),
-        store: foretell_units::HostId(0),
-    });
+    scenario.tracking.cost = Some(tracking_cost());
     scenario.tracking.record = "all".to_owned();
     let free = run(&scenario).unwrap().workloads["load0"].throughput_rps;
     let tracked = run_recorded(&scenario).0.workloads["load0"].throughput_rps;
     assert!(tracked < free && tracked > 0.9 * free, "{tracked} of {free}");
+}
+
+#[test]
+fn records_of_a_guest_cost_its_machine() {
+    // one machine with two guests, of which the second alone works
+    let mut scenario = cluster(1, 2, 1, 1);
+    for host in &mut scenario.hosts[1..] {
+        host.guest = Some(guest());
+    }
+    ssio(&mut scenario, 1, 1.0, 4);
+    if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
+        *working_set = Bytes::mib(16);
+    }
+    // one batch for two requests
+    scenario.tracking.cost = Some(TrackingCost { batch: Bytes(256), ..tracking_cost() });
+    let requests = KindSet::EMPTY.with(RecordKind::Request);
+    let selection = Selection::ALL.of_kinds(requests);
+    let (tracked, recorder) = run_with(&scenario, Recorder::in_memory(selection)).unwrap();
+    let free = run(&scenario).unwrap();
+    // requests are posted by the guest that issues them, and by nobody else
+    assert!(recorder.records().iter().all(|record| record.header.host == HostId(2)));
+    // two posts of 0.5 us a request, and batches to be sent, are the machine's work
+    let work = |truth: &Truth| truth.hosts["app0"]["cpu"].demand_ms_per_request;
+    assert!(work(&tracked) >= work(&free) + 0.001, "{} {}", work(&tracked), work(&free));
+    // which leave by the machine's cable
+    let sent = |truth: &Truth, host: &str| truth.hosts[host]["nic_transmit"].operations;
+    assert!(sent(&tracked, "app0") > tracked.workloads["load0"].requests * 5 / 4);
+    assert_eq!(sent(&tracked, "app1"), 0);
+}
+
+#[test]
+fn a_journal_in_a_coded_volume_fetches_what_it_covers_in_part() {
+    let mut scenario = cluster(5, 1, 3, 5);
+    let journal_commit = SimSpan::from_ms(100);
+    scenario.hosts[5].guest = Some(Guest { journal_commit, ..guest() });
+    scenario.volumes[0].cipher = Cipher::Aes128Cbc;
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(SimSpan::from_secs(2));
+    ssio(&mut scenario, 0, 0.5, 4);
+    let (truth, recorder) = run_recorded(&scenario);
+    assert!(truth.blocks_compared.unwrap() > 100);
+    // commits are no requests
+    let journal = |record: &&Record| {
+        matches!(record.body, Body::NetworkTransmit { sender: 5, .. })
+            && record.header.breadcrumb == Breadcrumb::NONE
+    };
+    let sent: Vec<_> = recorder.records().iter().filter(journal).collect();
+    assert!(sent.len() > 100, "{}", sent.len());
+    // a fetch asks three nodes, with the header alone; a write goes to five
+    let asks = sent.iter().filter(|record| match record.body {
+        Body::NetworkTransmit { numbytes, .. } => numbytes < 1024,
+        _ => false,
+    });
+    assert!(asks.count() * 5 >= sent.len(), "blocks that a commit fills in part are fetched");
+}
+
+fn tracking_cost() -> TrackingCost {
+    TrackingCost {
+        buffer: Bytes::mib(16),
+        record: Bytes(64),
+        batch: Bytes::kib(64),
+        store: HostId(0),
+    }
+}
+
+fn guest() -> Guest {
+    Guest {
+        scheduler: Scheduler::Noop,
+        queue_depth: 32,
+        largest: Bytes::kib(512),
+        hypervisor: SimSpan::ZERO,
+        journal_commit: SimSpan::ZERO,
+    }
 }

@@ -26,7 +26,7 @@ use crate::mix::mix;
 use crate::names;
 
 pub use crush::{Crush, CrushHost, DevicePlace};
-pub use ring::{MOST_POWER, Ring, RingDevice};
+pub use ring::{MOST_POWER, Ring, RingDevice, partition_of};
 
 /// How groups of blocks are spread over a volume's nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

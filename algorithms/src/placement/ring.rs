@@ -83,14 +83,19 @@ impl Ring {
 
     /// The partition of the object with that number.
     pub fn partition(&self, object: u64) -> usize {
-        // a shift by 64 is none
-        mix(object).checked_shr(64 - self.power).unwrap_or(0) as usize
+        partition_of(self.power, object)
     }
 
     /// Identities of the devices of a partition.
     pub fn devices(&self, partition: usize) -> &[u32] {
         &self.table[partition * self.replicas..][..self.replicas]
     }
+}
+
+/// The partition of the object with that number, where there are 2^`power` of them.
+pub fn partition_of(power: u32, object: u64) -> usize {
+    // a shift by 64 is none
+    mix(object).checked_shr(64 - power).unwrap_or(0) as usize
 }
 
 /// A partition that lost two replicas in one round gives a new zone but one of them: what is uneven

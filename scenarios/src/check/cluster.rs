@@ -7,9 +7,9 @@ use super::host_list::Wanted;
 use super::{Context, Hosts, section, volumes};
 use crate::cpu_file::cost;
 use crate::error::Problem;
-use crate::model::{Ceph, Layout, OsdStore, Swift, System};
+use crate::model::{Ceph, Layout, OsdStore, Storage, Swift, System};
 use crate::raw::{RawCeph, RawStore, RawSwift};
-use crate::tree::{Node, Table};
+use crate::tree::{Entry, Node, Table};
 
 /// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
 const CLIENTS_OWN: [(&str, &str); 4] = [
@@ -37,7 +37,7 @@ impl Context<'_> {
             }
             RawStore::Filestore => Some(OsdStore::FileStore),
         };
-        let metadata = self.size_above_zero(&raw.metadata, "metadata");
+        let metadata = self.metadata(&raw.metadata);
         let [read, write, commit] = [&raw.read, &raw.write, &raw.commit].map(|raw| cost(raw, self));
         let monitors = match &raw.monitors {
             Some(names) => self.hosts_of(names, Wanted::Clients, "`monitors`", hosts),
@@ -56,7 +56,7 @@ impl Context<'_> {
 
     fn swift(&mut self, raw: &RawSwift, hosts: &Hosts) -> Option<Swift> {
         let proxies = self.hosts_of(&raw.proxies, Wanted::Clients, "`proxies`", hosts);
-        let metadata = self.size_above_zero(&raw.metadata, "metadata");
+        let metadata = self.metadata(&raw.metadata);
         let [proxy, relay, read, write] =
             [&raw.proxy, &raw.relay, &raw.read, &raw.write].map(|raw| cost(raw, self));
         let partition_power = u32::try_from(*raw.partition_power.get()).ok()?;
@@ -124,31 +124,48 @@ impl Context<'_> {
                 self.add(Problem::new(guest.key_place, message).help("leave `guest` out"));
             }
         }
-        for (entry, storage) in hosts.groups_with_storage(tree) {
-            if storage.cache.size == Bytes::ZERO {
-                let message = format!(
-                    "node `{}` has no cache, which a cluster with `system = \"{name}\"` cannot do \
-                     without",
-                    entry.key
-                );
-                self.add(Problem::new(entry.key_place, message).help("give `cache` a size"));
-            }
-            let fault = if storage.nvram.is_some() {
-                Some("nvram")
-            } else if storage.layout != Layout::InPlace {
-                Some("layout")
-            } else {
-                None
-            };
-            if let Some(key) = fault {
-                let place = entry.node.table().and_then(|table| table.get(key));
-                let place = place.map_or(entry.key_place, |node| node.place);
-                let message = format!(
-                    "node `{}` sets `{key}`, which a cluster with `system = \"{name}\"` does not have",
-                    entry.key
-                );
-                self.add(Problem::new(place, message).help(format!("leave `{key}` out")));
+        for nodes in hosts.storage_by_group(tree) {
+            // the first that is wrong speaks for the others of its group
+            for (own, group, storage) in nodes {
+                let Some(key) = not_of_servers(storage) else { continue };
+                let sets = |entry: &&Entry| {
+                    entry.node.table().is_some_and(|table| table.get(key).is_some())
+                };
+                let own = own.filter(sets);
+                self.add(node_refused(key, own.unwrap_or(group), name));
+                break;
             }
         }
     }
+}
+
+/// The setting of a node that servers of objects do not have, or cannot do without.
+fn not_of_servers(storage: &Storage) -> Option<&'static str> {
+    if storage.cache.size == Bytes::ZERO {
+        Some("cache")
+    } else if storage.nvram.is_some() {
+        Some("nvram")
+    } else if storage.layout != Layout::InPlace {
+        Some("layout")
+    } else {
+        None
+    }
+}
+
+/// Why `entry`, a group of nodes or one node, cannot set `key` so in a cluster of that system.
+fn node_refused(key: &str, entry: &Entry, system: &str) -> Problem {
+    if key == "cache" {
+        let message = format!(
+            "node `{}` has no cache, which a cluster with `system = \"{system}\"` cannot do without",
+            entry.key
+        );
+        return Problem::new(entry.key_place, message).help("give `cache` a size");
+    }
+    let place = entry.node.table().and_then(|table| table.get(key));
+    let place = place.map_or(entry.key_place, |node| node.place);
+    let message = format!(
+        "node `{}` sets `{key}`, which a cluster with `system = \"{system}\"` does not have",
+        entry.key
+    );
+    Problem::new(place, message).help(format!("leave `{key}` out"))
 }

@@ -7,7 +7,7 @@ use foretell_units::{Bytes, HostId};
 use super::{Context, MOST_HOSTS, section};
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
-use crate::model::{Host, Role};
+use crate::model::{Host, Role, Storage};
 use crate::names::nearest;
 use crate::overlay::overlay;
 use crate::raw::{RawClient, RawNode, Size};
@@ -88,7 +88,6 @@ impl Hosts {
             }
             let bare_group =
                 section_entry(bare, section, &group.name).map_or(&entry.node, |entry| &entry.node);
-            let mut first_guest: Option<Host> = None;
             for index in 0..group.count {
                 let name = format!("{}{index}", group.name);
                 let number = group.first + index;
@@ -103,14 +102,42 @@ impl Hosts {
                 };
                 if let Some(model) = &mut model {
                     model.name = name;
-                    context.shares_machine(model, first_guest.as_ref(), overrides.get(&number));
-                    first_guest.get_or_insert_with(|| model.clone());
                 }
                 hosts.list.push(model);
                 hosts.caches.push(place);
             }
+            hosts.share_machine(group, &overrides, context);
         }
         hosts
+    }
+
+    /// Checks that the guests of a group have the processor and the adapter of its first host: they
+    /// are on one machine.
+    fn share_machine(
+        &self,
+        group: &Group,
+        overrides: &BTreeMap<usize, &Entry>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(first) = self.get(HostId::from(group.first)) else { return };
+        let unlike = (group.first + 1..group.first + group.count).find_map(|number| {
+            let guest = self.get(HostId::from(number))?;
+            let own = overrides.get(&number).or_else(|| overrides.get(&group.first))?;
+            let shared = guest.cpu == first.cpu && guest.nic == first.nic;
+            let guests = first.guest.is_some() || guest.guest.is_some();
+            (guests && !shared).then_some((guest, own))
+        });
+        if let Some((guest, own)) = unlike {
+            let message = format!(
+                "`{}` and `{}` are guests of one machine and cannot have different processors or \
+                 adapters",
+                guest.name, first.name
+            );
+            context.add(
+                Problem::new(own.key_place, message)
+                    .help("change the group's, or put the guest into a group of its own"),
+            );
+        }
     }
 
     fn count_is_right(&self, entries: &[(Group, &Entry)], context: &mut Context<'_>) -> bool {
@@ -203,17 +230,22 @@ impl Hosts {
         group.map_or(String::new(), |group| format!("{}{}", group.name, id.index() - group.first))
     }
 
-    /// The groups of nodes, and the storage of the first node of each.
-    pub(crate) fn groups_with_storage<'t>(
+    /// The storage nodes of each group that has some: by each node, `[host.NAME]` if there is one,
+    /// the group's entry, and the node's storage.
+    pub(crate) fn storage_by_group<'t>(
         &self,
         tree: &'t Table,
-    ) -> Vec<(&'t Entry, &crate::model::Storage)> {
+    ) -> impl Iterator<Item = impl Iterator<Item = (Option<&'t Entry>, &'t Entry, &Storage)>> {
         let groups = self.groups.iter().filter(|group| group.is_node);
-        let found = groups.filter_map(|group| {
-            let storage = self.get(HostId::from(group.first))?.role.storage()?;
-            Some((section_entry(tree, "node", &group.name)?, storage))
-        });
-        found.collect()
+        groups.filter_map(move |group| {
+            let entry = section_entry(tree, "node", &group.name)?;
+            let numbers = group.first..group.first + group.count;
+            Some(numbers.filter_map(move |number| {
+                let host = self.get(HostId::from(number))?;
+                let own = section_entry(tree, "host", &host.name);
+                Some((own, entry, host.role.storage()?))
+            }))
+        })
     }
 
     pub(crate) fn into_model(self) -> Option<Vec<Host>> {

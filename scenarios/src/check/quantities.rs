@@ -93,6 +93,12 @@ impl Context<'_> {
         self.above_zero(size, what, raw.place())
     }
 
+    /// Metadata of one write: more than nothing, and 1 MiB at the most, since each write writes them.
+    pub(crate) fn metadata(&mut self, raw: &Size) -> Option<Bytes> {
+        let size = self.size_above_zero(raw, "metadata")?;
+        self.limited((size, &raw.get().text), (Bytes::mib(1), "1 MiB"), raw.place())
+    }
+
     pub(crate) fn time_of(&mut self, text: &str, place: Place) -> Option<SimSpan> {
         let time = self.parse(text, place)?;
         self.limited((time, text), (MOST_TIME, "ten years"), place)

@@ -6,9 +6,7 @@ use super::Context;
 use super::quantities::Part;
 use crate::cpu_file;
 use crate::error::Problem;
-use crate::model::{
-    Cache, CpuProfile, Disk, Guest, Host, Layout, Nic, Scheduler, Storage, WritePolicy,
-};
+use crate::model::{Cache, CpuProfile, Disk, Guest, Layout, Nic, Scheduler, Storage, WritePolicy};
 use crate::overlay::overlay;
 use crate::profiles::ProfileKind;
 use crate::raw::{
@@ -16,7 +14,7 @@ use crate::raw::{
 };
 use crate::shape;
 use crate::source::Place;
-use crate::tree::{Entry, Node};
+use crate::tree::Node;
 
 /// Most disks of a node.
 const MOST_DISKS: usize = 1024;
@@ -58,29 +56,6 @@ impl Context<'_> {
             hypervisor: hypervisor?,
             journal_commit: commit?,
         })
-    }
-
-    /// Checks that a guest has the processor and the adapter of the first one of its group: they are
-    /// on one machine.
-    pub(super) fn shares_machine(
-        &mut self,
-        guest: &Host,
-        first: Option<&Host>,
-        own: Option<&&Entry>,
-    ) {
-        let (Some(first), Some(own)) = (first, own) else { return };
-        let shared = guest.cpu == first.cpu && guest.nic == first.nic;
-        if (first.guest.is_some() || guest.guest.is_some()) && !shared {
-            let message = format!(
-                "`{}` and `{}` are guests of one machine and cannot have different processors or \
-                 adapters",
-                guest.name, first.name
-            );
-            self.add(
-                Problem::new(own.key_place, message)
-                    .help("change the group's, or put the guest into a group of its own"),
-            );
-        }
     }
 
     pub(super) fn storage(&mut self, raw: &RawNode) -> Option<Storage> {

@@ -12,7 +12,8 @@
 //! - **write cache** that keeps data without power: a write is done when it is there and, over the link
 //!   between both halves of the controller, in the other half's volatile memory. It is destaged by
 //!   stripes, the one left alone for longest first, from a high mark down to a low one, or between them
-//!   at a pace that grows with what is in it (WOW's linear threshold); when it is full, writes wait. Without one, a write is done when it is on the members;
+//!   at a pace that grows with what is in it (WOW's linear threshold); when it is full, writes wait.
+//!   Without one, a write is done when it is on the members;
 //! - **controller**: an interface with a rate in each direction, and a time that each operation takes
 //!   without keeping others waiting.
 //!
@@ -208,16 +209,14 @@ impl<T: Copy + Debug> Array<T> {
 
     /// An operation was done before the simulation began, as far as the caches remember it; what leaves
     /// them takes no time. To be called before anything is submitted.
-    pub fn touch(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) {
+    pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
+        let range = self.range(lbn, sectors);
         let Some(cache) = &mut self.cache else { return };
-        let last = self.layout.sectors();
-        let first = lbn.get().min(last - 1);
-        let range = (first, (first + sectors.get().max(1)).min(last));
         if op == Op::Read {
             cache.touch(range);
             return;
         }
-        cache.enter(now, range);
+        cache.enter(SimTime::ZERO, range);
         let Some(write) = &mut self.write_cache else { return };
         let run = cache.run(range);
         write.written.write(run.first.index(), u64::from(run.pages));
@@ -228,19 +227,24 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
+    /// The sectors of an operation; what is beyond the end is taken for the last one.
+    fn range(&self, lbn: Sectors, sectors: Sectors) -> Range {
+        let last = self.layout.sectors();
+        let first = lbn.get().min(last - 1);
+        (first, (first + sectors.get().max(1)).min(last))
+    }
+
     /// Adds an operation. Returns when the array wants to be woken, with [`Array::complete`].
     ///
     /// `now` must not go backwards. Sectors beyond the end are taken for the last one.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.run(now);
         self.ledger.arrive(now);
-        let sectors = self.layout.sectors();
-        let first = io.lbn.get().min(sectors - 1);
-        let end = (first + io.sectors.get().max(1)).min(sectors);
+        let range = self.range(io.lbn, io.sectors);
         let id = self.requests.insert(Request {
             io,
             arrived: now,
-            range: (first, end),
+            range,
             waits: 0,
             service: SimSpan::ZERO,
             live: true,

@@ -232,7 +232,7 @@ fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
     let mut array = new(&spec);
     let stripe = 4 * 16;
     for page in 0..512 {
-        array.touch(SimTime::ZERO, Op::Write, Sectors(page * stripe * 8), Sectors(8));
+        array.touch(Op::Write, Sectors(page * stripe * 8), Sectors(8));
     }
     let wanted = |array: &Array<u32>| array.write_cache.as_ref().unwrap().wanted_destages();
     assert_eq!(wanted(&array), 0);
@@ -240,7 +240,7 @@ fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
     for (page, expected) in [(512, 1), (528, 2), (640, 9), (767, 16)] {
         let held = array.write_cache.as_ref().unwrap().written.waiting();
         for page in held..=page {
-            array.touch(SimTime::ZERO, Op::Write, Sectors(page * stripe * 8), Sectors(8));
+            array.touch(Op::Write, Sectors(page * stripe * 8), Sectors(8));
         }
         assert_eq!(wanted(&array), expected, "{page}");
     }
@@ -249,8 +249,8 @@ fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
 #[test]
 fn what_was_touched_is_there_and_no_member_was_asked() {
     let mut array = new(&cached(Level::Raid0, 4, 64));
-    array.touch(SimTime::ZERO, Op::Write, Sectors(0), Sectors(8));
-    array.touch(SimTime::ZERO, Op::Read, Sectors(80), Sectors(8));
+    array.touch(Op::Write, Sectors(0), Sectors(8));
+    array.touch(Op::Read, Sectors(80), Sectors(8));
     // 4 KiB over the interface, and the overhead
     let times = times_from(&mut array, SimTime::ZERO, &[io(Op::Read, 0, 1), io(Op::Read, 10, 1)]);
     assert_eq!(times, [PAGE + OVERHEAD, 2 * PAGE + OVERHEAD]);

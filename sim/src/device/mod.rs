@@ -89,9 +89,9 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
 
     /// An operation was done before the simulation began: an array that is new remembers it in its
     /// caches, at no cost of time.
-    pub fn touch(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) {
+    pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
         if let Kind::Array(array) = &mut self.kind {
-            array.touch(now, op, lbn, sectors);
+            array.touch(op, lbn, sectors);
         }
     }
 

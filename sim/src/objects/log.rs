@@ -5,18 +5,18 @@
 
 use foretell_units::{Breadcrumb, Bytes, Thread};
 
+use super::BLOCK;
+
 /// Most that one write to the log holds, unless one commit alone is more. Assumed, as
 /// `journal_max_write_bytes` was 10 MB and `RocksDB` batches of that size do not occur.
 const MOST_WRITTEN: u64 = 4 << 20;
-/// The log is written in whole blocks.
-const BLOCK: u64 = 4096;
 /// Bytes of the device that the log goes round in, unless the device is small.
 const MOST_LOG: u64 = 1 << 30;
 
 /// Something that is to be in the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Commit {
-    /// The leg that waits for it, or [`NO_LEG`].
+    /// The leg that waits for it.
     pub(super) leg: u32,
     /// Bytes of data and of metadata.
     pub(super) data: u64,
@@ -27,9 +27,6 @@ pub(super) struct Commit {
     pub(super) workload: u32,
     pub(super) thread: Thread,
 }
-
-/// Nobody waits.
-pub(super) const NO_LEG: u32 = u32::MAX;
 
 /// A log on a device.
 #[derive(Debug)]

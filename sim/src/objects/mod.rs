@@ -21,6 +21,7 @@ mod store;
 
 use foretell_scenarios::model::{CpuProfile, System, WorkloadKind};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+use smallvec::SmallVec;
 
 use crate::cluster::{Cluster, Volume};
 use crate::demand::NOBODY;
@@ -37,6 +38,12 @@ pub(crate) use store::{Settings, StoreAccess, Stores};
 const REPORT_PERIOD: SimSpan = SimSpan::from_secs(5);
 /// Size of a report. Assumed: some hundred counters of each OSD.
 const REPORT: Bytes = Bytes::kib(4);
+
+/// Blocks in which devices are used: data are aligned to them, and the log is written in them.
+const BLOCK: u64 = 4096;
+
+/// The servers of an object: for Ceph's and Swift's usual encodings without an allocation.
+type Targets = SmallVec<[Target; 8]>;
 
 /// What a server was asked to do.
 #[derive(Clone, Copy, Debug)]
@@ -80,17 +87,19 @@ impl Task {
     }
 }
 
-/// Time to encode or decode the blocks of a piece.
-fn coding_time(cpu: &CpuProfile, pool: &Pool, shard: Bytes, passes: usize) -> SimSpan {
-    if !pool.is_coded() || passes == 0 {
-        return SimSpan::ZERO;
-    }
-    cpu.code.of(shard * (pool.encoding.m() * passes) as u64)
-}
-
 impl Volume {
     fn pool(&self) -> &Pool {
         self.pool.as_ref().expect("tasks are of pools")
+    }
+
+    /// Blocks that a write of a piece touches in part, and so must read first.
+    fn partial_blocks(&self, piece: &pool::Piece) -> u64 {
+        self.distribution.partial_blocks(piece.start, piece.size).count() as u64
+    }
+
+    /// Time to encode the blocks of which a server has that shard.
+    fn encoding_time(&self, cpu: &CpuProfile, shard: Bytes) -> SimSpan {
+        self.seal_time(cpu, shard * self.pool().encoding.m() as u64)
     }
 }
 
@@ -150,16 +159,16 @@ impl Cluster {
         let cpu = &self.hosts[host.index()].profile;
         let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
         let mut work = cpu.request.of(carried) + cpu.copy.of(carried);
-        let pool = self.volumes[task.volume as usize].pool();
-        let copies = pool.encoding.n() as u64;
+        let volume = &self.volumes[task.volume as usize];
+        let copies = volume.pool().encoding.n() as u64;
         match (&self.scenario.system, task.op, task.is_front()) {
             (System::UrsaMinor, ..) => unreachable!("nodes serve fragments"),
             (System::Ceph(ceph), Op::Read, _) => work += ceph.read.of(task.shard.size),
             (System::Ceph(ceph), Op::Write, true) => {
                 work += ceph.write.of(task.piece.size);
                 work += ceph.commit.of(task.shard.size);
-                if pool.partial_blocks(&task.piece) == 0 {
-                    work += Self::encoding_time(cpu, pool, task.shard.size);
+                if volume.partial_blocks(&task.piece) == 0 {
+                    work += volume.encoding_time(cpu, task.shard.size);
                 }
             }
             (System::Ceph(ceph), Op::Write, false) => work += ceph.commit.of(task.shard.size),
@@ -185,28 +194,23 @@ impl Cluster {
         self.hosts[host.index()].profile.copy.of(carried)
     }
 
-    fn encoding_time(cpu: &CpuProfile, pool: &Pool, shard: Bytes) -> SimSpan {
-        coding_time(cpu, pool, shard, pool.encoding.n() - pool.encoding.m())
-    }
-
     /// A server takes up a task that has come in.
     pub(crate) fn serve_object(&mut self, id: u32) {
         let LegKind::Object { task, .. } = self.legs[id].kind else {
-            unreachable!("records are stored, not served")
+            unreachable!("only these are served by a server of objects")
         };
         let now = self.tasks[task];
         if !now.is_front() {
             self.tasks[task].outstanding = 1;
             self.tasks[task].needed = 1;
-            self.use_device(task);
+            self.use_device(task, now.op, now.shard);
             return;
         }
-        let pool = self.volumes[now.volume as usize].pool();
-        let partial = pool.partial_blocks(&now.piece);
+        let volume = &self.volumes[now.volume as usize];
+        let partial = volume.partial_blocks(&now.piece);
         if now.op == Op::Write && partial > 0 {
-            let (stride, _) = pool.block();
+            let shard = Shard { size: volume.pool().stride() * partial, ..now.shard };
             self.tasks[task].stage = Stage::Fetch;
-            let shard = Shard { size: stride * partial, ..now.shard };
             self.gather(task, shard);
         } else if now.op == Op::Write {
             self.scatter(task);
@@ -219,7 +223,7 @@ impl Cluster {
     fn gather(&mut self, task: u32, shard: Shard) {
         let Task { piece, volume, .. } = self.tasks[task];
         let pool = self.volumes[volume as usize].pool();
-        let targets: Vec<Target> = pool.targets(piece.object).to_vec();
+        let targets = Targets::from_slice(pool.targets(piece.object));
         let wanted = pool.encoding.m();
         // any of the copies is as good as another: by turns, for no server is preferred
         let first = if self.is_swift() {
@@ -235,7 +239,7 @@ impl Cluster {
     fn scatter(&mut self, task: u32) {
         let Task { piece, volume, shard, .. } = self.tasks[task];
         let pool = self.volumes[volume as usize].pool();
-        let targets: Vec<Target> = pool.targets(piece.object).to_vec();
+        let targets = Targets::from_slice(pool.targets(piece.object));
         let quorum = pool.quorum;
         self.ask(task, Op::Write, shard, &targets, quorum);
     }
@@ -264,17 +268,12 @@ impl Cluster {
             self.send(leg);
         }
         if own == 1 {
-            self.use_own_device(task, op, shard);
+            self.use_device(task, op, shard);
         }
     }
 
     /// A server reads or writes its own device for a task.
-    fn use_device(&mut self, task: u32) {
-        let Task { op, shard, .. } = self.tasks[task];
-        self.use_own_device(task, op, shard);
-    }
-
-    fn use_own_device(&mut self, task: u32, op: Op, shard: Shard) {
+    fn use_device(&mut self, task: u32, op: Op, shard: Shard) {
         let Task { leg: id, disk, volume, .. } = self.tasks[task];
         let leg = &self.legs[id];
         let host = leg.node;
@@ -287,12 +286,11 @@ impl Cluster {
             breadcrumb: leg.breadcrumb,
             thread: leg_thread(id, SERVER),
             workload: leg.workload,
-            reader: u64::from(leg.client.0) << 32 | u64::from(leg.workload),
+            reader: leg.reader(),
         };
         let (node, mut around) = self.node(host);
         let waits = node.access_object(&mut around, &access);
-        self.legs[id].awaiting = waits;
-        self.note_wait(host, waits);
+        self.note_wait(id, waits);
         if waits == 0 {
             self.stored(id);
         }
@@ -337,9 +335,8 @@ impl Cluster {
         let task = self.tasks[id];
         let leg = &self.legs[task.leg];
         let (host, breadcrumb, workload) = (leg.node, leg.breadcrumb, leg.workload);
-        let pool = self.volumes[task.volume as usize].pool();
         let cpu = &self.hosts[host.index()].profile;
-        let work = Self::encoding_time(cpu, pool, task.shard.size);
+        let work = self.volumes[task.volume as usize].encoding_time(cpu, task.shard.size);
         let thread = leg_thread(task.leg, SERVER);
         let then = Then::Encoded { leg: task.leg };
         self.compute(host, workload, HostTask { thread, breadcrumb, work, then });

@@ -2,10 +2,11 @@
 
 use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::mix;
-use foretell_algorithms::placement::{Crush, CrushHost, Ring, RingDevice};
+use foretell_algorithms::placement::{Crush, CrushHost, Ring, RingDevice, partition_of};
 use foretell_scenarios::model::{Scenario, System, Volume};
 use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
+use super::BLOCK;
 use crate::error::SimError;
 
 /// A storage device of a host: an OSD, or a device of an object server.
@@ -36,12 +37,12 @@ pub(crate) struct Pool {
 }
 
 /// How an object's group is found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Finding {
     /// By the last bits of its hash.
     Mask(u64),
-    /// By the ring.
-    Ring(Ring),
+    /// By the ring of that partition power.
+    Ring(u32),
 }
 
 /// The part of a request that is on one object.
@@ -65,9 +66,6 @@ pub(crate) struct Shard {
     /// Bytes.
     pub(crate) size: Bytes,
 }
-
-/// Blocks of a device to which data are aligned.
-const ALIGNMENT: u64 = 4096;
 
 impl Pool {
     /// The pools of a scenario by volume; none where clients place fragments themselves.
@@ -131,7 +129,7 @@ impl Pool {
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
         let quorum = u32::from(volume.n) / 2 + 1;
-        Self::new(volume, (targets, Finding::Ring(ring)), quorum, all.len() as u64, base)
+        Self::new(volume, (targets, Finding::Ring(power)), quorum, all.len() as u64, base)
     }
 
     fn new(
@@ -161,7 +159,7 @@ impl Pool {
     fn share(&self, bytes: u64) -> u64 {
         let (m, n) = (self.encoding.m() as u128, self.encoding.n() as u128);
         let share = u128::from(bytes) * n / (m * u128::from(self.devices));
-        share as u64 / ALIGNMENT * ALIGNMENT
+        share as u64 / BLOCK * BLOCK
     }
 
     /// The pieces of a request; one that is whole is on one object, whatever its size.
@@ -188,10 +186,9 @@ impl Pool {
 
     /// The targets of an object, the primary first.
     pub(crate) fn targets(&self, object: Bytes) -> &[Target] {
-        let hash = mix(object.get());
-        let group = match &self.finding {
-            Finding::Mask(mask) => (hash & mask) as usize,
-            Finding::Ring(ring) => ring.partition(object.get()),
+        let group = match self.finding {
+            Finding::Mask(mask) => (mix(object.get()) & mask) as usize,
+            Finding::Ring(power) => partition_of(power, object.get()),
         };
         let copies = self.encoding.n();
         &self.targets[group * copies..][..copies]
@@ -216,24 +213,13 @@ impl Pool {
     }
 
     /// Whether objects are erasure-coded.
-    pub(crate) fn is_coded(&self) -> bool {
+    fn is_coded(&self) -> bool {
         !self.encoding.is_replication()
     }
 
-    /// Blocks that a write of a piece touches in part, and so must read first.
-    pub(crate) fn partial_blocks(&self, piece: &Piece) -> u64 {
-        if !self.is_coded() {
-            return 0;
-        }
-        let (start, end) = (piece.start.get(), (piece.start + piece.size).get());
-        let (first, last) = (start / self.block, end / self.block);
-        let cut = |at: u64| !at.is_multiple_of(self.block);
-        u64::from(cut(start)) + u64::from(cut(end) && !(cut(start) && first == last))
-    }
-
-    /// Bytes of a block's shard, and of a block.
-    pub(crate) fn block(&self) -> (Bytes, Bytes) {
-        (Bytes(self.stride), Bytes(self.block))
+    /// Bytes of a block's shard.
+    pub(crate) fn stride(&self) -> Bytes {
+        Bytes(self.stride)
     }
 }
 

@@ -15,17 +15,16 @@
 //! metadata, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
-use foretell_algorithms::node::HitCounts;
+use foretell_algorithms::node::{FLUSHER, HitCounts};
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Body;
 use foretell_scenarios::model::{OsdStore, Scenario, Storage, System};
 use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, Thread};
 
-use super::Shard;
-use super::log::{Commit, Log, NO_LEG};
+use super::log::{Commit, Log};
+use super::{BLOCK, Shard};
 use crate::event::Event;
 use crate::node::{DiskOperation, Hardware};
-use crate::process::FLUSHER;
 
 /// What all stores of a cluster are set to.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +51,9 @@ struct Later {
     period: SimSpan,
 }
 
-/// `bluestore_deferred_batch_ops` (16 on flash), `bluestore_throttle_deferred_bytes`; the period is
-/// assumed.
+/// `bluestore_deferred_batch_ops` (16 on flash), `bluestore_throttle_deferred_bytes` as the limit; what
+/// begins it by its bytes, and the period, are assumed. Swift gets it too, though nothing of it is due
+/// later.
 const BLUESTORE: Later =
     Later { writes: 16, bytes: 1 << 20, limit: 128 << 20, period: SimSpan::from_secs(1) };
 /// `filestore_wbthrottle_xfs_*_start_flusher`, `..._hard_limit`, `filestore_max_sync_interval`.
@@ -355,7 +355,7 @@ impl Stores {
     fn write_due(&mut self, hardware: &mut Hardware, disk: u32) {
         let due = std::mem::take(&mut self.devices[disk as usize].due);
         for Due { address, bytes, breadcrumb, workload } in due {
-            let whose = Whose { breadcrumb, workload, thread: FLUSHER_THREAD };
+            let whose = Whose { breadcrumb, workload, thread: FLUSHER };
             let what = self.place(disk, (address, bytes), Op::Write, whose);
             self.start(hardware, what, Purpose::Later);
         }
@@ -374,7 +374,7 @@ impl Stores {
         let bytes = end.next_multiple_of(BLOCK) - begin;
         // a pool that was too large for the devices was refused; those that fit hardly wrap around
         let room = (store.capacity - store.log.bytes()).saturating_sub(bytes) / BLOCK * BLOCK;
-        let within = begin.checked_rem(room.max(BLOCK)).unwrap_or(0);
+        let within = begin % room.max(BLOCK);
         DiskOperation {
             disk,
             lbn: Sectors::covering(Bytes(store.log.bytes() + within)),
@@ -414,9 +414,7 @@ impl Stores {
         let store = &mut self.devices[disk as usize];
         store.log.done(&mut held);
         for commit in held.drain(..) {
-            if commit.leg != NO_LEG {
-                ready.push(commit.leg);
-            }
+            ready.push(commit.leg);
             store.merge += commit.metadata * self.settings.rewrites;
             if let Some((address, bytes)) = commit.later {
                 let Commit { breadcrumb, workload, .. } = commit;
@@ -445,7 +443,7 @@ impl Stores {
         let whose = Whose {
             breadcrumb: Breadcrumb::NONE,
             workload: crate::demand::NOBODY,
-            thread: FLUSHER_THREAD,
+            thread: FLUSHER,
         };
         if self.devices[disk as usize].merge < MERGED_AT_ONCE {
             return;
@@ -483,12 +481,6 @@ impl From<&StoreAccess> for Whose {
         Self { breadcrumb, workload, thread }
     }
 }
-
-/// Who writes what is due later.
-const FLUSHER_THREAD: Thread = Thread { pid: FLUSHER, tid: 1 };
-
-/// Blocks in which devices are used.
-const BLOCK: u64 = 4096;
 
 fn covering(address: Bytes, size: Bytes) -> u64 {
     (address + size).get().next_multiple_of(BLOCK) - address.get() / BLOCK * BLOCK

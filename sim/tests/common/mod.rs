@@ -169,7 +169,10 @@ pub(crate) fn run_recorded(scenario: &Scenario) -> (Truth, Recorder) {
     run_with(scenario, Recorder::in_memory(Selection::ALL)).unwrap()
 }
 
-fn run_with(scenario: &Scenario, recorder: Recorder) -> Result<(Truth, Recorder), SimError> {
+pub(crate) fn run_with(
+    scenario: &Scenario,
+    recorder: Recorder,
+) -> Result<(Truth, Recorder), SimError> {
     let mut cluster = Cluster::new(scenario.clone(), recorder)?;
     let truth = cluster.run(|_| ControlFlow::Continue(()))?;
     Ok((truth, cluster.into_recorder()))
