@@ -530,16 +530,6 @@ impl Spec {
         self.fit_rows(x, y, &Rows::default())
     }
 
-    /// The same where several columns may belong to one feature: `owners` names each column's.
-    pub fn fit_features(
-        &self,
-        x: &Matrix,
-        y: &[f64],
-        owners: &[usize],
-    ) -> Result<Model, LearnError> {
-        self.fit_rows(x, y, &Rows { owners: Some(owners), groups: None })
-    }
-
     /// The same with what is known of the rows.
     pub fn fit_rows(&self, x: &Matrix, y: &[f64], rows: &Rows<'_>) -> Result<Model, LearnError> {
         if x.rows() != y.len() {
