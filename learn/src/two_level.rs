@@ -169,6 +169,16 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_keeps_what_every_first_level_gives_weight_to() {
+        let (x, y) = data();
+        for first in First::ALL {
+            let found = fit(&x, &y, (first, Second::Lasso), Some(4.0), &Rows::default()).unwrap();
+            let Model::Linear(model) = found else { panic!("it is linear") };
+            assert_eq!(used(&model), [4, 11], "{first:?}");
+        }
+    }
+
+    #[test]
     fn thresholds_are_of_the_median_or_of_the_mean_where_that_is_0() {
         assert_eq!(kept(&[4.0, 1.0, 2.0], 1.0), [0, 2]);
         assert_eq!(kept(&[4.0, 1.0, 2.0], 0.0), [0, 1, 2]);
