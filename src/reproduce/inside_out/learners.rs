@@ -54,6 +54,12 @@ pub(super) const OTHERS: [Learner; 2] = [
     },
 ];
 
+/// The paper's single learners among [`ALL`], which come first.
+pub(super) fn singles() -> &'static [Learner] {
+    let all: &'static [Learner] = &ALL;
+    &all[..5]
+}
+
 const fn plain(name: &'static str, spec: &'static str) -> Learner {
     Learner { name, spec, features: &[] }
 }

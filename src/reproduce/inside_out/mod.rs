@@ -28,6 +28,9 @@ use learners::{Learner, accuracy};
 use runs::{Rows, Setup};
 use scenarios::Change;
 
+/// The place of read throughput among targets, which Table I and Figures 3 and 8 are about.
+const READ_THROUGHPUT: usize = 0;
+
 /// How near a learner came in one scenario, of one target.
 #[derive(Clone, Debug, Serialize)]
 struct Score {
@@ -125,8 +128,11 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure)
     };
     let threads = jobs::threads(arguments.jobs);
-    let files = tempfile::tempdir().map_err(Failure::file("make a directory in", directory))?;
-    let setups = scenarios::setups(arguments.quick);
+    std::fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;
+    let files = tempfile::tempdir_in(directory);
+    let files = files.map_err(Failure::file("make a directory in", directory))?;
+    let mut setups = scenarios::setups(arguments.quick);
+    setups.retain(|setup| scenarios::is_needed(setup, &wanted));
     let rows = runs::perform(&setups, threads, files.path())?;
     let mut results = Results { setups, rows, scores: Vec::new() };
     if arguments.keep {
@@ -142,7 +148,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         }
     }
     if wanted("fig08") {
-        let page = online::page(&results, arguments.quick, threads, files.path())?;
+        let page = online::page(&results, arguments.quick, files.path())?;
         page.write(directory)?;
         pages.push(page);
     }

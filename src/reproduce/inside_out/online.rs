@@ -3,14 +3,13 @@
 //! The initial model has learned from runs that began with empty caches; the stages go on without a
 //! pause. At half time it is built again, from what it had and what was seen since.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use foretell_units::Seed;
 
 use super::learners::{self, INSIDE_OUT, accuracy};
 use super::runs::{Request, Rows, Work, run, staged};
-use super::{Results, scenarios};
+use super::{READ_THROUGHPUT, Results, scenarios};
 use crate::failure::Failure;
 use crate::reproduce::page::Page;
 use crate::reproduce::picture::Chart;
@@ -26,15 +25,9 @@ const DRIVERS: u32 = 4;
 const MOST_WORKERS: u64 = 8;
 /// Of the rows that end every 5 s, each so many is kept.
 const EVERY: usize = 2;
-const READ_THROUGHPUT: usize = 0;
 
 /// The figure.
-pub(super) fn page(
-    results: &Results,
-    quick: bool,
-    _: NonZeroUsize,
-    files: &Path,
-) -> Result<Page, Failure> {
+pub(super) fn page(results: &Results, quick: bool, files: &Path) -> Result<Page, Failure> {
     let works = works(if quick { QUICK_STAGES } else { STAGES });
     let document = staged(&files.join("online.xml"), &works, DRIVERS)?;
     let found = run(document, 8)?;
@@ -49,7 +42,7 @@ pub(super) fn page(
         (0..online.times.len()).partition(|row| *row < half);
     let learner =
         learners::ALL.iter().find(|learner| learner.name == INSIDE_OUT).expect("it is among them");
-    let mut known = results.rows_of(scenarios::ALL[1].learned);
+    let mut known = results.rows_of(scenarios::usual);
     let initial = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;
     known.extend(&online.take(&first));
     let later = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;

@@ -8,6 +8,7 @@ use foretell_learn::Matrix;
 use foretell_metrics::{Features, Observed, Smoothing, TARGETS, features};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Role, Scenario, System};
+use foretell_units::Seed;
 
 use crate::failure::Failure;
 use crate::simulate::Simulation;
@@ -61,6 +62,17 @@ impl Setup {
         network: 1000,
         neighbour: false,
     };
+
+    /// What its random draws are named after, so that no other run changes them.
+    fn name(&self) -> String {
+        let Self { osds, drivers, workers, request, read_percent, .. } = self;
+        let Self { monitors, medium, network, neighbour, .. } = self;
+        format!(
+            "osds={osds} drivers={drivers} workers={workers} request={request:?} \
+             reads={read_percent} monitors={monitors} medium={medium} network={network} \
+             neighbour={neighbour}"
+        )
+    }
 
     fn workload(&self) -> String {
         workload(&[Work {
@@ -253,7 +265,8 @@ pub(super) fn perform(
     let done = jobs::perform(&numbered, threads, |(number, setup)| {
         let path = directory.join(format!("{number}.xml"));
         directory::write_whole(&path, &setup.workload())?;
-        let found = run(setup.document(&path)?, 1 + *number as u64)?;
+        let stream = format!("reproduce/inside-out/{}", setup.name());
+        let found = run(setup.document(&path)?, Seed(1).stream(&stream).below(1 << 31))?;
         let mut rows = Rows::default();
         rows.add(i64::from(*number as u32), &found, EVERY);
         Ok(rows)
