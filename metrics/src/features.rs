@@ -73,6 +73,24 @@ impl Features {
         }
         Ok(())
     }
+
+    /// The rows with these places alone.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[must_use]
+    pub fn take_rows(&self, rows: &[usize]) -> Self {
+        let pick = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();
+        let pick_known =
+            |values: &Vec<f64>| if values.is_empty() { Vec::new() } else { pick(values) };
+        Self {
+            names: self.names.clone(),
+            times: pick(&self.times),
+            columns: self.columns.iter().map(pick).collect(),
+            targets: self.targets.each_ref().map(pick_known),
+        }
+    }
 }
 
 /// The features of what was observed. No rows if it was observed for less than a window; errors if

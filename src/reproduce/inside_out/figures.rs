@@ -36,16 +36,17 @@ const LEAST_PERCENT: f64 = 75.0;
 
 /// Table I: features that matter most, and accuracy in cross-validation.
 fn table_1(results: &Results, threads: NonZeroUsize) -> Result<Page, Failure> {
-    let rows = results.rows_of(scenarios::usual);
+    let rows = results.rows_of(scenarios::usual)?;
     let learners = learners::singles();
     let found = jobs::perform(learners, threads, |learner| {
         let model = learner.fit(&rows, READ_THROUGHPUT)?;
         let matrix = rows.matrix()?;
-        let weights = weights(&model, rows.names.len(), |column| deviation(matrix.column(column)));
+        let weights =
+            weights(&model, rows.found.names.len(), |column| deviation(matrix.column(column)));
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
         let names: Vec<String> =
-            order.iter().take(SHOWN).map(|&column| rows.names[column].clone()).collect();
+            order.iter().take(SHOWN).map(|&column| rows.found.names[column].clone()).collect();
         Ok((names, learner.cross_validated(&rows, READ_THROUGHPUT)?))
     });
     let found = found.all()?;
@@ -112,11 +113,11 @@ fn figure_3(results: &Results, threads: NonZeroUsize) -> Result<Page, Failure> {
         asked.extend(learners.iter().map(|&learner| (change, learner)));
     }
     let done = jobs::perform(&asked, threads, |&(change, learner)| {
-        let known = results.rows_of(change.learned);
-        let rows = results.rows_of(change.predicted);
+        let known = results.rows_of(change.learned)?;
+        let rows = results.rows_of(change.predicted)?;
         let model = learner.fit(&known, READ_THROUGHPUT)?;
         let predicted = learner.predict(&model, &rows)?;
-        Ok(accuracy(&rows.targets[READ_THROUGHPUT], &predicted).unwrap_or(0.0))
+        Ok(accuracy(&rows.found.targets[READ_THROUGHPUT], &predicted).unwrap_or(0.0))
     });
     let found = done.all()?;
     let mut page = Page::new("fig03", "scenario,learner,accuracy_percent");
