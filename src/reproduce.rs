@@ -57,17 +57,23 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs the command.
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let paper = arguments.paper;
-    if paper == Paper::Virtualized {
-        only("--figure", !arguments.figures.is_empty(), "ursa-minor")?;
-        only("--keep", arguments.keep, "ursa-minor")?;
-    } else {
-        only("--full", arguments.full, "virtualized")?;
+    let is_virtualized = paper == Paper::Virtualized;
+    if arguments.full && !is_virtualized {
+        return Err(Failure::Usage("`--full` is for `reproduce virtualized` alone".to_owned()));
+    }
+    if arguments.keep && is_virtualized {
+        let kept = "`reproduce virtualized` keeps what it measures anyway, without `--keep`";
+        return Err(Failure::Usage(kept.to_owned()));
     }
     let there = files(paper);
     if let Some(name) = arguments.figures.iter().find(|name| !there.contains(&name.as_str())) {
-        let (paper, there) = (paper.to_possible_value(), there.join(", "));
+        let paper = paper.to_possible_value();
         let paper = paper.as_ref().map_or("it", |paper| paper.get_name());
-        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`; it has {there}")));
+        let there = match there[..] {
+            [] => "all are made from the same measurements".to_owned(),
+            _ => format!("it has {}", there.join(", ")),
+        };
+        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}` alone; {there}")));
     }
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(&arguments.output)?;
@@ -79,20 +85,10 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
 }
 
-/// Refuses an option that another paper's experiments have.
-fn only(option: &str, given: bool, paper: &str) -> Result<(), Failure> {
-    if given {
-        return Err(Failure::Usage(format!("`{option}` is for `reproduce {paper}`")));
-    }
-    Ok(())
-}
-
 /// Paper 004.
 fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    let wanted = |figure: &&Figure| {
-        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure.file)
-    };
+    let wanted = |figure: &&Figure| arguments.wants(figure.file);
     let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     let mut plan = Plan::default();

@@ -13,7 +13,7 @@ pub struct ReproduceArguments {
     pub paper: Paper,
     /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
     /// configurations, shorter runs and searches; of `constant-capacity`, one seed instead of three and
-    /// a smaller cluster.
+    /// a smaller cluster; of `inside-out`, fewer runs and stages.
     #[arg(long)]
     pub quick: bool,
     /// Measure as long as the paper did; of `virtualized`: six minutes each.
@@ -25,13 +25,21 @@ pub struct ReproduceArguments {
     /// Only this figure, such as `fig07`; may be given several times.
     #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
     pub figures: Vec<String>,
-    /// Keep the recorded runs in `DIR/runs`.
+    /// Keep what figures were made from: recorded runs in `DIR/runs`, COSBench's files in
+    /// `DIR/workloads`, rows of features in `DIR/features.csv`.
     #[arg(long)]
     pub keep: bool,
     /// Runs are shared out among so many threads; without it, among all cores. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+impl ReproduceArguments {
+    /// Whether a figure is to be made.
+    pub(crate) fn wants(&self, figure: &str) -> bool {
+        self.figures.is_empty() || self.figures.iter().any(|name| name == figure)
+    }
 }
 
 /// Papers whose experiments can be reproduced.

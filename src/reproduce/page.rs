@@ -34,11 +34,11 @@ impl Page {
     /// Adds a claim; `why` says why it does not hold, if it does not.
     pub(crate) fn claim(
         &mut self,
-        (figure, said): (&'static str, &'static str),
-        (holds, ours): (bool, String),
+        said: (&'static str, &'static str),
+        found: (bool, String),
         why: &'static str,
     ) {
-        self.claims.push(Claim { figure, said, ours, holds, why: (!holds).then_some(why) });
+        self.claims.push(Claim::new(said, found, why));
     }
 
     /// Adds a picture.

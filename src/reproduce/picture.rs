@@ -111,7 +111,8 @@ impl Chart {
     }
 
     fn series(&mut self, name: String, points: Vec<(f64, Spread)>) {
-        let colour = COLOURS[self.series.len() % COLOURS.len()].0;
+        let (dark, light) = COLOURS[self.series.len() % COLOURS.len()];
+        let colour = if self.series.len() / COLOURS.len() % 2 == 0 { dark } else { light };
         self.series.push(Series { name, colour, predicted: false, points });
     }
 

@@ -53,6 +53,20 @@ pub(crate) struct Claim {
     pub(crate) why: Option<&'static str>,
 }
 
+/// Where nobody has found out yet.
+pub(crate) const NOT_KNOWN: &str = "why is not known";
+
+impl Claim {
+    /// `why` says why it does not hold, if it does not.
+    pub(crate) fn new(
+        (figure, said): (&'static str, &'static str),
+        (holds, ours): (bool, String),
+        why: &'static str,
+    ) -> Self {
+        Self { figure, said, ours, holds, why: (!holds).then_some(why) }
+    }
+}
+
 /// A figure.
 #[derive(Debug)]
 pub(crate) struct Sheet {
@@ -111,11 +125,10 @@ impl Sheet {
         &mut self,
         figure: &'static str,
         claim: &'static str,
-        (holds, ours): (bool, String),
+        found: (bool, String),
         why: &'static str,
     ) {
-        let why = (!holds).then_some(why);
-        self.claims.push(Claim { figure, said: claim, ours, holds, why });
+        self.claims.push(Claim::new((figure, claim), found, why));
     }
 
     /// Adds a picture.

@@ -53,9 +53,7 @@ struct Known {
 /// Runs the experiments.
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    let wanted = |file: &str| {
-        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == file)
-    };
+    let wanted = |file: &str| arguments.wants(file);
     let laboratory = Laboratory::new(directory, arguments.quick);
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     std::fs::create_dir_all(&laboratory.files)

@@ -9,7 +9,7 @@ use super::published::{self, Grid};
 use crate::failure::Failure;
 use crate::reproduce::page::Page;
 use crate::reproduce::picture::Chart;
-use crate::reproduce::sheet::figure;
+use crate::reproduce::sheet::{NOT_KNOWN, figure};
 
 /// Measured configurations.
 pub(super) type Runs = [(Point, Measured)];
@@ -117,8 +117,7 @@ pub(super) fn spread(runs: &Runs) -> Page {
     page.claim(
         ("Fig. 1a", "the response time spreads by more than the factor of 35"),
         (most > 35.0 * least, format!("{:.0}: from {least:.2} to {most:.1} ms", most / least)),
-        "the fastest configurations are bound by the processors in both, the slowest by disks that \
-         serve our mixes of reads and destaging sooner than the paper's",
+        NOT_KNOWN,
     );
     let random = |target: Target, gib: u64, reads: u32| {
         let those = runs.iter().filter(|(point, _)| {
@@ -303,23 +302,11 @@ pub(super) fn fit(pairs: &[Pair]) -> Page {
         chart.bar(technique.name(), &heights);
         let (said, bar) = SAID[technique as usize];
         let found = mean(&fits);
-        page.claim(
-            ("Table 3", said),
-            (found >= bar, format!("{found:.4}")),
-            FIT_WHY[technique as usize],
-        );
+        page.claim(("Table 3", said), (found >= bar, format!("{found:.4}")), NOT_KNOWN);
     }
     page.chart(chart);
     page
 }
-
-const FIT_WHY: [&str; 4] = [
-    "response times and throughput of our system are ratios with kinks (processors, links, caches and \
-     disks take turns as the bottleneck), which no sum of products follows",
-    "kinks lie at combinations of inputs; hinges of single inputs and their products only approach them",
-    "a leaf holds as many configurations as the search's cross-validation prefers",
-    "the search's cross-validation prefers fewer rules, or no neighbours",
-];
 
 /// A figure of mean errors beside the paper's.
 struct ErrorPage {
@@ -328,7 +315,6 @@ struct ErrorPage {
     title: &'static str,
     /// Claims by technique, and the bar of each, percent.
     said: [(&'static str, f64); 4],
-    why: &'static str,
 }
 
 fn error_rows(page: &mut Page, group: &str, found: &Grid, published: &Grid) {
@@ -367,7 +353,7 @@ impl ErrorPage {
         for technique in Technique::ALL {
             let ours = published::mean(&found[technique as usize]);
             let (said, bar) = self.said[technique as usize];
-            page.claim((self.figure, said), (ours <= bar, percent(ours)), self.why);
+            page.claim((self.figure, said), (ours <= bar, percent(ours)), NOT_KNOWN);
         }
         page
     }
@@ -386,9 +372,6 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
             ("CART: 10.3 %", 10.3),
             ("Cubist: 7.5 %", 7.5),
         ],
-        why: "our system has sharper cliffs between five file set sizes (whether processors, links, \
-              caches or disks are the bottleneck), and a model of the plain target, fitted to squared \
-              errors, misses small values by much: see the group `log` for models of its logarithm",
     };
     let mut page = about.page(&found, &published::INTERPOLATION);
     let means = found.map(|row| published::mean(&row));
@@ -400,7 +383,7 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
             best < rest,
             format!("MARS and Cubist at most {best:.1} %, the others at least {rest:.1} %"),
         ),
-        "CART, whose steps suit a system of few values of each input, is nearer than splines here",
+        NOT_KNOWN,
     );
     page
 }
@@ -420,7 +403,7 @@ pub(super) fn with_logarithms(page: &mut Page, errors: &Errors) {
     page.claim(
         ("Fig. 9, ours", "13.1, 6.9, 10.3, 7.5 % (plain targets), beside models of the logarithm"),
         (means.iter().zip(bars).all(|(mean, bar)| *mean <= bar), ours.join(", ")),
-        "five file set sizes do not tell where between them a cliff is",
+        NOT_KNOWN,
     );
 }
 
@@ -459,13 +442,13 @@ pub(super) fn distribution(errors: &Errors) -> Page {
     page.claim(
         ("Fig. 8", "for MARS and Cubist more than 75 % of the errors are less than 10 %"),
         (mars > 75.0 && cubist > 75.0, format!("{mars:.0} % and {cubist:.0} %")),
-        "as for Fig. 9",
+        NOT_KNOWN,
     );
     let [_, mars, _, cubist] = p90;
     page.claim(
         ("Fig. 8", "their 90th percentile is less than 25 %"),
         (mars < 25.0 && cubist < 25.0, format!("{mars:.0} % and {cubist:.0} %")),
-        "as for Fig. 9",
+        NOT_KNOWN,
     );
     page
 }
@@ -489,8 +472,6 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
             ("CART: 20.3 %", 20.29),
             ("Cubist: 11.8 % (at most 16 % is aimed at)", 16.0),
         ],
-        why: "half of these configurations have file sets of 512 and 768 MiB, where most of our targets \
-              depend on other bottlenecks than the neighbouring ones that were learned",
     };
     let mut page = about.page(&large, &published::EXTRAPOLATION_LARGE);
     let small = grid(&small.optimized);
@@ -499,7 +480,7 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
     for technique in Technique::ALL {
         let ours = published::mean(&small[technique as usize]);
         let (said, bar) = SAID[technique as usize];
-        page.claim(("Fig. 10, small", said), (ours <= bar, percent(ours)), about.why);
+        page.claim(("Fig. 10, small", said), (ours <= bar, percent(ours)), NOT_KNOWN);
     }
     page
 }
@@ -545,9 +526,7 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     for (index, said) in SAID[usize::from(three)].iter().enumerate() {
         let ours = published::mean(&grids[index][cubist]);
         let bar = published::mean(&published[index][cubist]);
-        let why = "several machines have as many schedulers and queues of 32 requests, which one machine \
-                   does not teach";
-        page.claim((figure, *said), (ours <= bar + 0.05, percent(ours)), why);
+        page.claim((figure, *said), (ours <= bar + 0.05, percent(ours)), NOT_KNOWN);
     }
     let of = |index: usize| published::mean(&grids[index][cubist]);
     page.claim(
@@ -556,7 +535,7 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
             of(1) > of(0) && of(1) > of(3),
             format!("{:.1} % beside {:.1} % and {:.1} %", of(1), of(0), of(3)),
         ),
-        "each machine waits for a thread of its own, which adds up here, too, but by less",
+        NOT_KNOWN,
     );
     page
 }
@@ -564,9 +543,12 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
 /// Figure 13: what the search gains.
 pub(super) fn reduction(errors: &Errors) -> Page {
     const SAID: [(&str, &str); 3] = [
-        ("MARS: the search lowers the error by 66 %", "MARS: p < 2.2e−16"),
-        ("CART: by 74 %", "CART: p < 2.2e−16"),
-        ("Cubist: by 16 %", "Cubist: p = 0.00034"),
+        (
+            "MARS: the search lowers the error by 66 %",
+            "MARS: so much cannot be chance (p < 2.2e−16)",
+        ),
+        ("CART: by 74 %", "CART: so much cannot be chance (p < 2.2e−16)"),
+        ("Cubist: by 16 %", "Cubist: so much cannot be chance (p = 0.00034)"),
     ];
     const BARS: [f64; 3] = [-66.30, -74.08, -15.75];
     let mut page =
@@ -595,18 +577,13 @@ pub(super) fn reduction(errors: &Errors) -> Page {
         page.claim(
             ("Fig. 13", said),
             (change <= BARS[index - 1], format!("{:.0} %", -change)),
-            "our standard models err less than the paper's to begin with, or the search, which goes by \
-             squared errors, does not help the relative ones",
+            NOT_KNOWN,
         );
         let test =
             paired_t_test(&errors.optimized[index].concat(), &errors.standard[index].concat());
         let (p, lower) =
             test.map_or((1.0, false), |test| (test.p_value, test.mean_difference < 0.0));
-        page.claim(
-            ("Fig. 13", tested),
-            (p < 0.05 && lower, format!("p = {p:.2e}")),
-            "the search's gain in squared errors is none in relative ones",
-        );
+        page.claim(("Fig. 13", tested), (p < 0.05 && lower, format!("p = {p:.2e}")), NOT_KNOWN);
     }
     page.chart(chart);
     page
