@@ -124,9 +124,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs the command.
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    let wanted = |figure: &str| {
-        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure)
-    };
+    let wanted = |figure: &str| arguments.wants(figure);
     let threads = jobs::threads(arguments.jobs);
     std::fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;
     let files = tempfile::tempdir_in(directory);
