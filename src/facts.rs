@@ -18,16 +18,7 @@ use foretell_whatif::CONFIGURATION_FACT;
 pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     let mut facts = Facts::default();
     facts.set(CONFIGURATION_FACT, configuration, "");
-    let monitors = match &scenario.system {
-        System::Ceph(ceph) => ceph.monitors.as_slice(),
-        System::UrsaMinor | System::Swift(_) => &[],
-    };
-    for (index, host) in scenario.hosts.iter().enumerate() {
-        let kind = match host.role {
-            Role::Node(_) => HostKind::Node,
-            Role::Client if monitors.contains(&HostId::from(index)) => HostKind::Monitor,
-            Role::Client => HostKind::Client,
-        };
+    for (index, (host, kind)) in scenario.hosts.iter().zip(host_kinds(scenario)).enumerate() {
         facts.hosts.push(Host { host: HostId::from(index), name: host.name.clone(), kind });
         let root = format!("{}.{}", kind.table(), host.name);
         let rate = integer(host.nic.rate.as_bits_per_s());
@@ -78,6 +69,19 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     tracking(&mut facts, scenario);
     crate::shelf::measure_devices(&mut facts, scenario);
     facts
+}
+
+/// What each host is for, in their order.
+pub(crate) fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
+    let monitors = match &scenario.system {
+        System::Ceph(ceph) => ceph.monitors.as_slice(),
+        System::UrsaMinor | System::Swift(_) => &[],
+    };
+    scenario.hosts.iter().enumerate().map(|(index, host)| match host.role {
+        Role::Node(_) => HostKind::Node,
+        Role::Client if monitors.contains(&HostId::from(index)) => HostKind::Monitor,
+        Role::Client => HostKind::Client,
+    })
 }
 
 /// What the switch and the hosts' TCP are set to, as far as it limits anything.

@@ -37,8 +37,8 @@ const OF_MEAN: f64 = 1.0;
 const OPPOSITE: f64 = 2.0;
 /// Exponents beyond are as good as these: a tenth of the load's cost, and the maximum.
 const LOG2_EXPONENT: std::ops::RangeInclusive<f64> = -3.0..=6.0;
-/// Of the normal distribution, for 95 %.
-const Z95: f64 = 1.959_964;
+/// Standard errors of a normal distribution to each side of an estimate that hold 95 %.
+pub const Z95: f64 = 1.959_964;
 /// Rounds of the fit; it ends when nothing moves.
 const MOST_ROUNDS: usize = 500;
 const STILL: f64 = 1e-10;

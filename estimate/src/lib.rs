@@ -12,7 +12,7 @@ mod plain;
 mod point;
 mod survey;
 
-pub use bottleneck::{Bottleneck, Estimate};
+pub use bottleneck::{Bottleneck, Estimate, Z95};
 pub use doubt::{Doubt, doubts};
 pub use knowledge::{Knowledge, Links, WritePath};
 pub use plain::{ConstantCapacity, Throughput, total_of_sizes};

@@ -3,12 +3,10 @@
 //! Each tree is fitted to what those before it left, on half of the rows and some of the columns, both
 //! drawn at random, and is added with a small weight.
 
-use std::fmt::Write;
-
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 
-use crate::cart::Tree;
+use crate::cart::{self, Tree};
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::{Matrix, mean};
 
@@ -50,7 +48,6 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
     let limits =
         Limits { deepest: settings.depth, ..Limits::new(2 * settings.leaf, settings.leaf, 0.0) };
     let columns = x.columns().div_ceil(3).max(8).min(x.columns());
-    let mut values = Vec::with_capacity(x.columns());
     let trees = (0..settings.trees)
         .map(|_| {
             let counts: Vec<u32> = y.iter().map(|_| u32::from(stream.chance(0.5))).collect();
@@ -60,8 +57,7 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
             let nodes = grow::grow(x, &left, &sorted, counts.as_deref(), limits, Some(sampling));
             let tree = Tree { nodes };
             for (row, left) in left.iter_mut().enumerate() {
-                x.copy_row(row, &mut values);
-                *left -= settings.rate * tree.predict_row(|column| values[column]);
+                *left -= settings.rate * tree.predict_row(|column| x.get(row, column));
             }
             tree
         })
@@ -76,21 +72,9 @@ impl Boost {
     }
 
     pub(crate) fn describe(&self, names: &[String]) -> String {
-        let mut taken = vec![0.0; names.len()];
-        for tree in &self.trees {
-            tree.add_taken(&mut taken);
-        }
-        let all: f64 = taken.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let mut text = format!(
-            "{} trees of weight {} on {:.6}\nshare of the sum of squares taken by splits on\n",
-            self.trees.len(),
-            self.rate,
-            self.base
-        );
-        for (name, taken) in names.iter().zip(taken) {
-            let _ = writeln!(text, "  {name:<30} {:6.2} %", 100.0 * taken / all);
-        }
-        text
+        let trees =
+            format!("{} trees of weight {} on {:.6}", self.trees.len(), self.rate, self.base);
+        trees + "\n" + &cart::describe_taken(&self.trees, names)
     }
 }
 

@@ -290,3 +290,23 @@ impl Tree {
         text
     }
 }
+
+/// What splits of all trees on each column take from the sum of squares.
+pub(crate) fn taken(trees: &[Tree], columns: usize) -> Vec<f64> {
+    let mut taken = vec![0.0; columns];
+    for tree in trees {
+        tree.add_taken(&mut taken);
+    }
+    taken
+}
+
+/// The same as shares of what all splits take, a column a line.
+pub(crate) fn describe_taken(trees: &[Tree], names: &[String]) -> String {
+    let taken = taken(trees, names.len());
+    let all: f64 = taken.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let mut text = String::from("share of the sum of squares taken by splits on\n");
+    for (name, taken) in names.iter().zip(taken) {
+        let _ = writeln!(text, "  {name:<30} {:6.2} %", 100.0 * taken / all);
+    }
+    text
+}

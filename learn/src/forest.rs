@@ -5,12 +5,10 @@
 //! them, but at least 8 (or all): with few columns a third leaves most nodes without the column that
 //! matters.
 
-use std::fmt::Write;
-
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 
-use crate::cart::Tree;
+use crate::cart::{self, Tree};
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::Matrix;
 
@@ -50,19 +48,8 @@ impl Forest {
             .iter()
             .map(|tree| tree.nodes.iter().filter(|node| node.split.is_none()).count())
             .sum();
-        let mut taken = vec![0.0; names.len()];
-        for tree in &self.trees {
-            tree.add_taken(&mut taken);
-        }
-        let all: f64 = taken.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let mut text = format!(
-            "{} trees, {:.1} leaves on average\nshare of the sum of squares taken by splits on\n",
-            self.trees.len(),
-            leaves as f64 / self.trees.len() as f64
-        );
-        for (name, taken) in names.iter().zip(taken) {
-            let _ = writeln!(text, "  {name:<30} {:6.2} %", 100.0 * taken / all);
-        }
-        text
+        let average = leaves as f64 / self.trees.len() as f64;
+        let trees = format!("{} trees, {average:.1} leaves on average\n", self.trees.len());
+        trees + &cart::describe_taken(&self.trees, names)
     }
 }

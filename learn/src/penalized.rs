@@ -128,12 +128,11 @@ pub(crate) struct Settings {
     pub(crate) relative: bool,
 }
 
-/// Rows prepared for models of any columns and any λ.
+/// Rows prepared for models of any columns, any λ and any L1 share α.
 pub(crate) struct Fitter {
     folded: Folded,
     whole: Standard,
     tests: Vec<Test>,
-    alpha: f64,
 }
 
 /// The rows of a fold.
@@ -153,12 +152,7 @@ pub(crate) struct Choice {
 
 impl Fitter {
     /// Without `folds` no λ can be chosen.
-    pub(crate) fn new(
-        x: &Matrix,
-        y: &[f64],
-        (alpha, relative): (f64, bool),
-        folds: Option<&Folds>,
-    ) -> Self {
+    pub(crate) fn new(x: &Matrix, y: &[f64], relative: bool, folds: Option<&Folds>) -> Self {
         let weights = relative.then(|| relative_weights(y));
         let folded = Folded::new(x, y, weights.as_deref(), folds);
         let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|&row| values[row]).collect();
@@ -169,14 +163,14 @@ impl Fitter {
             Test { x: x.take_rows(&rows), y: pick(y, &rows), weights }
         };
         let tests = folds.map(|folds| (0..folds.count()).map(|fold| test(fold, folds)).collect());
-        Self { whole: folded.whole(), folded, tests: tests.unwrap_or_default(), alpha }
+        Self { whole: folded.whole(), folded, tests: tests.unwrap_or_default() }
     }
 
     /// The model of some columns, of `columns` there are, for a λ.
-    pub(crate) fn fit(&self, kept: &[usize], lambda: f64) -> LinearModel {
+    pub(crate) fn fit(&self, kept: &[usize], lambda: f64, alpha: f64) -> LinearModel {
         let standard = self.whole.keep(kept);
         let mut beta = vec![0.0; kept.len()];
-        standard.descend(lambda, self.alpha, &mut beta, CONVERGED);
+        standard.descend(lambda, alpha, &mut beta, CONVERGED);
         let (intercept, of_kept) = standard.unscaled(&beta);
         let mut coefficients = vec![0.0; self.whole.deviations.len()];
         for (&column, coefficient) in kept.iter().zip(of_kept) {
@@ -186,15 +180,15 @@ impl Fitter {
     }
 
     /// Coefficients of all columns as standardised, for a λ.
-    pub(crate) fn standardised(&self, lambda: f64) -> Vec<f64> {
+    pub(crate) fn standardised(&self, lambda: f64, alpha: f64) -> Vec<f64> {
         let mut beta = vec![0.0; self.whole.deviations.len()];
-        self.whole.descend(lambda, self.alpha, &mut beta, ROUGHLY);
+        self.whole.descend(lambda, alpha, &mut beta, ROUGHLY);
         beta
     }
 
     /// The λ of the smallest error in cross-validation, of these columns.
-    pub(crate) fn choose(&self, kept: &[usize]) -> Choice {
-        let lambdas = path(&self.whole.keep(kept), self.alpha);
+    pub(crate) fn choose(&self, kept: &[usize], alpha: f64) -> Choice {
+        let lambdas = path(&self.whole.keep(kept), alpha);
         let of_folds: Vec<Standard> =
             (0..self.tests.len()).map(|fold| self.folded.without(fold).keep(kept)).collect();
         let mut errors = vec![f64::INFINITY; lambdas.len()];
@@ -204,7 +198,7 @@ impl Fitter {
                 let mut beta = vec![0.0; kept.len()];
                 let mut predicted = vec![0.0; test.y.len()];
                 for (&index, found) in tried.iter().zip(&mut found) {
-                    standard.descend(lambdas[index], self.alpha, &mut beta, ROUGHLY);
+                    standard.descend(lambdas[index], alpha, &mut beta, ROUGHLY);
                     let (intercept, coefficients) = standard.unscaled(&beta);
                     predicted.fill(intercept);
                     for (&column, coefficient) in kept.iter().zip(coefficients) {
@@ -224,7 +218,7 @@ impl Fitter {
             let best = errors.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
             best.map_or(0, |(index, _)| index)
         };
-        if self.alpha == 0.0 {
+        if alpha == 0.0 {
             let coarse: Vec<usize> =
                 (0..PATH).step_by(STRIDE).chain(std::iter::once(PATH - 1)).collect();
             try_out(&coarse, &mut errors);
@@ -255,16 +249,15 @@ fn relative_weights(y: &[f64]) -> Vec<f64> {
 /// The model for one λ, or for the best of a path.
 pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings, rows: &Rows<'_>) -> LinearModel {
     let all: Vec<usize> = (0..x.columns()).collect();
-    let how = (settings.alpha, settings.relative);
     let folds = if settings.lambda.is_none() { rows.inner_folds(x.rows()) } else { None };
-    let fitter = Fitter::new(x, y, how, folds.as_ref());
+    let fitter = Fitter::new(x, y, settings.relative, folds.as_ref());
     let lambda = match (settings.lambda, folds) {
         (Some(lambda), _) => lambda,
-        (None, Some(_)) => fitter.choose(&all).lambda,
+        (None, Some(_)) => fitter.choose(&all, settings.alpha).lambda,
         // too few rows to leave any out: the least penalty
         (None, None) => path(&fitter.whole, settings.alpha).pop().unwrap_or(0.0),
     };
-    fitter.fit(&all, lambda)
+    fitter.fit(&all, lambda, settings.alpha)
 }
 
 /// The λ's that are tried, from the largest.

@@ -530,16 +530,6 @@ impl Spec {
         self.fit_rows(x, y, &Rows::default())
     }
 
-    /// The same where several columns may belong to one feature: `owners` names each column's.
-    pub fn fit_features(
-        &self,
-        x: &Matrix,
-        y: &[f64],
-        owners: &[usize],
-    ) -> Result<Model, LearnError> {
-        self.fit_rows(x, y, &Rows { owners: Some(owners), groups: None })
-    }
-
     /// The same with what is known of the rows.
     pub fn fit_rows(&self, x: &Matrix, y: &[f64], rows: &Rows<'_>) -> Result<Model, LearnError> {
         if x.rows() != y.len() {
@@ -624,13 +614,19 @@ impl Spec {
 impl FromStr for Spec {
     type Err = LearnError;
 
-    /// `kind` or `kind:name=value,name=value`.
+    /// `kind` or `kind:name=value,name=value`; the kind may go by another name.
     fn from_str(text: &str) -> Result<Self, LearnError> {
-        let other = OTHER_NAMES.iter().find(|(name, _)| *name == text.trim());
-        let text = other.map_or(text, |(_, meant)| *meant);
-        let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let parts = |text| str::split_once(text, ':').unwrap_or((text, ""));
+        let (name, parameters) = parts(text);
+        let other = OTHER_NAMES.iter().find(|(other, _)| *other == name.trim());
+        let (kind, implied) = other.map_or((name, ""), |(_, meant)| parts(meant));
         let mut spec = Self::new(kind.trim().parse()?);
-        for pair in parameters.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        for pair in implied
+            .split(',')
+            .chain(parameters.split(','))
+            .map(str::trim)
+            .filter(|pair| !pair.is_empty())
+        {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             spec = spec.set_text(name.trim(), value.trim())?;
         }
@@ -683,6 +679,14 @@ mod tests {
     fn specs_are_read_as_they_are_written() {
         for text in ["lrm", "mars:degree=1,nnodes=201,threshold=0.00001", "cart:cp=0,prune=cv"] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
+        }
+        // another name brings its parameters, to which others are added
+        for (text, meant) in [
+            ("inside-out", "two-level"),
+            ("auto-dtl:alpha=1", "two-level:first=tree,alpha=1"),
+            (" auto-rfl : second=relative", "two-level:first=forest,second=relative"),
+        ] {
+            assert_eq!(text.parse::<Spec>().unwrap().to_string(), meant);
         }
         // what is set to its default is not told
         assert_eq!(

@@ -20,7 +20,7 @@ use crate::matrix::Matrix;
 use crate::metrics::rmse;
 use crate::model::logarithms;
 use crate::search::{Found, SearchRange, SearchSettings, search};
-use crate::spec::{Kind, Spec, Values};
+use crate::spec::{Kind, Rows, Spec, Values};
 
 /// The ranges that a search of this model covers, for data of so many rows: the paper's, but no more
 /// terms, splits or rows of a node than half the rows. Empty: nothing to search.
@@ -80,6 +80,10 @@ pub fn tune(
             Prepared {
                 x: data.x.take_rows(&train),
                 y: pick(&train),
+                groups: data
+                    .groups
+                    .as_ref()
+                    .map(|groups| train.iter().map(|&row| groups[row]).collect()),
                 test_x: data.x.take_rows(&test),
                 test_y: pick(&test),
                 nnodes: widest("nnodes").map(|value| value as usize),
@@ -110,6 +114,8 @@ pub fn tune(
 struct Prepared {
     x: Matrix,
     y: Vec<f64>,
+    /// By row, its group, where groups are known.
+    groups: Option<Vec<i64>>,
     test_x: Matrix,
     test_y: Vec<f64>,
     /// The largest `nnodes` and `ntrees` that will be asked for.
@@ -144,7 +150,8 @@ impl Prepared {
             Kind::Mars => Ok(self.mars(spec)),
             Kind::Cubist => Ok(self.cubist(spec)),
             _ => {
-                let model = spec.fit_features(&self.x, &self.y, owners)?;
+                let known = Rows { owners: Some(owners), groups: self.groups.as_deref() };
+                let model = spec.fit_rows(&self.x, &self.y, &known)?;
                 Ok(rmse(&self.test_y, &model.predict(&self.test_x)))
             }
         }
@@ -244,4 +251,58 @@ pub fn tuned_out_of_fold(
         searches.push(tuned);
     }
     Ok(TunedOutOfFold { predicted, searches })
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+    use crate::dataset::{Feature, Schema};
+
+    /// Each of ten groups has rows that are alike but for a little, and a target of its own that no
+    /// column tells: left out row by row, the others of the group give it away.
+    #[test]
+    fn groups_stay_together_where_a_searched_model_chooses_its_own_penalty() {
+        let mut stream = Seed(4).stream("tune");
+        let (mut columns, mut y, mut groups) = (vec![Vec::new(); 12], Vec::new(), Vec::new());
+        for group in 0..10 {
+            let place: Vec<f64> = (0..12).map(|_| stream.unit()).collect();
+            let target = 5.0 + stream.unit();
+            for _ in 0..8 {
+                for (column, place) in columns.iter_mut().zip(&place) {
+                    column.push(place + 0.001 * stream.unit());
+                }
+                y.push(target);
+                groups.push(group);
+            }
+        }
+        let features = (0..12).map(|i| Feature { name: format!("x{i}"), levels: None }).collect();
+        let data = Dataset {
+            schema: Schema { features },
+            target: "y".to_owned(),
+            x: Matrix::from_columns(&columns).unwrap(),
+            y,
+            groups: Some(groups),
+        };
+        let folds = Folds::random_by_group(data.groups.as_ref().unwrap(), 5, Seed(2)).unwrap();
+        let range = SearchRange { name: "l1_ratio".to_owned(), low: 0.5, high: 1.0, whole: false };
+        let settings = SearchSettings { iterations: 1, ..SearchSettings::default() };
+        let spec: Spec = "elasticnet".parse().unwrap();
+        // every fold afresh, with its groups and without
+        let afresh = |data: &Dataset| {
+            let of_fold = |fold| {
+                let (train, test) = folds.split(fold);
+                let part = data.take_rows(&train);
+                let model = crate::model::Trained::fit(&spec, &part, false).unwrap();
+                let truth: Vec<f64> = test.iter().map(|&row| data.y[row]).collect();
+                rmse(&truth, &model.predict(&data.x.take_rows(&test)))
+            };
+            crate::matrix::mean(&(0..folds.count()).map(of_fold).collect::<Vec<_>>())
+        };
+        let (kept, broken) = (afresh(&data), afresh(&Dataset { groups: None, ..data.clone() }));
+        assert!((kept - broken).abs() > 0.01, "{kept} {broken}: groups matter here");
+        let tuned = tune(&spec, &data, &folds, false, &[range], &settings).unwrap();
+        assert!((tuned.cost_before - kept).abs() < 1e-12, "{} {kept}", tuned.cost_before);
+    }
 }

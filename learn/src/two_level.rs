@@ -8,11 +8,12 @@
 //! [`ALPHAS`], and the squared error. Trees leave most columns without weight, and so a median of 0:
 //! then α is of the mean weight, as every threshold would be 0 otherwise.
 //!
-//! Our own second levels: `boost`, gradient boosting; and `relative`, a lasso of relative errors.
+//! Our own second levels: `relative`, a lasso of relative errors; and `boost`, gradient boosting of the
+//! columns that are best for a lasso: that chooses α here too, as to boost at each α would take long.
 
 use crate::LearnError;
 use crate::boost;
-use crate::cart::Tree;
+use crate::cart::{Tree, taken};
 use crate::forest::Forest;
 use crate::matrix::{Matrix, median};
 use crate::model::{Model, Selected};
@@ -25,6 +26,8 @@ const ALPHAS: [f64; 10] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0];
 const TREES: usize = 100;
 /// Rows of a leaf of a tree that only weighs columns.
 const LEAF: usize = 5;
+/// The L1 share of a lasso.
+const LASSO: f64 = 1.0;
 
 /// Which model weighs columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,43 +70,52 @@ pub(crate) fn fit(
 ) -> Result<Model, LearnError> {
     let n = x.rows();
     let folds = rows.inner_folds(n).ok_or(LearnError::TooFewRows { found: n, wanted: 4 })?;
-    let relative = second == Second::Relative;
-    let all: Vec<usize> = (0..x.columns()).collect();
-    let weights = match first {
-        First::Ridge | First::Lasso | First::ElasticNet => {
-            let share = match first {
-                First::Ridge => 0.0,
-                First::ElasticNet => 0.5,
-                _ => 1.0,
-            };
-            let fitter = Fitter::new(x, y, (share, relative), Some(&folds));
-            fitter.standardised(fitter.choose(&all).lambda).iter().map(|b| b.abs()).collect()
-        }
-        First::Tree => taken(&[Tree::full(x, y, LEAF)], x.columns()),
-        First::Forest => taken(&Forest::fit(x, y, TREES, None).trees, x.columns()),
-    };
-    let fitter = Fitter::new(x, y, (1.0, relative), Some(&folds));
+    let fitter = Fitter::new(x, y, second == Second::Relative, Some(&folds));
+    let weights = weights(x, y, first, &fitter);
     let mut best: Option<(Vec<usize>, Choice)> = None;
+    // the higher the threshold, the fewer columns: equal sets follow each other
+    let mut last = Vec::new();
     let alphas = alpha.map_or(ALPHAS.to_vec(), |alpha| vec![alpha]);
     for alpha in alphas {
         let kept = kept(&weights, alpha);
-        if kept.is_empty() || best.as_ref().is_some_and(|(before, _)| *before == kept) {
+        if kept.is_empty() || last == kept {
             continue;
         }
-        let choice = fitter.choose(&kept);
+        last.clone_from(&kept);
+        let choice = fitter.choose(&kept, LASSO);
         if best.as_ref().is_none_or(|(_, before)| choice.error < before.error) {
             best = Some((kept, choice));
         }
     }
     // a target that nothing tells about keeps all columns, at no weight
-    let (kept, choice) = best.unwrap_or_else(|| (all.clone(), fitter.choose(&all)));
+    let (kept, choice) = best.unwrap_or_else(|| {
+        let all: Vec<usize> = (0..x.columns()).collect();
+        let choice = fitter.choose(&all, LASSO);
+        (all, choice)
+    });
     Ok(match second {
-        Second::Lasso | Second::Relative => Model::Linear(fitter.fit(&kept, choice.lambda)),
+        Second::Lasso | Second::Relative => Model::Linear(fitter.fit(&kept, choice.lambda, LASSO)),
         Second::Boost => {
             let model = boost::fit(&x.take_columns(&kept), y, &boost::Settings::default());
             Model::Selected(Selected { columns: kept, model: Box::new(Model::Boost(model)) })
         }
     })
+}
+
+/// What each column counts for in the first model.
+fn weights(x: &Matrix, y: &[f64], first: First, fitter: &Fitter) -> Vec<f64> {
+    let penalized = |share: f64| {
+        let all: Vec<usize> = (0..x.columns()).collect();
+        let lambda = fitter.choose(&all, share).lambda;
+        fitter.standardised(lambda, share).iter().map(|b| b.abs()).collect()
+    };
+    match first {
+        First::Ridge => penalized(0.0),
+        First::Lasso => penalized(LASSO),
+        First::ElasticNet => penalized(0.5),
+        First::Tree => taken(&[Tree::full(x, y, LEAF)], x.columns()),
+        First::Forest => taken(&Forest::fit(x, y, TREES, None).trees, x.columns()),
+    }
 }
 
 /// Columns that reach the threshold.
@@ -114,15 +126,6 @@ fn kept(weights: &[f64], alpha: f64) -> Vec<usize> {
     }
     let reaches = |column: &usize| weights[*column] >= alpha * middle;
     (0..weights.len()).filter(reaches).collect()
-}
-
-/// What splits on each column take from the sum of squares.
-fn taken(trees: &[Tree], columns: usize) -> Vec<f64> {
-    let mut taken = vec![0.0; columns];
-    for tree in trees {
-        tree.add_taken(&mut taken);
-    }
-    taken
 }
 
 #[cfg(test)]
@@ -164,6 +167,19 @@ mod tests {
                     let off = (model.predict_row(&values) - y).abs();
                     assert!(off < 0.05, "{first:?} {second:?}: {off}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_threshold_keeps_what_every_first_level_gives_weight_to() {
+        let (x, y) = data();
+        let folds = Rows::default().inner_folds(x.rows()).unwrap();
+        for relative in [false, true] {
+            let fitter = Fitter::new(&x, &y, relative, Some(&folds));
+            for first in First::ALL {
+                let weights = weights(&x, &y, first, &fitter);
+                assert_eq!(kept(&weights, 4.0), [4, 11], "{first:?} {weights:?}");
             }
         }
     }

@@ -19,13 +19,19 @@ pub(crate) fn seconds(year: i64, month: i64, day: i64, time: &str) -> Option<f64
     let mut parts = time.split(':');
     let (hour, minute) = (parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u32>().ok()?);
     let second: f64 = parts.next().unwrap_or("0").parse().ok()?;
-    let is_date =
+    let is_near =
         (1..=12).contains(&month) && (1..=31).contains(&day) && (1..=9999).contains(&year);
     let is_time = hour < 24 && minute < 60 && (0.0..61.0).contains(&second);
-    if !is_date || !is_time || parts.next().is_some() {
+    if !is_near || !is_time || parts.next().is_some() {
         return None;
     }
-    let whole = days(year, month, day) * 86_400 + i64::from(hour) * 3600 + i64::from(minute) * 60;
+    let midnight = days(year, month, day) * 86_400;
+    // 31 February would be a day in March
+    let (true_year, true_month, true_day, _) = date(midnight);
+    if (true_year, true_month, true_day) != (year, month, day) {
+        return None;
+    }
+    let whole = midnight + i64::from(hour) * 3600 + i64::from(minute) * 60;
     Some(whole as f64 + second)
 }
 
@@ -72,6 +78,9 @@ mod tests {
         assert_eq!(seconds(2000, 3, 1, "00:00:01"), Some(f64::from((10_957 + 60) * 86_400 + 1)));
         assert_eq!(seconds(2026, 13, 1, "00:00:00"), None);
         assert_eq!(seconds(2026, 1, 1, "24:00:00"), None);
+        assert_eq!(seconds(2026, 2, 29, "00:00:00"), None);
+        assert_eq!(seconds(2026, 4, 31, "00:00:00"), None);
+        assert!(seconds(2024, 2, 29, "00:00:00").is_some());
         assert_eq!(row_time((10_957 + 60) * 86_400 + 3_661), "01-03 01:01:01");
         assert_eq!(heading((10_957 + 59) * 86_400), "29 Feb 2000 00:00:00 UTC");
     }

@@ -8,58 +8,25 @@ use std::io::{Read, Write};
 use csv::ReaderBuilder;
 
 use crate::error::MetricsError;
-use crate::series::{Series, TARGETS};
-
-/// Names of the column of times.
-pub(crate) const TIMES: [&str; 2] = ["epoch", "time"];
+use crate::heading::{Heading, TIMES};
+use crate::series::Series;
 
 /// Reads what clients saw; `file` names it in errors.
 pub fn read_client_log(input: impl Read, file: &str) -> Result<Series, MetricsError> {
     let mut reader = ReaderBuilder::new().from_reader(input);
     let wrong = |error| MetricsError::Csv { file: file.to_owned(), error };
-    let heading = reader.headers().map_err(wrong)?.clone();
-    let place = |name: &str| heading.iter().position(|known| known.trim() == name);
-    let time = TIMES.into_iter().find_map(place);
-    let lacks = |reason: String| MetricsError::Lacks { file: file.to_owned(), reason };
-    let time = time.ok_or_else(|| {
-        lacks("no column `epoch` with seconds since 1970 at the end of each interval".to_owned())
-    })?;
-    let targets = TARGETS.iter().filter_map(|target| Some((target.column, place(target.column)?)));
-    let targets: Vec<(&str, usize)> = targets.collect();
-    if targets.is_empty() {
-        let names = TARGETS.map(|target| format!("`{}`", target.column)).join(", ");
-        return Err(lacks(format!("none of the columns {names}")));
-    }
-    let mut series = Series::empty(targets.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let heading = Heading::of(reader.headers().map_err(wrong)?, file)?;
+    let mut series = Series::empty(heading.target_names());
     for record in reader.records() {
-        let record = record.map_err(wrong)?;
-        let cell = |place: usize| number(&record, place, file);
-        let mut values = Vec::with_capacity(targets.len());
-        for &(_, place) in &targets {
-            values.push(cell(place)?);
-        }
-        series.push(cell(time)?, values);
+        let (time, values) = heading.row(&record.map_err(wrong)?, file)?;
+        series.push(time, values);
     }
     if series.times.is_empty() {
-        return Err(lacks("no rows".to_owned()));
+        let reason = "no rows".to_owned();
+        return Err(MetricsError::Lacks { file: file.to_owned(), reason });
     }
     series.sort();
     Ok(series)
-}
-
-/// A cell as a number.
-pub(crate) fn number(
-    record: &csv::StringRecord,
-    place: usize,
-    file: &str,
-) -> Result<f64, MetricsError> {
-    let cell = record.get(place).unwrap_or_default();
-    let number = cell.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| MetricsError::Line {
-        file: file.to_owned(),
-        line: record.position().map_or(0, csv::Position::line),
-        reason: format!("`{cell}` is no number"),
-    })
 }
 
 /// Writes what clients saw, for [`read_client_log`] and others.

@@ -12,7 +12,8 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::civil;
 use crate::error::MetricsError;
-use crate::metric::Metric;
+use crate::heading::finite;
+use crate::metric::{Metric, plain};
 use crate::series::Series;
 use crate::{METRICS, Sample};
 
@@ -122,12 +123,9 @@ pub(crate) fn short(group: &str, name: &str) -> String {
         return metric.short().to_owned();
     }
     // what other versions print beside the 32, such as `stl`, joins its group
-    let alike = Metric::all().find(|metric| {
-        let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        plain(metric.group()) == plain(group)
-    });
+    let alike = Metric::all().find(|metric| plain(metric.group()) == plain(group));
     let of = alike.map_or_else(
-        || group.replace(|c: char| !c.is_ascii_alphanumeric(), "_"),
+        || plain(group),
         |metric| metric.short().split('.').next().unwrap_or_default().to_owned(),
     );
     format!("{of}.{name}")
@@ -141,16 +139,12 @@ fn row(heading: &Heading, record: &StringRecord, rows: usize) -> Result<(f64, Ve
     let mut time = None;
     let mut values = Vec::with_capacity(heading.columns.len());
     for (cell, column) in record.iter().zip(&heading.columns) {
-        let number = || {
-            let number: Option<f64> = cell.trim().parse().ok().filter(|n: &f64| n.is_finite());
-            number.ok_or_else(|| format!("`{cell}` is no number"))
-        };
         match column {
             Column::Time => {
                 time = time.or(Some(time_of(cell, heading)?));
             }
-            Column::Epoch => time = Some(number()?),
-            Column::Number(_) => values.push(number()?),
+            Column::Epoch => time = Some(finite(cell)?),
+            Column::Number(_) => values.push(finite(cell)?),
         }
     }
     // without times a row is a second

@@ -73,6 +73,24 @@ impl Features {
         }
         Ok(())
     }
+
+    /// The rows with these places alone.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[must_use]
+    pub fn take_rows(&self, rows: &[usize]) -> Self {
+        let pick = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();
+        let pick_known =
+            |values: &Vec<f64>| if values.is_empty() { Vec::new() } else { pick(values) };
+        Self {
+            names: self.names.clone(),
+            times: pick(&self.times),
+            columns: self.columns.iter().map(pick).collect(),
+            targets: self.targets.each_ref().map(pick_known),
+        }
+    }
 }
 
 /// The features of what was observed. No rows if it was observed for less than a window; errors if
@@ -82,7 +100,7 @@ pub fn features(observed: &Observed, smoothing: Smoothing) -> Result<Features, M
     if observed.hosts.is_empty() {
         return Err(apart("there are no hosts with metrics".to_owned()));
     }
-    let grid = Grid::of(&observed.hosts);
+    let grid = Grid::of(&observed.hosts)?;
     let mut kinds: Vec<&str> = Vec::new();
     for host in &observed.hosts {
         if !kinds.contains(&host.kind.as_str()) {
@@ -165,8 +183,14 @@ struct Window {
     intervals: std::ops::Range<usize>,
 }
 
+/// Moments that a grid may have: so many for each sample of the longest series, and so many beside. Days
+/// without samples fit in; a time in milliseconds among seconds does not, and would take all memory.
+const MOMENTS_PER_SAMPLE: usize = 1000;
+const MOMENTS_BESIDE: usize = 1_000_000;
+
 impl Grid {
-    fn of(hosts: &[HostSeries]) -> Self {
+    /// Errors if samples are so far apart in time that one of their timestamps must be wrong.
+    fn of(hosts: &[HostSeries]) -> Result<Self, MetricsError> {
         let first = |host: &HostSeries| host.series.times.first().copied();
         let starts: Vec<f64> = hosts.iter().filter_map(first).collect();
         let period = period(&hosts[0].series.times);
@@ -174,16 +198,28 @@ impl Grid {
         // from the first moment that all hosts may have to the last that one has
         let place = |time: f64| ((time - start) / period).round() as i64;
         let from = starts.iter().map(|time| place(*time)).max().unwrap_or(0);
-        let last = hosts.iter().filter_map(|host| host.series.times.last());
-        let to = last.map(|time| place(*time)).max().unwrap_or(0);
-        let count = usize::try_from(to - from + 1).unwrap_or(0);
+        let last = |host: &&HostSeries| host.series.times.last().map_or(from, |time| place(*time));
+        let latest = hosts.iter().max_by_key(last);
+        let to = latest.as_ref().map_or(from, last);
+        let count = usize::try_from(to.saturating_sub(from).saturating_add(1)).unwrap_or(0);
+        let longest = hosts.iter().map(|host| host.series.times.len()).max().unwrap_or(0);
+        let most = longest.saturating_mul(MOMENTS_PER_SAMPLE).saturating_add(MOMENTS_BESIDE);
+        if let Some(HostSeries { name, series, .. }) = latest.filter(|_| count > most) {
+            return Err(MetricsError::Apart {
+                reason: format!(
+                    "the last sample of `{name}` is at {:?} s, but hosts begin at {start:?} s; at \
+                     most {most} samples of {period:?} s are expected between: is a timestamp wrong?",
+                    series.times.last().copied().unwrap_or_default()
+                ),
+            });
+        }
         let rows: Vec<Vec<Option<u32>>> = hosts
             .iter()
             .map(|host| {
                 let mut rows = vec![None; count];
                 for (row, time) in (0..).zip(&host.series.times) {
                     // of two samples for one moment the later stands
-                    if let Ok(moment) = usize::try_from(place(*time) - from)
+                    if let Ok(moment) = usize::try_from(place(*time).saturating_sub(from))
                         && moment < count
                     {
                         rows[moment] = Some(row);
@@ -207,7 +243,7 @@ impl Grid {
         let mut moments: Vec<f64> = moments.collect();
         // averages over different hosts may cross by a little
         moments.sort_unstable_by(f64::total_cmp);
-        Self { moments, rows }
+        Ok(Self { moments, rows })
     }
 
     /// Windows that end with clients' intervals.
@@ -325,6 +361,24 @@ mod tests {
         // 59 samples of seconds 41 to 100 without the 71st: (60 * 141 - 142) / 59
         let wanted = (60.0 * 141.0 - 142.0) / 59.0;
         assert!((less.columns[4].last().unwrap() - wanted).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_wrong_timestamp_is_told() {
+        // milliseconds among seconds, and what no clock says
+        for wrong in [1.6e12, 1e300] {
+            let mut hosts = vec![host("osd", 1.6e9, |_| 1.0), host("mon", 1.6e9, |_| 1.0)];
+            *hosts[1].series.times.last_mut().unwrap() = wrong;
+            let found = features(&Observed { hosts, clients: clients() }, Smoothing::default());
+            let told = found.unwrap_err().to_string();
+            assert!(told.contains("the last sample of `mon1600000000` is at"), "{told}");
+            assert!(told.contains("is a timestamp wrong?"), "{told}");
+        }
+        // a quiet day between two samples is none
+        let mut quiet = host("osd", 0.0, |_| 1.0);
+        *quiet.series.times.last_mut().unwrap() += 86_400.0;
+        let observed = Observed { hosts: vec![quiet], clients: clients() };
+        assert!(!features(&observed, Smoothing::default()).unwrap().times.is_empty());
     }
 
     #[test]

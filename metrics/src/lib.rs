@@ -8,6 +8,7 @@ mod client_log;
 mod dstat;
 mod error;
 mod features;
+mod heading;
 mod joined;
 mod metric;
 mod sample;

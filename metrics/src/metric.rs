@@ -187,16 +187,16 @@ impl Metric {
     /// The metric of this name in this group; `_` stands for what is neither letter nor digit, as in
     /// `total_cpu_usage`.
     pub fn find(group: &str, name: &str) -> Option<Self> {
-        let alike = |a: &str, b: &str| {
-            let plain =
-                |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-            a.chars().map(plain).eq(b.chars().map(plain))
-        };
-        TABLE
-            .iter()
-            .find(|entry| alike(entry.group, group) && alike(entry.name, name))
-            .map(|entry| entry.metric)
+        let (group, name) = (plain(group), plain(name));
+        let is_it = |entry: &&Entry| plain(entry.group) == group && plain(entry.name) == name;
+        TABLE.iter().find(is_it).map(|entry| entry.metric)
     }
+}
+
+/// A name as it is compared: in small letters, with `_` for what is neither letter nor digit.
+pub(crate) fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    name.chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -217,6 +217,7 @@ mod tests {
         assert_eq!(Metric::find("dsk_total", "writ"), Some(Metric::DiskWrit));
         assert_eq!(Metric::find("virtual memory", "free"), Some(Metric::VmFree));
         assert_eq!(Metric::find("memory usage", "free"), Some(Metric::MemoryFree));
+        assert_eq!(Metric::find("Total_CPU_usage", "USR"), Some(Metric::CpuUsr));
         assert_eq!(Metric::find("total cpu usage", "stl"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use foretell_estimate::{
-    Bottleneck, Doubt, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput,
+    Bottleneck, Doubt, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput, Z95,
     doubts, total_of_sizes,
 };
 use foretell_units::Bytes;
@@ -14,9 +14,6 @@ use super::sources::SEQUENTIAL;
 use crate::cli::ShareOfSize;
 use crate::failure::Failure;
 use crate::tables::{number, table};
-
-/// Of the normal distribution, for 95 %.
-const Z95: f64 = 1.959_964;
 
 /// Everything that is said.
 pub(super) struct Report {

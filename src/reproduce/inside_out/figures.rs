@@ -7,7 +7,7 @@ use foretell_metrics::TARGETS;
 
 use super::learners::{self, INSIDE_OUT, Learner, OURS, accuracy};
 use super::scenarios::{self, Change};
-use super::{Overall, Results, overall, sorted};
+use super::{Overall, READ_THROUGHPUT, Results, overall, sorted};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::reproduce::page::Page;
@@ -27,8 +27,6 @@ pub(super) const ALL: [(&str, Make); 7] = [
     ("fig09", |results, _| Ok(figure_9(results))),
 ];
 
-/// The place of read throughput, which Table I and Figure 3 are about.
-const READ_THROUGHPUT: usize = 0;
 /// Features that Table I shows.
 const SHOWN: usize = 10;
 /// What the paper reaches on average.
@@ -38,16 +36,17 @@ const LEAST_PERCENT: f64 = 75.0;
 
 /// Table I: features that matter most, and accuracy in cross-validation.
 fn table_1(results: &Results, threads: NonZeroUsize) -> Result<Page, Failure> {
-    let rows = results.rows_of(scenarios::ALL[1].learned);
-    let learners = &learners::ALL[..5];
+    let rows = results.rows_of(scenarios::usual)?;
+    let learners = learners::singles();
     let found = jobs::perform(learners, threads, |learner| {
         let model = learner.fit(&rows, READ_THROUGHPUT)?;
         let matrix = rows.matrix()?;
-        let weights = weights(&model, rows.names.len(), |column| deviation(matrix.column(column)));
+        let weights =
+            weights(&model, rows.found.names.len(), |column| deviation(matrix.column(column)));
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
         let names: Vec<String> =
-            order.iter().take(SHOWN).map(|&column| rows.names[column].clone()).collect();
+            order.iter().take(SHOWN).map(|&column| rows.found.names[column].clone()).collect();
         Ok((names, learner.cross_validated(&rows, READ_THROUGHPUT)?))
     });
     let found = found.all()?;
@@ -108,20 +107,19 @@ fn deviation(values: &[f64]) -> f64 {
 /// Figure 3: single learners, components and a choice by hand, where the cluster, the share of reads
 /// or the sizes change.
 fn figure_3(results: &Results, threads: NonZeroUsize) -> Result<Page, Failure> {
-    let names = ["Scale out to 20", "Read intensive", "Complex request"];
-    let changes: Vec<&Change> =
-        scenarios::ALL.iter().filter(|change| names.contains(&change.name)).collect();
-    let learners: Vec<&Learner> = learners::ALL[..5].iter().chain(&learners::OTHERS).collect();
+    let is_shown = |change: &&Change| scenarios::FIGURE_3.contains(&change.name);
+    let changes: Vec<&Change> = scenarios::ALL.iter().filter(is_shown).collect();
+    let learners: Vec<&Learner> = learners::singles().iter().chain(&learners::OTHERS).collect();
     let mut asked = Vec::new();
     for &change in &changes {
         asked.extend(learners.iter().map(|&learner| (change, learner)));
     }
     let done = jobs::perform(&asked, threads, |&(change, learner)| {
-        let known = results.rows_of(change.learned);
-        let rows = results.rows_of(change.predicted);
+        let known = results.rows_of(change.learned)?;
+        let rows = results.rows_of(change.predicted)?;
         let model = learner.fit(&known, READ_THROUGHPUT)?;
         let predicted = learner.predict(&model, &rows)?;
-        Ok(accuracy(&rows.targets[READ_THROUGHPUT], &predicted).unwrap_or(0.0))
+        Ok(accuracy(&rows.found.targets[READ_THROUGHPUT], &predicted).unwrap_or(0.0))
     });
     let found = done.all()?;
     let mut page = Page::new("fig03", "scenario,learner,accuracy_percent");
@@ -221,7 +219,7 @@ fn claims(results: &Results, page: &mut Page) {
         (worst >= LEAST_PERCENT, format!("{worst:.1} % at the least")),
         "why is not known; scenario by scenario it is told in fig04 to fig07",
     );
-    let singles = learners::ALL[..5].iter().map(|learner| (learner.name, of(learner.name)));
+    let singles = learners::singles().iter().map(|learner| (learner.name, of(learner.name)));
     let best = singles
         .max_by(|a, b| a.1.tenth_percentile.total_cmp(&b.1.tenth_percentile))
         .expect("there are five");

@@ -1,5 +1,6 @@
 //! The paper's learners and ours, and how near they come.
 
+use foretell_learn::metrics::Scores;
 use foretell_learn::{Folds, LearnError, Matrix, Model, Rows as Known, Spec};
 use foretell_units::Seed;
 
@@ -54,6 +55,12 @@ pub(super) const OTHERS: [Learner; 2] = [
     },
 ];
 
+/// The paper's single learners among [`ALL`], which come first.
+pub(super) fn singles() -> &'static [Learner] {
+    let all: &'static [Learner] = &ALL;
+    &all[..5]
+}
+
 const fn plain(name: &'static str, spec: &'static str) -> Learner {
     Learner { name, spec, features: &[] }
 }
@@ -72,7 +79,7 @@ impl Learner {
         if self.features.is_empty() {
             return Ok(all);
         }
-        let place = |name: &&str| rows.names.iter().position(|known| known == name);
+        let place = |name: &&str| rows.found.names.iter().position(|known| known == name);
         let kept: Vec<usize> = self.features.iter().filter_map(place).collect();
         assert_eq!(kept.len(), self.features.len(), "all of them are metrics");
         Ok(all.take_columns(&kept))
@@ -81,7 +88,7 @@ impl Learner {
     /// The model of a target, by its place.
     pub(super) fn fit(&self, rows: &Rows, target: usize) -> Result<Model, Failure> {
         let known = Known { owners: None, groups: Some(&rows.groups) };
-        Ok(self.spec().fit_rows(&self.view(rows)?, &rows.targets[target], &known)?)
+        Ok(self.spec().fit_rows(&self.view(rows)?, &rows.found.targets[target], &known)?)
     }
 
     /// What the model says of other rows; nothing is less than 0.
@@ -93,7 +100,7 @@ impl Learner {
     /// Accuracy in cross-validation, runs being in one fold.
     pub(super) fn cross_validated(&self, rows: &Rows, target: usize) -> Result<f64, Failure> {
         let folds = Folds::random_by_group(&rows.groups, FOLDS, Seed(1))?;
-        let mut predicted = vec![0.0; rows.times.len()];
+        let mut predicted = vec![0.0; rows.found.times.len()];
         for fold in 0..folds.count() {
             let (train, test) = folds.split(fold);
             let model = self.fit(&rows.take(&train), target)?;
@@ -101,7 +108,7 @@ impl Learner {
                 predicted[*row] = value;
             }
         }
-        accuracy(&rows.targets[target], &predicted)
+        accuracy(&rows.found.targets[target], &predicted)
             .ok_or(Failure::Learn(LearnError::TooFewRows { found: 0, wanted: 1 }))
     }
 }
@@ -109,14 +116,9 @@ impl Learner {
 /// Equation 1 of the paper in percent: what the mean relative error leaves of 100, of the rows in which
 /// there was anything to predict. `None`: there were none.
 pub(super) fn accuracy(truth: &[f64], predicted: &[f64]) -> Option<f64> {
-    let errors: Vec<f64> = truth
-        .iter()
-        .zip(predicted)
-        .filter(|(truth, _)| **truth > 0.0)
-        .map(|(truth, predicted)| ((truth - predicted) / truth).abs())
-        .collect();
-    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-    (!errors.is_empty()).then(|| (100.0 * (1.0 - mean)).max(0.0))
+    let (truth, predicted): (Vec<f64>, Vec<f64>) =
+        truth.iter().zip(predicted).filter(|(truth, _)| **truth > 0.0).unzip();
+    Scores::of(&truth, &predicted).ok()?.accuracy_percent()
 }
 
 #[cfg(test)]

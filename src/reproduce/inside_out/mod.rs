@@ -28,6 +28,9 @@ use learners::{Learner, accuracy};
 use runs::{Rows, Setup};
 use scenarios::Change;
 
+/// The place of read throughput among targets, which Table I and Figures 3 and 8 are about.
+const READ_THROUGHPUT: usize = 0;
+
 /// How near a learner came in one scenario, of one target.
 #[derive(Clone, Debug, Serialize)]
 struct Score {
@@ -65,14 +68,14 @@ struct Results {
 
 impl Results {
     /// The rows of some runs.
-    fn rows_of(&self, wanted: impl Fn(&Setup) -> bool) -> Rows {
+    fn rows_of(&self, wanted: impl Fn(&Setup) -> bool) -> Result<Rows, Failure> {
         let mut all = Rows::default();
         for (setup, rows) in self.setups.iter().zip(&self.rows) {
             if wanted(setup) {
-                all.extend(rows);
+                all.extend(rows)?;
             }
         }
-        all
+        Ok(all)
     }
 
     /// All rows, with what each run was set to.
@@ -80,7 +83,7 @@ impl Results {
         let mut text = "run,osds,drivers,workers,request,read_percent,monitors,instance,\
                         network_mbit_per_s,neighbour,time_s"
             .to_owned();
-        let names = self.rows.first().map(|rows| rows.names.as_slice()).unwrap_or_default();
+        let names = self.rows.first().map(|rows| rows.found.names.as_slice()).unwrap_or_default();
         for name in TARGETS.iter().map(|target| target.name).chain(names.iter().map(String::as_str))
         {
             text.push(',');
@@ -93,18 +96,18 @@ impl Results {
                 runs::Request::Variable => "1-1024KB",
             };
             let instance = if setup.medium { "m1.medium" } else { "m1.small" };
-            for row in 0..rows.times.len() {
+            let found = &rows.found;
+            for row in 0..found.times.len() {
                 let Setup { osds, drivers, workers, read_percent, monitors, network, .. } = setup;
                 let _ = write!(
                     text,
                     "{number},{osds},{drivers},{workers},{request},{read_percent},{monitors},\
                      {instance},{network},{},{}",
                     u8::from(setup.neighbour),
-                    rows.times[row]
+                    found.times[row]
                 );
-                for value in rows.targets.iter().map(|target| target[row]).chain(rows.features(row))
-                {
-                    let _ = write!(text, ",{value}");
+                for column in found.targets.iter().chain(&found.columns) {
+                    let _ = write!(text, ",{}", column[row]);
                 }
                 text.push('\n');
             }
@@ -121,12 +124,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs the command.
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
-    let wanted = |figure: &str| {
-        arguments.figures.is_empty() || arguments.figures.iter().any(|name| name == figure)
-    };
+    let wanted = |figure: &str| arguments.wants(figure);
     let threads = jobs::threads(arguments.jobs);
-    let files = tempfile::tempdir().map_err(Failure::file("make a directory in", directory))?;
-    let setups = scenarios::setups(arguments.quick);
+    std::fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;
+    let files = tempfile::tempdir_in(directory);
+    let files = files.map_err(Failure::file("make a directory in", directory))?;
+    let mut setups = scenarios::setups(arguments.quick);
+    setups.retain(|setup| scenarios::is_needed(setup, &wanted));
     let rows = runs::perform(&setups, threads, files.path())?;
     let mut results = Results { setups, rows, scores: Vec::new() };
     if arguments.keep {
@@ -142,7 +146,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         }
     }
     if wanted("fig08") {
-        let page = online::page(&results, arguments.quick, threads, files.path())?;
+        let page = online::page(&results, arguments.quick, files.path())?;
         page.write(directory)?;
         pages.push(page);
     }
@@ -196,10 +200,10 @@ fn score(
     learner: &Learner,
     target: usize,
 ) -> Result<Option<f64>, Failure> {
-    let known = results.rows_of(change.learned);
-    let asked = results.rows_of(change.predicted);
+    let known = results.rows_of(change.learned)?;
+    let asked = results.rows_of(change.predicted)?;
     let model = learner.fit(&known, target)?;
-    Ok(accuracy(&asked.targets[target], &learner.predict(&model, &asked)?))
+    Ok(accuracy(&asked.found.targets[target], &learner.predict(&model, &asked)?))
 }
 
 /// Accuracies of a learner, from the least.
@@ -242,16 +246,16 @@ mod tests {
         let threads = NonZeroUsize::MIN.saturating_add(1);
         let rows = runs::perform(&setups, threads, place.path()).unwrap();
         // OSDs and monitors, 32 metrics, 4 features
-        assert_eq!(rows[0].names.len(), 256);
+        assert_eq!(rows[0].found.names.len(), 256);
         let results = Results { setups, rows, scores: Vec::new() };
-        let learned = results.rows_of(|setup| setup.read_percent != 50);
-        let asked = results.rows_of(|setup| setup.read_percent == 50);
+        let learned = results.rows_of(|setup| setup.read_percent != 50).unwrap();
+        let asked = results.rows_of(|setup| setup.read_percent == 50).unwrap();
         let inside_out = &learners::ALL[7];
         assert_eq!(inside_out.name, learners::INSIDE_OUT);
         for (target, what) in TARGETS.iter().enumerate() {
             let model = inside_out.fit(&learned, target).unwrap();
             let predicted = inside_out.predict(&model, &asked).unwrap();
-            let found = accuracy(&asked.targets[target], &predicted).unwrap();
+            let found = accuracy(&asked.found.targets[target], &predicted).unwrap();
             assert!(found > 85.0, "{}: {found}", what.name);
         }
     }

@@ -3,14 +3,13 @@
 //! The initial model has learned from runs that began with empty caches; the stages go on without a
 //! pause. At half time it is built again, from what it had and what was seen since.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use foretell_units::Seed;
 
 use super::learners::{self, INSIDE_OUT, accuracy};
 use super::runs::{Request, Rows, Work, run, staged};
-use super::{Results, scenarios};
+use super::{READ_THROUGHPUT, Results, scenarios};
 use crate::failure::Failure;
 use crate::reproduce::page::Page;
 use crate::reproduce::picture::Chart;
@@ -26,40 +25,33 @@ const DRIVERS: u32 = 4;
 const MOST_WORKERS: u64 = 8;
 /// Of the rows that end every 5 s, each so many is kept.
 const EVERY: usize = 2;
-const READ_THROUGHPUT: usize = 0;
 
 /// The figure.
-pub(super) fn page(
-    results: &Results,
-    quick: bool,
-    _: NonZeroUsize,
-    files: &Path,
-) -> Result<Page, Failure> {
+pub(super) fn page(results: &Results, quick: bool, files: &Path) -> Result<Page, Failure> {
     let works = works(if quick { QUICK_STAGES } else { STAGES });
     let document = staged(&files.join("online.xml"), &works, DRIVERS)?;
     let found = run(document, 8)?;
-    let mut online = Rows::default();
+    let mut online = Rows::of_run(0, &found, EVERY);
     // one group would leave nothing to validate with: a quarter of an hour each
-    online.add(0, &found, EVERY);
-    for (group, time) in online.groups.iter_mut().zip(&online.times) {
+    for (group, time) in online.groups.iter_mut().zip(&online.found.times) {
         *group = 1_000_000 + (time / 900.0) as i64;
     }
-    let half = online.times.len() / 2;
+    let half = online.found.times.len() / 2;
     let (first, second): (Vec<usize>, Vec<usize>) =
-        (0..online.times.len()).partition(|row| *row < half);
+        (0..online.found.times.len()).partition(|row| *row < half);
     let learner =
         learners::ALL.iter().find(|learner| learner.name == INSIDE_OUT).expect("it is among them");
-    let mut known = results.rows_of(scenarios::ALL[1].learned);
+    let mut known = results.rows_of(scenarios::usual)?;
     let initial = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;
-    known.extend(&online.take(&first));
+    known.extend(&online.take(&first))?;
     let later = learner.predict(&learner.fit(&known, READ_THROUGHPUT)?, &online)?;
-    let truth = &online.targets[READ_THROUGHPUT];
+    let truth = &online.found.targets[READ_THROUGHPUT];
     let header = "hours,measured_mb_per_s,initial_model_mb_per_s,rebuilt_model_mb_per_s";
     let mut page = Page::new("fig08", header);
     let mb = |value: f64| value / 1e6;
     let mut lines: [Vec<(f64, f64)>; 2] = Default::default();
     for row in 0..truth.len() {
-        let hours = online.times[row] / 3600.0;
+        let hours = online.found.times[row] / 3600.0;
         let rebuilt = if row < half { String::new() } else { figure(mb(later[row])) };
         page.row(vec![figure(hours), figure(mb(truth[row])), figure(mb(initial[row])), rebuilt]);
         lines[0].push((hours, mb(truth[row])));

@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use foretell_ati::HostKind;
 use foretell_learn::Matrix;
-use foretell_metrics::{Features, Observed, Smoothing, TARGETS, features};
+use foretell_metrics::{Collected, Features, Observed, Smoothing, features};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Role, Scenario, System};
+use foretell_scenarios::model::Scenario;
+use foretell_units::Seed;
 
 use crate::failure::Failure;
+use crate::observed::prefix;
 use crate::simulate::Simulation;
-use crate::{directory, interrupt, jobs};
+use crate::{directory, facts, interrupt, jobs};
 
 /// The cluster of the paper.
 const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
@@ -61,6 +64,17 @@ impl Setup {
         network: 1000,
         neighbour: false,
     };
+
+    /// What its random draws are named after, so that no other run changes them.
+    fn name(&self) -> String {
+        let Self { osds, drivers, workers, request, read_percent, .. } = self;
+        let Self { monitors, medium, network, neighbour, .. } = self;
+        format!(
+            "osds={osds} drivers={drivers} workers={workers} request={request:?} \
+             reads={read_percent} monitors={monitors} medium={medium} network={network} \
+             neighbour={neighbour}"
+        )
+    }
 
     fn workload(&self) -> String {
         workload(&[Work {
@@ -133,93 +147,46 @@ pub(super) fn workload(works: &[Work]) -> String {
     text + "</workflow>\n</workload>\n"
 }
 
-/// Rows of features, with what clients saw.
+/// Rows of features with what clients saw, of many runs.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Rows {
-    pub(super) names: Vec<String>,
-    pub(super) times: Vec<f64>,
-    /// By feature, then row.
-    columns: Vec<Vec<f64>>,
-    /// By target, then row.
-    pub(super) targets: [Vec<f64>; TARGETS.len()],
+    pub(super) found: Features,
     /// By row, the number of its run.
     pub(super) groups: Vec<i64>,
 }
 
 impl Rows {
-    /// Adds the rows of a run of that number.
-    pub(super) fn add(&mut self, run: i64, found: &Features, every: usize) {
-        if self.names.is_empty() {
-            self.names.clone_from(&found.names);
-            self.columns = vec![Vec::new(); found.names.len()];
-        }
-        assert_eq!(self.names, found.names, "runs have the same metrics");
-        let pick = |column: &Vec<f64>| column.iter().copied().step_by(every).collect::<Vec<_>>();
-        self.times.extend(pick(&found.times));
-        for (mine, more) in self.columns.iter_mut().zip(&found.columns) {
-            mine.extend(pick(more));
-        }
-        for (mine, more) in self.targets.iter_mut().zip(&found.targets) {
-            mine.extend(pick(more));
-        }
-        self.groups.resize(self.times.len(), run);
+    /// Of what was found in the run of that number: the first row, and each so many after it.
+    pub(super) fn of_run(run: i64, found: &Features, every: usize) -> Self {
+        let rows: Vec<usize> = (0..found.times.len()).step_by(every).collect();
+        Self { found: found.take_rows(&rows), groups: vec![run; rows.len()] }
     }
 
-    /// Adds all rows of others.
-    pub(super) fn extend(&mut self, other: &Self) {
-        if self.names.is_empty() {
-            *self = other.clone();
-            return;
-        }
-        self.times.extend(&other.times);
-        for (mine, more) in self.columns.iter_mut().zip(&other.columns) {
-            mine.extend(more);
-        }
-        for (mine, more) in self.targets.iter_mut().zip(&other.targets) {
-            mine.extend(more);
-        }
+    /// Adds all rows of others, which must have the same features.
+    pub(super) fn extend(&mut self, other: &Self) -> Result<(), Failure> {
         self.groups.extend(&other.groups);
+        Ok(self.found.append(other.found.clone())?)
     }
 
     /// The rows with these places alone.
     pub(super) fn take(&self, rows: &[usize]) -> Self {
-        let pick = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect::<Vec<_>>();
-        Self {
-            names: self.names.clone(),
-            times: pick(&self.times),
-            columns: self.columns.iter().map(pick).collect(),
-            targets: self.targets.each_ref().map(pick),
-            groups: rows.iter().map(|&row| self.groups[row]).collect(),
-        }
-    }
-
-    /// The features of a row.
-    pub(super) fn features(&self, row: usize) -> impl Iterator<Item = f64> {
-        self.columns.iter().map(move |column| column[row])
+        let groups = rows.iter().map(|&row| self.groups[row]).collect();
+        Self { found: self.found.take_rows(rows), groups }
     }
 
     /// Features as a matrix.
     pub(super) fn matrix(&self) -> Result<Matrix, Failure> {
-        Ok(Matrix::from_columns(&self.columns)?)
+        Ok(Matrix::from_columns(&self.found.columns)?)
     }
 }
 
 /// What a run's storage hosts and clients of the first tenant posted.
-fn observed(scenario: &Scenario, collected: &foretell_metrics::Collected) -> Observed {
-    let monitors = match &scenario.system {
-        System::Ceph(ceph) => ceph.monitors.as_slice(),
-        _ => &[],
-    };
-    let kinds: Vec<(Option<&str>, &str)> = (0..)
+fn observed(scenario: &Scenario, collected: &Collected) -> Observed {
+    let kinds: Vec<(Option<&str>, &str)> = facts::host_kinds(scenario)
         .zip(&scenario.hosts)
-        .map(|(number, host)| {
-            let is_monitor = monitors.iter().any(|monitor| monitor.0 == number);
-            let kind = match host.role {
-                Role::Node(_) if host.group == "osd" => Some("osd"),
-                Role::Client if is_monitor => Some("mon"),
-                _ => None,
-            };
-            (kind, host.name.as_str())
+        .map(|(kind, host)| {
+            let is_other_tenants = kind == HostKind::Node && host.group != "osd";
+            (prefix(kind).filter(|_| !is_other_tenants), host.name.as_str())
         })
         .collect();
     Observed::of_run(collected, &kinds, &[0])
@@ -253,10 +220,9 @@ pub(super) fn perform(
     let done = jobs::perform(&numbered, threads, |(number, setup)| {
         let path = directory.join(format!("{number}.xml"));
         directory::write_whole(&path, &setup.workload())?;
-        let found = run(setup.document(&path)?, 1 + *number as u64)?;
-        let mut rows = Rows::default();
-        rows.add(i64::from(*number as u32), &found, EVERY);
-        Ok(rows)
+        let stream = format!("reproduce/inside-out/{}", setup.name());
+        let found = run(setup.document(&path)?, Seed(1).stream(&stream).below(1 << 31))?;
+        Ok(Rows::of_run(i64::from(*number as u32), &found, EVERY))
     });
     done.all()
 }

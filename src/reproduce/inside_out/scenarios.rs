@@ -35,7 +35,7 @@ fn base(setup: &Setup) -> bool {
 }
 
 /// The same without the many workers, which are only predicted.
-fn usual(setup: &Setup) -> bool {
+pub(super) fn usual(setup: &Setup) -> bool {
     base(setup) && FEW_WORKERS.contains(&setup.workers)
 }
 
@@ -145,6 +145,22 @@ pub(super) const ALL: [Change; 17] = [
     },
 ];
 
+/// The changes that Figure 3 is about.
+pub(super) const FIGURE_3: [&str; 3] = ["Scale out to 20", "Read intensive", "Complex request"];
+
+/// Whether a figure that is wanted learns from a run or predicts it.
+pub(super) fn is_needed(setup: &Setup, wanted: &impl Fn(&str) -> bool) -> bool {
+    let of_usual = (wanted("tab01") || wanted("fig08")) && usual(setup);
+    let shown = |change: &Change| {
+        // Figure 9 is about all of them
+        wanted(change.figure)
+            || wanted("fig09")
+            || wanted("fig03") && FIGURE_3.contains(&change.name)
+    };
+    let of_change = |change: &Change| (change.learned)(setup) || (change.predicted)(setup);
+    of_usual || ALL.iter().filter(|change| shown(change)).any(of_change)
+}
+
 /// All runs that the changes need. `quick`: of clusters other than the usual one, a fifth of the loads.
 pub(super) fn setups(quick: bool) -> Vec<Setup> {
     let loads = |drivers: &[u32], workers: &[u32], reads: &[u32]| {
@@ -209,5 +225,19 @@ mod tests {
                 assert!(predicted.iter().all(|setup| !(change.learned)(setup)), "{}", change.name);
             }
         }
+    }
+
+    #[test]
+    fn only_runs_that_a_wanted_figure_is_about_are_needed() {
+        let setups = setups(false);
+        let needed = |figures: &[&str]| {
+            let wanted = |name: &str| figures.contains(&name);
+            setups.iter().filter(|setup| is_needed(setup, &wanted)).count()
+        };
+        // 3 numbers of drivers × 4 of workers × 2 kinds of request × 5 shares of reads
+        assert_eq!((needed(&["tab01"]), needed(&["fig08"]), needed(&[])), (120, 120, 0));
+        // six other sizes, of which Figure 3 has the three up to 8 and the one of 20
+        assert_eq!((needed(&["fig06"]), needed(&["fig03"])), (7 * 120, 5 * 120));
+        assert_eq!(needed(&["fig09"]), setups.len());
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! Each run that is done becomes a line of `measurements.jsonl` in the output directory, so that an
 //! interrupted reproduction goes on where it was. A line says what was run; lines of another version of
-//! the program, or of runs that are not wanted now, are ignored.
+//! the program, of another scenario, or of runs that are not wanted now, are ignored.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use foretell_datasets::hex_of;
 use foretell_scenarios::Document;
 use foretell_sim::truth::{OpTruth, Truth};
 use foretell_units::Seed;
@@ -88,6 +89,8 @@ pub(super) struct Laboratory {
     threads: NonZeroUsize,
     path: PathBuf,
     known: BTreeMap<String, Measured>,
+    /// Whether the file's last line was cut off.
+    torn: bool,
 }
 
 impl Laboratory {
@@ -98,41 +101,40 @@ impl Laboratory {
         threads: NonZeroUsize,
     ) -> Result<Self, Failure> {
         let path = directory.join("measurements.jsonl");
-        let mut known = BTreeMap::new();
-        match File::open(&path) {
-            Ok(file) => {
-                // the last line may have been cut off
-                for line in BufReader::new(file).lines().map_while(Result::ok) {
-                    if let Ok(Line { version, run, measured }) = serde_json::from_str(&line)
-                        && version == env!("CARGO_PKG_VERSION")
-                    {
-                        known.insert(run, measured);
-                    }
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Failure::file("read", &path)(error)),
+        };
+        let mut known = BTreeMap::new();
+        // a line that was cut off is none
+        for line in text.split(|byte| *byte == b'\n') {
+            if let Ok(Line { version, run, measured }) = serde_json::from_slice(line)
+                && version == env!("CARGO_PKG_VERSION")
+            {
+                known.insert(run, measured);
+            }
         }
-        Ok(Self { effort, threads, path, known })
+        let torn = text.last().is_some_and(|byte| *byte != b'\n');
+        Ok(Self { effort, threads, path, known, torn })
     }
 
     /// Measures these configurations, as far as that was not done before; in their order.
     pub(super) fn measure(&mut self, points: &[Point]) -> Result<Vec<Measured>, Failure> {
-        let missing: Vec<(String, Document)> = points
-            .iter()
-            .map(|point| self.document(point))
-            .filter(|run| run.as_ref().is_ok_and(|(name, _)| !self.known.contains_key(name)))
-            .collect::<Result<_, _>>()?;
-        let cannot = Failure::file("write", &self.path);
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        let file = Mutex::new(file.map_err(cannot)?);
+        let mut names = Vec::with_capacity(points.len());
+        let mut missing: Vec<(String, Document)> = Vec::new();
+        for point in points {
+            let (name, document) = self.document(point)?;
+            if !self.known.contains_key(&name) {
+                missing.push((name.clone(), document));
+            }
+            names.push(name);
+        }
+        let file = Mutex::new(self.journal()?);
         let done = jobs::perform(&missing, self.threads, |(run, document)| {
             let truth = Simulation::new(document)?.run(interrupt::unless_asked)?;
             let measured = Measured::of(&truth);
-            let version = env!("CARGO_PKG_VERSION").to_owned();
-            let line = Line { version, run: run.clone(), measured };
-            let mut line = serde_json::to_string(&line).expect("it is plain data");
-            line.push('\n');
+            let line = line_of(run, measured);
             let mut file = file.lock().expect("no thread panics");
             file.write_all(line.as_bytes()).map_err(Failure::file("write", &self.path))?;
             Ok(measured)
@@ -141,10 +143,23 @@ impl Laboratory {
             self.known.insert(missing[*number].0.clone(), *measured);
         }
         done.all()?;
-        points.iter().map(|point| Ok(self.known[&self.document(point)?.0])).collect()
+        Ok(names.iter().map(|name| self.known[name]).collect())
     }
 
-    /// The scenario of a configuration, and what tells it from others: all changes, seed included.
+    /// The file, to add lines to.
+    fn journal(&mut self) -> Result<File, Failure> {
+        let cannot = || Failure::file("write", &self.path);
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        let mut file = file.map_err(cannot())?;
+        if self.torn {
+            file.write_all(b"\n").map_err(cannot())?;
+            self.torn = false;
+        }
+        Ok(file)
+    }
+
+    /// The scenario of a configuration, and what tells it from others: all changes, seed included, and
+    /// the digest of all that they and the scenario's file come to.
     fn document(&self, point: &Point) -> Result<(String, Document), Failure> {
         let mut document = Document::parse("virtualized.toml", SCENARIO, ".")?;
         let mut name = String::new();
@@ -156,8 +171,17 @@ impl Laboratory {
         // each configuration has random draws of its own
         let seed = Seed(1).stream(&format!("reproduce/virtualized/{name}")).below(1 << 31);
         document.set("seed", &seed.to_string())?;
-        Ok((format!("{name}seed={seed}"), document))
+        let digest = hex_of(document.resolved()?.as_bytes());
+        // half of the digits tell scenarios apart
+        Ok((format!("{name}seed={seed} scenario={}", &digest[..32]), document))
     }
+}
+
+/// A line of the file, with its end.
+fn line_of(run: &str, measured: Measured) -> String {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let line = Line { version, run: run.to_owned(), measured };
+    serde_json::to_string(&line).expect("it is plain data") + "\n"
 }
 
 impl Measured {
@@ -180,6 +204,30 @@ impl Measured {
 mod tests {
     use super::super::design;
     use super::*;
+
+    #[test]
+    fn what_was_measured_is_known_after_a_line_was_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Laboratory::open(directory.path(), Effort::Quick, NonZeroUsize::MIN).unwrap();
+        let points = design::extrapolated(true);
+        let measured = |seconds| Measured { read: None, write: None, seconds };
+        let mut lab = open();
+        let add = |lab: &mut Laboratory, text: &str| {
+            lab.journal().unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        let line = |lab: &Laboratory, number: usize| {
+            line_of(&lab.document(&points[number]).unwrap().0, measured(number as f64))
+        };
+        let (first, second) = (line(&lab, 0), line(&lab, 1));
+        add(&mut lab, &first);
+        add(&mut lab, &second[..second.len() / 2]);
+        let mut lab = open();
+        assert_eq!(lab.known.len(), 1);
+        add(&mut lab, &second);
+        // nothing is left to simulate
+        let found = open().measure(&points[..2]).unwrap();
+        assert_eq!(found, [measured(0.0), measured(1.0)]);
+    }
 
     #[test]
     fn every_configuration_is_a_right_scenario() {
