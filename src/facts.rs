@@ -214,6 +214,10 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: &Arrivals) {
 pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");
+    // measuring may have begun later than was asked for
+    if let Some(warmup) = facts.settings.iter_mut().find(|fact| fact.path == "warmup") {
+        warmup.value = integer(truth.warmup.as_ns()).into();
+    }
     let hosts: Vec<(String, &str)> =
         facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {

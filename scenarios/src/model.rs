@@ -59,7 +59,10 @@ impl Scenario {
 pub struct Intervals {
     /// How many; two at the least.
     pub count: u32,
-    /// Relative standard error of their mean response times beyond which the measured time is doubled.
+    /// Requests that each is to have of a workload; with fewer it is measured anew, for twice as long.
+    pub requests: u64,
+    /// Relative standard error of their mean response times beyond which it is measured anew, for twice
+    /// as long.
     pub error: f64,
     /// Longest measured time; the duration at the least.
     pub longest: SimSpan,

@@ -11,7 +11,7 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_ati::{Recorder, Resource};
 use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice};
@@ -19,7 +19,7 @@ use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind};
 use crate::guest::Guest;
-use crate::intervals::{Intervals, relative_standard_error};
+use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
 use crate::network::{Network, Step};
@@ -365,26 +365,41 @@ impl Cluster {
         }
     }
 
-    /// Whether the run is made longer than `end`, because its intervals differ too much; if so, it
-    /// is from now on.
+    /// Whether the run goes on beyond `end`, because its intervals differ too much or are too short; if
+    /// so, measuring has begun anew.
+    ///
+    /// What was measured until then is forgotten: a transient that is longer than the warm-up makes the
+    /// first intervals differ, and would stay in the mean.
     fn goes_on_beyond(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
-        let measured = end - self.mark_at;
-        if measured * 2 > spec.longest {
+        let measured = (end - self.mark_at) * 2;
+        if measured > spec.longest {
             return false;
         }
-        let too_much = |means: Vec<f64>| {
-            !means.is_empty()
-                && relative_standard_error(&means).is_none_or(|error| error > spec.error)
-        };
-        let intervals = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
-        let goes_on = intervals.into_iter().any(|intervals| {
-            [Op::Read, Op::Write].into_iter().any(|op| too_much(intervals.means_ms(end, op)))
-        });
+        let of_all = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
+        let goes_on = of_all.into_iter().any(|intervals| !intervals.agree(&spec));
         if goes_on {
-            self.end_at = Some(end + measured);
+            self.begin_anew(end, measured);
         }
         goes_on
+    }
+
+    /// Forgets what was measured: measuring begins now, and lasts for `measured`.
+    fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
+        self.collect_before(now);
+        self.agenda.advance_to(now);
+        for tally in &mut self.tallies {
+            let spec = self.scenario.intervals.as_ref();
+            tally.begin_anew(now, spec.map(|spec| Intervals::new(spec, now, measured)));
+        }
+        for tally in self.transaction_tallies.iter_mut().flatten() {
+            tally.begin_anew(now);
+        }
+        for job in &mut self.programs.jobs {
+            job.begin_anew(now);
+        }
+        (self.mark_at, self.end_at) = (now, Some(now + measured));
+        self.mark();
     }
 
     /// Requests outstanding, journals' not counted.
