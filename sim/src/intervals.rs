@@ -55,7 +55,8 @@ impl Intervals {
     /// Whether each interval has the requests that are wanted, and their means, of reads and of writes,
     /// differ by no more than is allowed.
     pub(crate) fn agree(&self, spec: &model::Intervals) -> bool {
-        let mut requests = self.slots.iter().map(|[reads, writes]| reads.requests + writes.requests);
+        let mut requests =
+            self.slots.iter().map(|[reads, writes]| reads.requests + writes.requests);
         let close = |op| {
             let means = self.means_ms(op);
             means.is_empty()
@@ -87,7 +88,8 @@ mod tests {
 
     #[test]
     fn intervals_agree_when_they_have_requests_enough_and_like_means() {
-        let spec = |requests, error| model::Intervals { count: 2, requests, error, longest: ms(40) };
+        let spec =
+            |requests, error| model::Intervals { count: 2, requests, error, longest: ms(40) };
         let from = SimTime::ZERO + ms(5);
         let mut intervals = Intervals::new(&spec(1, 0.0), from, ms(41));
         // one request each 10.25 ms, of 1, 2, 3, 6 and 9 ms; the last after the end
