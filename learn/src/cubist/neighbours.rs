@@ -43,7 +43,7 @@ pub(crate) struct Neighbours {
 
 /// The tree over the rows, from the first question on: it follows from them, and is not saved.
 #[derive(Clone, Default, Debug)]
-struct Grown(OnceLock<Tree>);
+struct Grown(OnceLock<Box<Tree>>);
 
 impl PartialEq for Grown {
     fn eq(&self, _: &Self) -> bool {
@@ -122,7 +122,7 @@ impl Neighbours {
         let scaled: Vec<f64> = row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect();
         // nearest first; of equally near rows the later one
         let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
-        let tree = self.tree.0.get_or_init(|| Tree::new(&self.rows, self.scales.len()));
+        let tree = self.tree.0.get_or_init(|| Box::new(Tree::new(&self.rows, self.scales.len())));
         // distances are rounded
         let within = |worst: f64| worst + 0.55 / STEPS;
         tree.visit(&scaled, within(self.farthest), |index| {
