@@ -265,7 +265,7 @@ pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page 
 fn noise(target: Target, within: &Runs, again: &[Measured]) -> f64 {
     let both = within.iter().zip(again).filter_map(|((_, one), other)| {
         let (one, other) = (target.of(one)?, target.of(other)?);
-        Some((one - other).abs() / ((one + other) / 2.0))
+        Some((one - other).abs() / f64::midpoint(one, other))
     });
     100.0 * mean(&both.collect::<Vec<_>>()) / std::f64::consts::SQRT_2
 }
