@@ -60,9 +60,10 @@ fn present(parts: &[Part], delay: f64, rate: f64) -> f64 {
         (square * part.irregular, 1.0 - square)
     };
     // once round it must be the same again: x = a + b x
-    let (a, b) = parts.iter().map(passed_on).fold((0.0, 1.0), |(a, b), (more, factor)| {
-        (more + factor * a, factor * b)
-    });
+    let (a, b) = parts
+        .iter()
+        .map(passed_on)
+        .fold((0.0, 1.0), |(a, b), (more, factor)| (more + factor * a, factor * b));
     let mut arrivals = if b < 1.0 { a / (1.0 - b) } else { 0.0 };
     let mut sum = rate * delay;
     for part in parts {

@@ -240,8 +240,9 @@ impl OfSeries {
             );
         }
         let worth = self.sizes.iter().filter_map(|of| Some((of.size, of.worth?)));
-        let worth: Vec<String> =
-            worth.map(|(size, reads)| format!("{size} at {:.0} % reads", reads.percent())).collect();
+        let worth: Vec<String> = worth
+            .map(|(size, reads)| format!("{size} at {:.0} % reads", reads.percent()))
+            .collect();
         if !worth.is_empty() {
             let worth = worth.join(", ");
             let _ = writeln!(text, "\nNot measured mixed; one more point says most there: {worth}");

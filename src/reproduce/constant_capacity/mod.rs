@@ -2,8 +2,8 @@
 //! and writes, and how well do two points for each size predict the rest?
 //!
 //! Every mix is simulated. The plain rule is given the two pure points of each size; the
-//! bottleneck-aware estimator also the mix that the two points say is balanced, which is then no point
-//! that either is judged by. Several sizes are mixed by their share of the requests.
+//! bottleneck-aware estimator also a measurement of the mix that the two points say is balanced, by which
+//! neither is judged. Several sizes are mixed by their share of the requests.
 
 mod load;
 mod mixes;
@@ -51,10 +51,12 @@ struct Known {
 }
 
 /// What figures need of a storage system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Need {
     Nothing,
     PureLoads,
+    /// These, and the balanced mix of each size.
+    Balanced,
     AllMixes,
 }
 
@@ -66,30 +68,37 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     std::fs::create_dir_all(&laboratory.files)
         .map_err(Failure::file("create", &laboratory.files))?;
-    let mut plan = Plan::default();
-    for (storage, sizes, reads) in loads(&wanted) {
-        if storage == Storage::Swift {
-            laboratory.write_file(&sizes, reads)?;
+    let measure = |loads: Vec<(Storage, load::Sizes, u32)>| {
+        let mut plan = Plan::default();
+        for (storage, sizes, reads) in loads {
+            if storage == Storage::Swift {
+                laboratory.write_file(&sizes, reads)?;
+            }
+            plan.measure(&laboratory.setup(storage, &sizes, reads));
         }
-        plan.measure(&laboratory.setup(storage, &sizes, reads));
-    }
-    let threads = jobs::threads(arguments.jobs);
-    let (results, failure) = lab::perform(&plan, seeds, threads, &directory.join("runs"), false);
+        let threads = jobs::threads(arguments.jobs);
+        match lab::perform(&plan, seeds, threads, &directory.join("runs"), false) {
+            (results, None) => Ok(results),
+            (_, Some(failure)) => Err(failure),
+        }
+    };
+    let results = measure(loads(&wanted)).and_then(|results| {
+        let pure = Measurements { laboratory: &laboratory, results: &results };
+        let later = measure(balanced(&pure, &wanted)?)?;
+        Ok(results.and(later))
+    });
     laboratory.clear(arguments.keep);
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
+    let results = results?;
     let measured = Measurements { laboratory: &laboratory, results: &results };
     let mut known = BTreeMap::new();
-    for storage in Storage::ALL {
-        match need(storage, &wanted) {
-            Need::Nothing => None,
-            of => known.insert(storage, measured.known(storage, of == Need::AllMixes)?),
-        };
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, &wanted) > Need::Nothing) {
+        known.insert(storage, measured.known(storage, need(storage, &wanted) > Need::PureLoads)?);
     }
     let mut sheets = Vec::new();
-    for (storage, known) in known.iter().filter(|(_, known)| !known.told.is_empty()) {
-        sheets.extend(mixes::sheets(*storage, known, &measured));
+    for (storage, known) in &known {
+        if need(*storage, &wanted) == Need::AllMixes {
+            sheets.extend(mixes::sheets(*storage, known, &measured));
+        }
     }
     if wanted("fig03") {
         sheets.push(mixes::ratios(&known));
@@ -106,26 +115,31 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     crate::output::print(&verdict.table(directory))
 }
 
+/// What the figures that are wanted need.
 fn need(storage: Storage, wanted: &impl Fn(&str) -> bool) -> Need {
-    let mixes: &[&str] = match storage {
-        Storage::Ceph => &["fig02a", "fig02b", "fig02c"],
-        Storage::Swift => &["fig02d", "fig02e", "fig02f", "fig04", "fig05"],
+    let mixes = match storage {
+        Storage::Ceph => ["fig02a", "fig02b", "fig02c"],
+        Storage::Swift => ["fig02d", "fig02e", "fig02f"],
     };
-    match (mixes.iter().copied().any(wanted), wanted("fig03")) {
-        (true, _) => Need::AllMixes,
-        (false, true) => Need::PureLoads,
-        (false, false) => Need::Nothing,
+    if mixes.into_iter().any(wanted) {
+        Need::AllMixes
+    } else if storage == Storage::Swift && (wanted("fig04") || wanted("fig05")) {
+        Need::Balanced
+    } else if wanted("fig03") {
+        Need::PureLoads
+    } else {
+        Need::Nothing
     }
 }
 
-/// Everything that is simulated for the figures that are wanted.
+/// Everything that is simulated for the figures that are wanted, but for the balanced mixes.
 fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
     let mut loads = Vec::new();
     for storage in Storage::ALL {
         let need = need(storage, wanted);
         let needed = |reads: &u32| match need {
             Need::Nothing => false,
-            Need::PureLoads => [0, 100].contains(reads),
+            Need::PureLoads | Need::Balanced => !share(*reads).is_mixed(),
             Need::AllMixes => true,
         };
         for kib in SIZES_KIB {
@@ -137,6 +151,28 @@ fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
         loads.extend(sizes::loads().map(|(sizes, reads)| (Storage::Swift, sizes, reads)));
     }
     loads
+}
+
+/// The balanced mixes, which follow from the pure loads.
+fn balanced(
+    measured: &Measurements<'_>,
+    wanted: &impl Fn(&str) -> bool,
+) -> Result<Vec<(Storage, load::Sizes, u32)>, Failure> {
+    let mut loads = Vec::new();
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, wanted) > Need::PureLoads) {
+        let told = told(&measured.pure(storage)?);
+        loads.extend(told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads)));
+    }
+    Ok(loads)
+}
+
+/// The mix of each size that the better estimator is told, to a whole percentage of reads.
+fn told(pure: &Series) -> BTreeMap<u32, u32> {
+    let balanced = |kib: u32| {
+        let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().balanced();
+        (kib, mix.percent().round().clamp(1.0, 99.0) as u32)
+    };
+    SIZES_KIB.into_iter().map(balanced).collect()
 }
 
 /// What was measured.
@@ -154,9 +190,8 @@ impl Measurements<'_> {
 
     /// What those who estimate are told of one storage system; `mixes`: also the balanced ones.
     fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Failure> {
-        let pure: Vec<(u32, u32)> =
-            SIZES_KIB.into_iter().flat_map(|kib| [(kib, 0), (kib, 100)]).collect();
-        let series = self.series(storage, &pure)?;
+        let series = self.pure(storage)?;
+        let told = if mixes { told(&series) } else { BTreeMap::new() };
         // Clients of Ceph are on its own nodes, where each link carries what clients and OSDs send and
         // receive; of Swift the proxy's link is known, and what TCP leaves of it.
         let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
@@ -166,17 +201,16 @@ impl Measurements<'_> {
             Storage::Ceph => (WritePath::Primary, None, None),
             Storage::Swift => (WritePath::Proxy, Some(links), Some(WORKERS)),
         };
-        let knowledge =
-            Knowledge { stored: 3, path, links, outstanding, ..Knowledge::default() };
-        let balanced = |kib: u32| {
-            let rule = series.sizes[&Bytes::kib(u64::from(kib))].plain();
-            (kib, nearest_measured(rule.balanced()))
-        };
-        let told: BTreeMap<u32, u32> = SIZES_KIB.into_iter().filter(|_| mixes).map(balanced).collect();
-        let all: Vec<(u32, u32)> =
-            pure.into_iter().chain(told.iter().map(|(kib, reads)| (*kib, *reads))).collect();
-        let aware = Bottleneck::fit(&self.series(storage, &all)?, knowledge);
+        let knowledge = Knowledge { stored: 3, path, links, outstanding, ..Knowledge::default() };
+        let mut points = pure_loads();
+        points.extend(told.iter().map(|(kib, reads)| (*kib, *reads)));
+        let aware = Bottleneck::fit(&self.series(storage, &points)?, knowledge);
         Ok(Known { series, told, aware })
+    }
+
+    /// The pure loads of all sizes.
+    fn pure(&self, storage: Storage) -> Result<Series, Failure> {
+        self.series(storage, &pure_loads())
     }
 
     /// Measurements of sizes in KiB with percentages of reads.
@@ -199,11 +233,9 @@ impl Measurements<'_> {
     }
 }
 
-/// Of the mixes that are measured, that which is nearest to this one.
-fn nearest_measured(reads: ReadShare) -> u32 {
-    let far = |percent: &u32| (f64::from(*percent) - reads.percent()).abs();
-    let mixes = read_percentages().filter(|percent| share(*percent).is_mixed());
-    mixes.min_by(|a, b| far(a).total_cmp(&far(b))).expect("there are mixes")
+/// All sizes in KiB, with writes alone and reads alone.
+fn pure_loads() -> Vec<(u32, u32)> {
+    SIZES_KIB.into_iter().flat_map(|kib| [(kib, 0), (kib, 100)]).collect()
 }
 
 /// A share of reads by its percentage.
