@@ -194,6 +194,23 @@ impl Survey {
     /// If there is nothing to estimate from, a rate or size is none, a point is there twice or runs
     /// contradict each other.
     pub fn new(points: &[Point], skip: bool) -> Result<(Self, Vec<Fault>), Fault> {
+        Self::checked(points, skip, check_duplicates)
+    }
+
+    /// The same, of runs that are known to be different: they may have found the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`], but for points that are there twice; also if a size lacks a pure point.
+    pub fn of_different_runs(points: &[Point]) -> Result<Self, Fault> {
+        Ok(Self::checked(points, false, |_| Ok(()))?.0)
+    }
+
+    fn checked(
+        points: &[Point],
+        skip: bool,
+        check_runs: fn(&[&Point]) -> Result<(), Fault>,
+    ) -> Result<(Self, Vec<Fault>), Fault> {
         let mut grouped: Grouped<'_> = BTreeMap::new();
         for point in points {
             let origin = point.origin.clone();
@@ -210,7 +227,8 @@ impl Survey {
         let mut all = BTreeMap::new();
         for (name, sizes) in grouped {
             for runs in sizes.values().flat_map(BTreeMap::values) {
-                check(runs)?;
+                check_runs(runs)?;
+                check_spread(runs)?;
             }
             let common = common_spread(sizes.values().flat_map(BTreeMap::values));
             let mut kept = BTreeMap::new();
@@ -243,12 +261,16 @@ impl Survey {
     }
 }
 
-/// Runs of one point must be different runs of one thing.
-fn check(runs: &[&Point]) -> Result<(), Fault> {
+/// In order of what they found; of those that found the same the first stays first.
+fn sorted<'a>(runs: &[&'a Point]) -> Vec<&'a Point> {
     let mut sorted = runs.to_vec();
-    // stable: of equal ones the first stays first
     sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
-    for pair in sorted.windows(2) {
+    sorted
+}
+
+/// Runs of one point must be different runs.
+fn check_duplicates(runs: &[&Point]) -> Result<(), Fault> {
+    for pair in sorted(runs).windows(2) {
         if pair[0].iops.total_cmp(&pair[1].iops).is_eq() {
             return Err(Fault::Duplicate {
                 first: pair[0].origin.clone(),
@@ -259,6 +281,12 @@ fn check(runs: &[&Point]) -> Result<(), Fault> {
             });
         }
     }
+    Ok(())
+}
+
+/// Runs of one point must be runs of one thing.
+fn check_spread(runs: &[&Point]) -> Result<(), Fault> {
+    let sorted = sorted(runs);
     let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
     if high.iops > CONTRADICTION * low.iops {
         return Err(Fault::Contradiction {
@@ -375,6 +403,17 @@ mod tests {
         );
         assert!(with(point(0, 0.0, 31.0, "a:3")).contains("size of requests is 0"));
         assert!(fault(&[]).contains("no points"));
+    }
+
+    #[test]
+    fn different_runs_may_find_the_same() {
+        let points =
+            [point(4, 100.0, 9.0, "a"), point(4, 100.0, 9.0, "b"), point(4, 0.0, 3.0, "c")];
+        assert!(fault(&points).starts_with("a and b are the same point"));
+        let survey = Survey::of_different_runs(&points).unwrap();
+        assert_eq!(survey.series[""].sizes[&Bytes::kib(4)].read.spread, Some(0.0));
+        // all else is checked as ever
+        assert!(matches!(Survey::of_different_runs(&points[..2]), Err(Fault::Missing { .. })));
     }
 
     #[test]

@@ -228,7 +228,7 @@ impl Measurements<'_> {
         };
         let points: Vec<Point> = wanted.iter().flat_map(of).collect();
         let wrong = |fault: Fault| Failure::Usage(fault.to_string());
-        let (survey, _) = Survey::new(&points, false).map_err(wrong)?;
+        let survey = Survey::of_different_runs(&points).map_err(wrong)?;
         Ok(survey.series.into_values().next().expect("there is a series"))
     }
 }
