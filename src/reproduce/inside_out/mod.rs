@@ -229,6 +229,23 @@ mod tests {
     use super::*;
     use runs::Request;
 
+    #[test]
+    fn objects_are_as_large_where_all_requests_read_as_where_some_write() {
+        let place = tempfile::tempdir().unwrap();
+        let setup = |read_percent| Setup { osds: 4, drivers: 1, read_percent, ..Setup::BASE };
+        let setups = [setup(0), setup(50), setup(100)];
+        let rows = runs::perform(&setups, NonZeroUsize::MIN, place.path()).unwrap();
+        for (setup, rows) in setups.iter().zip(&rows) {
+            let [read, written, reads, writes] = &rows.found.targets;
+            for (bytes, operations) in [(read, reads), (written, writes)] {
+                for (bytes, operations) in bytes.iter().zip(operations) {
+                    let off = (bytes - 512_000.0 * operations).abs();
+                    assert!(off <= 1e-9 * bytes, "{}: {bytes} {operations}", setup.read_percent);
+                }
+            }
+        }
+    }
+
     /// Six loads of a small cluster are learned from, and two others predicted.
     #[test]
     fn what_clients_see_is_told_from_the_hosts_metrics() {
