@@ -354,6 +354,31 @@ pub struct CpuProfile {
     pub post: SimSpan,
 }
 
+impl CpuProfile {
+    /// Time to encrypt and encode so many bytes, which are whole blocks.
+    pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
+        let passes = if encoding.is_replication() { 0 } else { encoding.n() - encoding.m() };
+        cipher_time(self.encrypt, cipher, size) + self.coding(size, passes as u64)
+    }
+
+    /// Time to decode and decrypt so many bytes, of whose blocks so many data fragments each were not
+    /// read.
+    pub fn open(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
+        cipher_time(self.decrypt, cipher, size) + self.coding(size, missing)
+    }
+
+    fn coding(&self, size: Bytes, passes: u64) -> SimSpan {
+        if passes == 0 { SimSpan::ZERO } else { self.code.of(size * passes) }
+    }
+}
+
+fn cipher_time(cost: Cost, cipher: codec::Cipher, size: Bytes) -> SimSpan {
+    match cipher {
+        codec::Cipher::None => SimSpan::ZERO,
+        codec::Cipher::Aes128Cbc => cost.of(size),
+    }
+}
+
 /// Time for an operation: a fixed part and one by size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
