@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use foretell_ati::HostKind;
 use foretell_learn::Matrix;
 use foretell_metrics::{Collected, Features, Observed, Smoothing, features};
 use foretell_scenarios::Document;
