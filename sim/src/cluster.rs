@@ -431,7 +431,7 @@ impl Cluster {
                 self.note_repetitions();
             }
             Event::Deliver { leg } => self.arrive(leg),
-            Event::LetOut { leg } => self.to_cable(leg),
+            Event::LetOut { leg } => self.put_on_cable(leg),
             Event::LetIn { leg } => self.deliver(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::AskGuest { host } => self.send_from_guest(HostId(host)),

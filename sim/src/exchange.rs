@@ -194,13 +194,13 @@ impl Cluster {
         if at > now {
             self.agenda.schedule(at, Event::LetOut { leg: id });
         } else {
-            self.to_cable(id);
+            self.put_on_cable(id);
         }
     }
 
     /// A leg's message goes on the cable; to another virtual machine on the same machine, over the
     /// machine's bridge, which takes no time.
-    pub(crate) fn to_cable(&mut self, id: u32) {
+    pub(crate) fn put_on_cable(&mut self, id: u32) {
         let leg = &self.legs[id];
         let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
         let now = self.agenda.now();
