@@ -40,8 +40,13 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
             WritePathChoice::Primary => WritePath::Primary,
             WritePathChoice::Proxy => WritePath::Proxy,
         },
+        outstanding: arguments.outstanding,
     };
     let sizes = arguments.sizes.as_ref().map(|sizes| sizes.0.as_slice());
-    let report = Report::new(&survey, knowledge, &asked, sizes, notes)?;
+    let knows = |series: &str| Knowledge {
+        outstanding: found.outstanding.get(series).copied().or(knowledge.outstanding),
+        ..knowledge
+    };
+    let report = Report::new(&survey, &knows, &asked, sizes, notes)?;
     crate::output::print(&if arguments.json { report.json() } else { report.text() })
 }

@@ -68,6 +68,31 @@ fn one_mixed_size_helps_another() {
     assert!(found["series"][0]["doubts"].to_string().contains("under-predicts by 50.0 %"));
 }
 
+/// 100 us of processors for small requests, 1000 us of a link for large ones.
+#[test]
+fn sizes_that_wait_for_different_parts_gain_by_what_is_outstanding() {
+    let dir = tempfile::tempdir().unwrap();
+    let points = "4k,100,10000\n4k,0,10000\n1000k,100,1000\n1000k,0,1000\n";
+    let file = csv(&dir, points);
+    let iops = |more: &[&str]| {
+        let asked_for = ["--csv", &file, "--read", "100", "--sizes", "4K:0.9,1000K:0.1"];
+        let found = asked(&[&asked_for[..], more].concat());
+        found["series"][0]["predictions"][0]["bottleneck_aware"]["iops"].as_f64().unwrap()
+    };
+    // one after the other: 0.9 · 100 + 0.1 · 1000 = 190 us
+    assert!((iops(&[]) / (1e6 / 190.0) - 1.0).abs() < 1e-6);
+    let link = "8192 Mbit/s";
+    let links = ["--link-in", link, "--link-out", link, "--write-path", "proxy"];
+    let among = |outstanding: &str| iops(&[&links[..], &["--outstanding", outstanding]].concat());
+    assert!((among("1") / (1e6 / 190.0) - 1.0).abs() < 1e-6);
+    // the link alone: 0.9 · 4 + 0.1 · 1000 = 103.6 us
+    assert!((among("1000000") / (1e6 / 103.6) - 1.0).abs() < 0.01, "{}", among("1000000"));
+    assert!(among("1") < among("32") && among("32") < among("1000000"));
+    let text = succeed(["estimate", "--csv", &file]);
+    assert!(text.contains("one more point says most there: 4 KiB at 50 % reads"), "{text}");
+    assert!(refused(&["--csv", &file, "--outstanding", "4"]).contains("--link-in"));
+}
+
 #[test]
 fn links_hold_what_they_carry() {
     let dir = tempfile::tempdir().unwrap();
@@ -223,6 +248,8 @@ fn wrong_points_are_refused_with_their_place() {
     assert!(of("4k,100,0\n").contains("line 2: 0 requests a second"));
     assert!(of("4k,100,9\n4k,0,3\n4k,0,3\n").contains("line 3 and"));
     assert!(of("4k,100,9\n4k,0,3\n4k,0,300\n").contains("contradict each other"));
+    let beyond = of("4k,100,9\n4k,0,3\n4k,50,80\n");
+    assert!(beyond.contains("line 4: 4 KiB, 50 % reads: 40 reads a second in the mix"), "{beyond}");
     assert!(of("4q,100,9\n").contains("`bs` is `4q`"));
     assert!(of("4k,101,9\n").contains("`read_percent` is `101`"));
     assert!(of("4k,100,fast\n").contains("`iops` is `fast`"));

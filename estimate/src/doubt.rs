@@ -5,6 +5,7 @@ use std::fmt;
 use foretell_units::Bytes;
 
 use crate::knowledge::Knowledge;
+use crate::plain::Throughput;
 use crate::point::ReadShare;
 use crate::survey::Series;
 
@@ -30,6 +31,13 @@ pub enum Doubt {
         reads: ReadShare,
         /// (estimated - measured) / measured.
         error: f64,
+    },
+    /// In a mix there are more reads, or writes, than there are without the others.
+    Beyond {
+        /// Which mix.
+        reads: ReadShare,
+        /// `reads` or `writes`.
+        what: &'static str,
     },
     /// Reads and writes alone fill opposite directions of the links.
     Opposite,
@@ -57,6 +65,11 @@ impl fmt::Display for Doubt {
                     (if *error > 0.0 { "over" } else { "under" }, 100.0 * error.abs());
                 write!(f, "at {reads} % reads it {what}-predicts by {percent:.1} %, beyond noise")
             }
+            Self::Beyond { reads, what } => write!(
+                f,
+                "at {reads} % reads it does more {what} a second than with {what} alone, beyond noise: the \
+                 points were not measured alike"
+            ),
             Self::Opposite => f.write_str(
                 "reads alone and writes alone fill opposite directions of the links, which work side \
                  by side: it under-predicts",
@@ -94,6 +107,15 @@ pub fn doubts(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(B
             let noise = noise.map_or(0.0, |(of_rule, of_mix)| of_rule.hypot(of_mix));
             if error.abs() > MATTERS.max(SIGNIFICANT * noise) {
                 say(Doubt::Mix { reads: *reads, error });
+            }
+            let of_mix = Throughput::split(measured.iops, *reads);
+            let pure =
+                [("reads", of_mix.read, &points.read), ("writes", of_mix.write, &points.write)];
+            for (what, found, alone) in pure {
+                let noise = measured.error.zip(alone.error).map_or(0.0, |(a, b)| a.hypot(b));
+                if found / alone.iops - 1.0 > MATTERS.max(SIGNIFICANT * noise) {
+                    say(Doubt::Beyond { reads: *reads, what });
+                }
             }
         }
         if knowledge.opposite(size, points.read.iops, points.write.iops) {
@@ -170,6 +192,10 @@ mod tests {
             [Doubt::Plateau, Doubt::Plateau]
         );
         assert_eq!(with(&[(16, 100.0, 3000.0), (16, 0.0, 4000.0)]), [Doubt::CheapWrites]);
+        // at 90 % 9900 reads a second, and 9000 alone
+        let beyond = with(&[(4, 90.0, 11_000.0)]);
+        let what = Doubt::Beyond { reads: ReadShare::from_percent(90.0).unwrap(), what: "reads" };
+        assert!(matches!(&beyond[..], [Doubt::Mix { .. }, found] if *found == what), "{beyond:?}");
         let noise = with(&[(4, 100.0, 4000.0), (4, 0.0, 9000.0)]);
         assert!(matches!(noise[..], [Doubt::Noise { .. }]), "{noise:?}");
         assert_eq!(found(&pure, Knowledge::default(), true), [Doubt::Sequential]);

@@ -1,5 +1,7 @@
 //! What an operator knows of the storage: its links and its redundancy.
 
+use std::num::NonZeroU32;
+
 use foretell_units::{Bytes, Rate};
 
 use crate::point::ReadShare;
@@ -40,12 +42,14 @@ pub struct Knowledge {
     pub stored: u32,
     /// Who sends them.
     pub path: WritePath,
+    /// Requests that are outstanding at a time, of a load of several sizes; `None`: unknown.
+    pub outstanding: Option<NonZeroU32>,
 }
 
 impl Default for Knowledge {
     /// Nothing but that data are stored once.
     fn default() -> Self {
-        Self { links: None, needed: 1, stored: 1, path: WritePath::Client }
+        Self { links: None, needed: 1, stored: 1, path: WritePath::Client, outstanding: None }
     }
 }
 
@@ -100,6 +104,11 @@ impl Knowledge {
         (longest > 0.0).then(|| 1.0 / longest)
     }
 
+    /// Whether a load that costs so many seconds a request waits for a link.
+    pub(crate) fn fills_a_link(self, size: Bytes, reads: ReadShare, cost: f64) -> bool {
+        self.seconds(size, reads).is_some_and(|[into, out_of]| into.max(out_of) >= FULL * cost)
+    }
+
     /// Whether reads alone and writes alone, at these rates, each fill a link in a direction that the
     /// other leaves largely free.
     pub fn opposite(self, size: Bytes, read_iops: f64, write_iops: f64) -> bool {
@@ -128,7 +137,7 @@ mod tests {
         // 1 MB/s in, 2 MB/s out
         let links =
             Links { into: Rate::bytes_per_s(1_000_000), out_of: Rate::bytes_per_s(2_000_000) };
-        Knowledge { links: Some(links), needed, stored, path }
+        Knowledge { links: Some(links), needed, stored, path, outstanding: None }
     }
 
     fn ceiling(knowledge: Knowledge, percent: f64) -> f64 {

@@ -6,10 +6,12 @@
 //! fails, and [`doubts`] says so beforehand.
 
 mod bottleneck;
+mod circuit;
 mod doubt;
 mod knowledge;
 mod plain;
 mod point;
+mod rest;
 mod survey;
 
 pub use bottleneck::{Bottleneck, Estimate, Z95};

@@ -51,6 +51,14 @@ impl ConstantCapacity {
         self.reads_alone / self.writes_alone
     }
 
+    /// The mix of which reads and writes take half of the capacity each. Between the rule and the
+    /// other extreme, reads and writes side by side, lies a factor of 2 there, and less elsewhere: it is
+    /// the mix that says most when it is measured.
+    pub fn balanced(self) -> ReadShare {
+        let percent = 100.0 * self.f_rw() / (1.0 + self.f_rw());
+        ReadShare::from_percent(percent).expect("a share of a whole")
+    }
+
     /// k of equation 6: requests a second for each percent of the mix.
     pub fn k(self, reads: ReadShare) -> f64 {
         let percent = reads.percent();
@@ -99,6 +107,8 @@ mod tests {
         let mix = rule.throughput(share(70.0));
         assert!(near(mix.read, 3937.5) && near(mix.write, 1687.5));
         assert!(near(rule.capacity_of(mix), 9000.0));
+        // 75 reads cost 75 and 25 writes 3 · 25
+        assert_eq!(rule.balanced(), share(75.0));
     }
 
     #[test]

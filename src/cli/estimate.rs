@@ -1,5 +1,6 @@
 //! What can be typed after `estimate`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -42,6 +43,10 @@ pub struct EstimateArguments {
     /// Who sends the copies of a write.
     #[arg(long, value_enum, default_value_t = WritePathChoice::Client)]
     pub write_path: WritePathChoice,
+    /// Requests outstanding at a time, if `--sizes` asks for several and links are known. Results of fio
+    /// say it themselves.
+    #[arg(long, value_name = "N", requires = "link_in")]
+    pub outstanding: Option<NonZeroU32>,
     /// Pass over runs and sizes that cannot be used, and say which.
     #[arg(long)]
     pub skip: bool,

@@ -36,6 +36,8 @@ struct OfSize {
     capacity: f64,
     f_rw: f64,
     exponent: f64,
+    /// The mix that would say most; none: a mix was measured.
+    worth: Option<ReadShare>,
 }
 
 /// A mix that was asked for.
@@ -67,17 +69,17 @@ impl Check {
 }
 
 impl Report {
-    /// With what is asked: mixes, of each size or of several together.
+    /// With what is known of each series, and what is asked: mixes, of each size or of several together.
     pub(super) fn new(
         survey: &Survey,
-        knowledge: Knowledge,
+        knows: &dyn Fn(&str) -> Knowledge,
         asked: &[ReadShare],
         sizes: Option<&[ShareOfSize]>,
         notes: BTreeSet<String>,
     ) -> Result<Self, Failure> {
         let mut series = Vec::new();
         for (name, points) in &survey.series {
-            series.push(OfSeries::new(name, points, knowledge, asked, sizes)?);
+            series.push(OfSeries::new(name, points, knows(name), asked, sizes)?);
         }
         Ok(Self { series, notes })
     }
@@ -121,6 +123,7 @@ impl OfSeries {
             capacity: of.plain().capacity(),
             f_rw: of.plain().f_rw(),
             exponent: fitted.exponent(*size).expect(known),
+            worth: of.mixed.is_empty().then(|| of.plain().balanced()),
         });
         let loads: Vec<Vec<ShareOfSize>> = match together {
             Some(sizes) => vec![sizes.to_vec()],
@@ -236,6 +239,14 @@ impl OfSeries {
                  {aware:.1} % (worst {aware_worst:.1} %)"
             );
         }
+        let worth = self.sizes.iter().filter_map(|of| Some((of.size, of.worth?)));
+        let worth: Vec<String> = worth
+            .map(|(size, reads)| format!("{size} at {:.0} % reads", reads.percent()))
+            .collect();
+        if !worth.is_empty() {
+            let worth = worth.join(", ");
+            let _ = writeln!(text, "\nNot measured mixed; one more point says most there: {worth}");
+        }
         if self.doubts.is_empty() {
             let _ = writeln!(text, "\nNothing here speaks against the plain rule.");
         } else {
@@ -258,7 +269,7 @@ impl OfSeries {
             json!({
                 "size_bytes": of.size.get(), "reads_alone": measured(&of.read),
                 "writes_alone": measured(&of.write), "capacity_iops": of.capacity, "f_rw": of.f_rw,
-                "exponent": of.exponent,
+                "exponent": of.exponent, "worth_measuring_read_percent": of.worth.map(ReadShare::percent),
             })
         });
         let predictions = self.predictions.iter().map(|one| {

@@ -1,6 +1,7 @@
 //! Points out of files: fio's, COSBench's, tables, and the simulator's own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use foretell_estimate::{Point, ReadShare};
@@ -20,6 +21,8 @@ const SAME_SIZE: f64 = 0.01;
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) points: Vec<Point>,
+    /// Requests outstanding at a time, by series, where the results say it.
+    pub(super) outstanding: BTreeMap<String, NonZeroU32>,
     /// What was passed over.
     pub(super) notes: BTreeSet<String>,
 }
@@ -95,7 +98,12 @@ fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Resul
     unusable.extend(evidence.left_out.iter().map(|(run, why)| format!("`{run}`: {why}")));
     for run in &evidence.runs {
         match point_of(run) {
-            Ok(point) => found.points.push(point),
+            Ok((point, slots)) => {
+                if let Some(slots) = slots {
+                    found.outstanding.insert(point.series.clone(), slots);
+                }
+                found.points.push(point);
+            }
             // it measured something else, and well
             Err(why) => {
                 found.notes.insert(format!("not used: `{}`: {why}", run.name));
@@ -105,8 +113,8 @@ fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// A run as a point, or why it is none.
-fn point_of(run: &Run) -> Result<Point, String> {
+/// A run as a point with the requests outstanding, or why it is none.
+fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
     let [first, others @ ..] = run.jobs.as_slice() else { return Err("no jobs".to_owned()) };
     if others.iter().any(|job| job.job != first.job) {
         return Err("different jobs ran at the same time".to_owned());
@@ -128,13 +136,14 @@ fn point_of(run: &Run) -> Result<Point, String> {
     }
     let order = if first.job.order == Order::Random { "random" } else { SEQUENTIAL };
     let slots: u64 = run.jobs.iter().map(|job| u64::from(job.slots())).sum();
-    Ok(Point {
+    let point = Point {
         series: format!("{order}, {slots} outstanding"),
         size: sizes[0],
         reads: share(first.job.read_share)?,
         iops: run.jobs.iter().map(evidence::RunJob::iops).sum(),
         origin: format!("`{}`", run.name),
-    })
+    };
+    Ok((point, u32::try_from(slots).ok().and_then(NonZeroU32::new)))
 }
 
 /// What series of sequential requests begin with.

@@ -59,6 +59,12 @@ impl Results {
         self.outcomes[setup].values().all(|outcome| of(&outcome.truth))
     }
 
+    /// With those of a later plan; of what both have, the later ones.
+    pub(crate) fn and(mut self, later: Self) -> Self {
+        self.outcomes.extend(later.outcomes);
+        self
+    }
+
     /// Whether all of a plan is there.
     pub(crate) fn have(&self, plan: &Plan, seeds: u64) -> bool {
         let there = |setup| self.outcomes.get(setup).is_some_and(|all| all.len() as u64 == seeds);

@@ -1,6 +1,7 @@
 //! The clusters of paper 002 and the loads that they are measured under.
 
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use foretell_sim::truth::Truth;
@@ -36,6 +37,9 @@ impl Storage {
     }
 }
 
+/// Workers of COSBench, and requests outstanding therefore.
+pub(super) const WORKERS: NonZeroU32 = NonZeroU32::new(32).expect("it is not 0");
+
 /// Sizes of requests, in KiB.
 pub(super) const SIZES_KIB: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
@@ -56,16 +60,23 @@ pub(super) struct Laboratory {
 }
 
 /// Times for which requests of one size are measured, in milliseconds: warm-up and measurement.
-/// Large ones are few.
+///
+/// Large requests are few. Before Ceph is measured the queue of the fullest drive, which all requests meet
+/// in the end, must have filled: that takes many times as long as all outstanding requests need, and the
+/// whole cluster has nearly four times as many of these for each drive as the quick one.
 fn times_ms(storage: Storage, largest_kib: u32, quick: bool) -> (u32, u32) {
     let (warmup, duration) = match (storage, largest_kib) {
-        (Storage::Ceph, ..=16) => (100, 150),
-        (Storage::Ceph, ..=128) => (250, 300),
-        (Storage::Ceph, _) => (500, 800),
+        (Storage::Ceph, ..=16) => (500, 300),
+        (Storage::Ceph, ..=128) => (750, 600),
+        (Storage::Ceph, _) => (2000, 2000),
         (Storage::Swift, ..=128) => (300, 1200),
         (Storage::Swift, _) => (500, 3000),
     };
-    if quick { (warmup, duration) } else { (4 * warmup, 4 * duration) }
+    match (storage, quick) {
+        (_, true) => (warmup, duration),
+        (Storage::Ceph, false) => (4 * warmup, duration),
+        (Storage::Swift, false) => (4 * warmup, 4 * duration),
+    }
 }
 
 impl Laboratory {
@@ -129,7 +140,7 @@ impl Laboratory {
     }
 }
 
-/// A workload file of COSBench: 32 workers on 32 containers of 1000 objects, as in the paper.
+/// A workload file of COSBench: its workers on 32 containers of 1000 objects, as in the paper.
 fn cosbench(sizes: &Sizes, reads: u32) -> String {
     let bins: Vec<String> =
         sizes.iter().map(|(kib, share)| format!("{0}|{0}|{share}", kib * 1024)).collect();
@@ -152,7 +163,7 @@ fn cosbench(sizes: &Sizes, reads: u32) -> String {
 <workload name="mix" description="paper 002">
   <storage type="swift" config="" />
   <workflow>
-    <workstage name="main"><work name="main" workers="32" runtime="3600">{operations}</work></workstage>
+    <workstage name="main"><work name="main" workers="{WORKERS}" runtime="3600">{operations}</work></workstage>
     <workstage name="objects"><work name="objects" workers="1" totalOps="1">
       <operation type="write" ratio="100" config="{place};{sizes}"/>
     </work></workstage>

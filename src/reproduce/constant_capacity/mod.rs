@@ -2,8 +2,8 @@
 //! and writes, and how well do two points for each size predict the rest?
 //!
 //! Every mix is simulated. The plain rule is given the two pure points of each size; the
-//! bottleneck-aware estimator also the mix of half reads, which is then no point that either is judged
-//! by. Several sizes are mixed by their share of the requests.
+//! bottleneck-aware estimator also a measurement of the mix that the two points say is balanced, by which
+//! neither is judged. Several sizes are mixed by their share of the requests.
 
 mod load;
 mod mixes;
@@ -26,14 +26,12 @@ use crate::cli::ReproduceArguments;
 use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
-use load::{Laboratory, SIZES_KIB, Storage, read_percentages};
+use load::{Laboratory, SIZES_KIB, Storage, WORKERS, read_percentages};
 use verdict::Verdict;
 
 /// How often each point is measured.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 2;
 const QUICK_SEEDS: u64 = 1;
-/// The mix that the better estimator is told.
-const TOLD: u32 = 50;
 /// The adapter of Swift's proxy.
 const PROXY_BITS_PER_S: f64 = 10e9;
 /// Names of those who estimate.
@@ -46,8 +44,20 @@ pub(super) const FILES: [&str; 9] =
 struct Known {
     /// Pure points alone, and what the rule makes of them.
     series: Series,
-    /// With the mix that is told.
+    /// The mix of each size that is told, as the percentage of reads; none: no mixes were needed.
+    told: BTreeMap<u32, u32>,
+    /// With that.
     aware: Bottleneck,
+}
+
+/// What figures need of a storage system.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Need {
+    Nothing,
+    PureLoads,
+    /// These, and the balanced mix of each size.
+    Balanced,
+    AllMixes,
 }
 
 /// Runs the experiments.
@@ -58,27 +68,37 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
     std::fs::create_dir_all(&laboratory.files)
         .map_err(Failure::file("create", &laboratory.files))?;
-    let mut plan = Plan::default();
-    for (storage, sizes, reads) in loads(&wanted) {
-        if storage == Storage::Swift {
-            laboratory.write_file(&sizes, reads)?;
+    let measure = |loads: Vec<(Storage, load::Sizes, u32)>| {
+        let mut plan = Plan::default();
+        for (storage, sizes, reads) in loads {
+            if storage == Storage::Swift {
+                laboratory.write_file(&sizes, reads)?;
+            }
+            plan.measure(&laboratory.setup(storage, &sizes, reads));
         }
-        plan.measure(&laboratory.setup(storage, &sizes, reads));
-    }
-    let threads = jobs::threads(arguments.jobs);
-    let (results, failure) = lab::perform(&plan, seeds, threads, &directory.join("runs"), false);
+        let threads = jobs::threads(arguments.jobs);
+        match lab::perform(&plan, seeds, threads, &directory.join("runs"), false) {
+            (results, None) => Ok(results),
+            (_, Some(failure)) => Err(failure),
+        }
+    };
+    let results = measure(loads(&wanted)).and_then(|results| {
+        let pure = Measurements { laboratory: &laboratory, results: &results };
+        let later = measure(balanced(&pure, &wanted)?)?;
+        Ok(results.and(later))
+    });
     laboratory.clear(arguments.keep);
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
+    let results = results?;
     let measured = Measurements { laboratory: &laboratory, results: &results };
     let mut known = BTreeMap::new();
-    for storage in Storage::ALL.into_iter().filter(|storage| needs(*storage, &wanted).0) {
-        known.insert(storage, measured.known(storage)?);
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, &wanted) > Need::Nothing) {
+        known.insert(storage, measured.known(storage, need(storage, &wanted) > Need::PureLoads)?);
     }
     let mut sheets = Vec::new();
-    for storage in Storage::ALL.into_iter().filter(|storage| needs(*storage, &wanted).1) {
-        sheets.extend(mixes::sheets(storage, &known[&storage], &measured));
+    for (storage, known) in &known {
+        if need(*storage, &wanted) == Need::AllMixes {
+            sheets.extend(mixes::sheets(*storage, known, &measured));
+        }
     }
     if wanted("fig03") {
         sheets.push(mixes::ratios(&known));
@@ -90,28 +110,38 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     for sheet in &sheets {
         write(directory, sheet)?;
     }
-    let verdict = Verdict::of(&sheets, arguments.quick, seeds);
+    let verdict = Verdict::of(&sheets, &known, arguments.quick, seeds);
     write_whole(&directory.join("summary.json"), &crate::output::json(&verdict))?;
     crate::output::print(&verdict.table(directory))
 }
 
-/// Whether figures need the points of a storage system that estimators are told, and all its mixes.
-fn needs(storage: Storage, wanted: &impl Fn(&str) -> bool) -> (bool, bool) {
+/// What the figures that are wanted need.
+fn need(storage: Storage, wanted: &impl Fn(&str) -> bool) -> Need {
     let mixes = match storage {
         Storage::Ceph => ["fig02a", "fig02b", "fig02c"],
         Storage::Swift => ["fig02d", "fig02e", "fig02f"],
     };
-    let all = mixes.into_iter().any(wanted);
-    let sizes = storage == Storage::Swift && (wanted("fig04") || wanted("fig05"));
-    (all || sizes || wanted("fig03"), all)
+    if mixes.into_iter().any(wanted) {
+        Need::AllMixes
+    } else if storage == Storage::Swift && (wanted("fig04") || wanted("fig05")) {
+        Need::Balanced
+    } else if wanted("fig03") {
+        Need::PureLoads
+    } else {
+        Need::Nothing
+    }
 }
 
-/// Everything that is simulated for the figures that are wanted.
+/// Everything that is simulated for the figures that are wanted, but for the balanced mixes.
 fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
     let mut loads = Vec::new();
     for storage in Storage::ALL {
-        let (told, all) = needs(storage, wanted);
-        let needed = |reads: &u32| all || told && [0, TOLD, 100].contains(reads);
+        let need = need(storage, wanted);
+        let needed = |reads: &u32| match need {
+            Need::Nothing => false,
+            Need::PureLoads | Need::Balanced => !share(*reads).is_mixed(),
+            Need::AllMixes => true,
+        };
         for kib in SIZES_KIB {
             let reads = read_percentages().filter(needed);
             loads.extend(reads.map(|reads| (storage, vec![(kib, 100)], reads)));
@@ -121,6 +151,28 @@ fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
         loads.extend(sizes::loads().map(|(sizes, reads)| (Storage::Swift, sizes, reads)));
     }
     loads
+}
+
+/// The balanced mixes, which follow from the pure loads.
+fn balanced(
+    measured: &Measurements<'_>,
+    wanted: &impl Fn(&str) -> bool,
+) -> Result<Vec<(Storage, load::Sizes, u32)>, Failure> {
+    let mut loads = Vec::new();
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, wanted) > Need::PureLoads) {
+        let told = told(&measured.pure(storage)?);
+        loads.extend(told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads)));
+    }
+    Ok(loads)
+}
+
+/// The mix of each size that the better estimator is told, to a whole percentage of reads.
+fn told(pure: &Series) -> BTreeMap<u32, u32> {
+    let balanced = |kib: u32| {
+        let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().balanced();
+        (kib, mix.percent().round().clamp(1.0, 99.0) as u32)
+    };
+    SIZES_KIB.into_iter().map(balanced).collect()
 }
 
 /// What was measured.
@@ -136,40 +188,54 @@ impl Measurements<'_> {
         self.results.truths(&setup, |truth| storage.iops(truth))
     }
 
-    /// What those who estimate are told of one storage system.
-    fn known(&self, storage: Storage) -> Result<Known, Failure> {
-        let points = |wanted: &[u32]| -> Vec<Point> {
-            let mixes = SIZES_KIB.iter().flat_map(|kib| wanted.iter().map(move |r| (*kib, *r)));
-            let of = |(kib, reads): (u32, u32)| {
-                let runs = self.runs(storage, &vec![(kib, 100)], reads);
-                runs.into_iter().enumerate().map(move |(run, iops)| Point {
-                    series: String::new(),
-                    size: Bytes::kib(u64::from(kib)),
-                    reads: share(reads),
-                    iops,
-                    origin: format!("{} {kib} KiB, {reads} % reads, run {run}", storage.name()),
-                })
-            };
-            mixes.flat_map(of).collect()
-        };
-        let series = |wanted: &[u32]| {
-            let wrong = |fault: Fault| Failure::Usage(fault.to_string());
-            let (survey, _) = Survey::new(&points(wanted), false).map_err(wrong)?;
-            Ok::<_, Failure>(survey.series.into_values().next().expect("there is a series"))
-        };
+    /// What those who estimate are told of one storage system; `mixes`: also the balanced ones.
+    fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Failure> {
+        let series = self.pure(storage)?;
+        let told = if mixes { told(&series) } else { BTreeMap::new() };
         // Clients of Ceph are on its own nodes, where each link carries what clients and OSDs send and
         // receive; of Swift the proxy's link is known, and what TCP leaves of it.
         let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
         let proxy = Rate::bits_per_s((PROXY_BITS_PER_S * goodput) as u64);
         let links = Links { into: proxy, out_of: proxy };
-        let (path, links) = match storage {
-            Storage::Ceph => (WritePath::Primary, None),
-            Storage::Swift => (WritePath::Proxy, Some(links)),
+        let (path, links, outstanding) = match storage {
+            Storage::Ceph => (WritePath::Primary, None, None),
+            Storage::Swift => (WritePath::Proxy, Some(links), Some(WORKERS)),
         };
-        let knowledge = Knowledge { stored: 3, path, links, ..Knowledge::default() };
-        let aware = Bottleneck::fit(&series(&[0, TOLD, 100])?, knowledge);
-        Ok(Known { series: series(&[0, 100])?, aware })
+        let knowledge = Knowledge { stored: 3, path, links, outstanding, ..Knowledge::default() };
+        let mut points = pure_loads();
+        points.extend(told.iter().map(|(kib, reads)| (*kib, *reads)));
+        let aware = Bottleneck::fit(&self.series(storage, &points)?, knowledge);
+        Ok(Known { series, told, aware })
     }
+
+    /// The pure loads of all sizes.
+    fn pure(&self, storage: Storage) -> Result<Series, Failure> {
+        self.series(storage, &pure_loads())
+    }
+
+    /// Measurements of sizes in KiB with percentages of reads.
+    fn series(&self, storage: Storage, wanted: &[(u32, u32)]) -> Result<Series, Failure> {
+        let of = |(kib, reads): &(u32, u32)| {
+            let (kib, reads) = (*kib, *reads);
+            let runs = self.runs(storage, &vec![(kib, 100)], reads);
+            runs.into_iter().enumerate().map(move |(run, iops)| Point {
+                series: String::new(),
+                size: Bytes::kib(u64::from(kib)),
+                reads: share(reads),
+                iops,
+                origin: format!("{} {kib} KiB, {reads} % reads, run {run}", storage.name()),
+            })
+        };
+        let points: Vec<Point> = wanted.iter().flat_map(of).collect();
+        let wrong = |fault: Fault| Failure::Usage(fault.to_string());
+        let survey = Survey::of_different_runs(&points).map_err(wrong)?;
+        Ok(survey.series.into_values().next().expect("there is a series"))
+    }
+}
+
+/// All sizes in KiB, with writes alone and reads alone.
+fn pure_loads() -> Vec<(u32, u32)> {
+    SIZES_KIB.into_iter().flat_map(|kib| [(kib, 0), (kib, 100)]).collect()
 }
 
 /// A share of reads by its percentage.

@@ -243,9 +243,15 @@ impl Rotating {
         if streams == 0 {
             return;
         }
-        let end = until + self.measured.read_ahead_sectors;
+        let end = self.reads_on_to(from, until);
         self.segments.push_front(Segment { from, until, at, end });
         self.segments.truncate(streams);
+    }
+
+    /// Up to where it reads on after a read of these sectors.
+    fn reads_on_to(&self, from: u64, until: u64) -> u64 {
+        let room_from = if self.measured.read_ahead_holds_read { from } else { until };
+        until.max(room_from + self.measured.read_ahead_sectors)
     }
 
     /// Something else needs the arm.
@@ -287,14 +293,15 @@ impl Rotating {
         let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
         let done = (now + hit).max(there);
         if place == 0 {
-            let segment = &mut self.segments[0];
             let ahead = self.measured.read_ahead_sectors;
+            let end = self.reads_on_to(first, last);
+            let segment = &mut self.segments[0];
             if last > segment.until {
                 (segment.until, segment.at) = (last, there);
             }
             if segment.end > segment.until {
                 // the window moves on with the reader
-                segment.end = segment.end.max(last + ahead);
+                segment.end = segment.end.max(end);
                 segment.from = segment.from.max(last.saturating_sub(ahead));
             }
             (self.end, self.ended) = (Sectors(last), self.ended.max(there));
@@ -312,13 +319,26 @@ impl Rotating {
         until.and_then(|until| self.written.get(until)).map_or(now, |at| now.max(*at))
     }
 
+    /// When a write that continues one in the buffer is taken as a part of it, if it is.
+    fn joins_at(&self, now: SimTime, (lbn, sectors): (Sectors, Sectors)) -> Option<SimTime> {
+        let last = self.written.back().filter(|at| **at > now && lbn == self.end)?;
+        let room = self.measured.joined_write_sectors.checked_sub(sectors.get())?;
+        let drained = self.transfer_ns(lbn, Sectors(room)) as u64;
+        Some(now.max(SimTime::from_ns(last.as_ns().saturating_sub(drained))))
+    }
+
     /// A write goes into the drive's buffer, and to the medium after what is there.
     fn take_write(
         &mut self,
         now: SimTime,
-        taken_at: SimTime,
+        room_at: SimTime,
         (lbn, sectors): (Sectors, Sectors),
     ) -> Served {
+        let joins_at = self.joins_at(now, (lbn, sectors));
+        let taken_at = joins_at.map_or(room_at, |at| at.min(room_at));
+        if joins_at.is_some() {
+            self.written.pop_back();
+        }
         let start = now.max(self.busy_until);
         let skipped = lbn.get().checked_sub(self.end.get());
         let move_ns = match skipped {
@@ -384,8 +404,10 @@ mod tests {
             continued: [Vec::new(), Vec::new()],
             random: [Vec::new(), Vec::new()],
             buffered_writes: 0,
+            joined_write_sectors: 0,
             write_alone_ns: Vec::new(),
             read_ahead_sectors: 512,
+            read_ahead_holds_read: false,
             read_ahead_streams: 1,
             read_ahead_stops: false,
             read_ahead_hit_ns: vec![(4096, 0.1 * MS), (65536, 0.1 * MS)],

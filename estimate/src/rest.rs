@@ -1,0 +1,61 @@
+//! What requests need besides the links: processors, drives, and whatever else nobody told of.
+//!
+//! A size that does not fill a link shows it: what a request costs is what the rest needs. Larger ones
+//! hide it behind the links. It is taken to go on as it began: so much for each request and so much for
+//! each byte, on the straight line (least squares) through the sizes that show it.
+
+use foretell_units::Bytes;
+
+/// The rest for reads alone, or for writes alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Rest {
+    /// Sizes that show it, and seconds.
+    shown: Vec<(Bytes, f64)>,
+    /// Seconds of a request without any bytes, and of a byte; neither below 0.
+    request: f64,
+    byte: f64,
+}
+
+impl Rest {
+    /// From the sizes that do not fill a link, with the seconds that a request costs.
+    pub(crate) fn of(shown: Vec<(Bytes, f64)>) -> Self {
+        let count = shown.len().max(1) as f64;
+        let mean = |of: &dyn Fn(f64, f64) -> f64| {
+            shown.iter().map(|(size, cost)| of(size.get() as f64, *cost)).sum::<f64>() / count
+        };
+        let (size, cost) = (mean(&|size, _| size), mean(&|_, cost| cost));
+        let spread = mean(&|of, _| (of - size).powi(2));
+        let together = mean(&|of, seconds| (of - size) * (seconds - cost));
+        let byte = if spread > 0.0 { (together / spread).max(0.0) } else { 0.0 };
+        let request = (cost - byte * size).max(0.0);
+        Self { shown, request, byte }
+    }
+
+    /// Seconds of the rest for a request of this size, which costs so many in all.
+    pub(crate) fn seconds(&self, size: Bytes, cost: f64) -> f64 {
+        match self.shown.iter().find(|(shown, _)| *shown == size) {
+            Some((_, seconds)) => *seconds,
+            None => (self.request + self.byte * size.get() as f64).min(cost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_as_it_began() {
+        // 10 s and 1 s a byte
+        let rest = Rest::of(vec![(Bytes(2), 12.0), (Bytes(4), 14.0)]);
+        assert_eq!(rest.seconds(Bytes(4), 14.0), 14.0);
+        assert!((rest.seconds(Bytes(20), 100.0) - 30.0).abs() < 1e-9);
+        // never more than all of it
+        assert_eq!(rest.seconds(Bytes(20), 25.0), 25.0);
+        // larger requests that cost less are noise
+        let falling = Rest::of(vec![(Bytes(2), 12.0), (Bytes(4), 10.0)]);
+        assert!((falling.seconds(Bytes(20), 100.0) - 11.0).abs() < 1e-9);
+        // all that is known is what links need
+        assert_eq!(Rest::of(Vec::new()).seconds(Bytes(20), 25.0), 0.0);
+    }
+}
