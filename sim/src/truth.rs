@@ -282,19 +282,23 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         };
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
-        if let Some(node) = &mut host.node {
-            for (disk, (usage, hits)) in node.disk_usage(now).into_iter().enumerate() {
-                add(format!("disk{disk}"), usage, hits.map_or(none, caches_of_array));
-            }
+        // of virtual machines, the first has the machine's disks and its cable
+        for (disk, device) in cluster.disks[index].iter_mut().enumerate() {
+            let caches = device.array_hits().map_or(none, caches_of_array);
+            add(format!("disk{disk}"), device.usage(now), caches);
+        }
+        let has_cable = host.physical.index() == index;
+        if let Some(node) = &host.node {
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
             caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
         }
-        let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
-
-        let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
-        add("nic_transmit".to_owned(), transmit, by_host);
-        add("nic_receive".to_owned(), receive, to_host);
+        if has_cable {
+            let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
+            let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
+            add("nic_transmit".to_owned(), transmit, by_host);
+            add("nic_receive".to_owned(), receive, to_host);
+        }
         hosts.insert(name, resources);
     }
     Truth {

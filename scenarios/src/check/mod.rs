@@ -6,6 +6,7 @@
 mod cluster;
 mod host_list;
 mod hosts;
+mod machines;
 mod quantities;
 mod storage;
 mod volumes;

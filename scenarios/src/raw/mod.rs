@@ -26,8 +26,8 @@ pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
-    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler,
-    RawWrite,
+    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
+    RawScheduler, RawWrite,
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
