@@ -73,13 +73,13 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
 
 /// What each host is for, in their order.
 pub(crate) fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
-    let monitors = match &scenario.system {
-        System::Ceph(ceph) => ceph.monitors.as_slice(),
-        System::UrsaMinor | System::Swift(_) => &[],
+    let is_monitor = |host: usize| match &scenario.system {
+        System::Ceph(ceph) => ceph.is_monitor(HostId::from(host)),
+        System::UrsaMinor | System::Swift(_) => false,
     };
-    scenario.hosts.iter().enumerate().map(|(index, host)| match host.role {
+    scenario.hosts.iter().enumerate().map(move |(index, host)| match host.role {
         Role::Node(_) => HostKind::Node,
-        Role::Client if monitors.contains(&HostId::from(index)) => HostKind::Monitor,
+        Role::Client if is_monitor(index) => HostKind::Monitor,
         Role::Client => HostKind::Client,
     })
 }
@@ -134,7 +134,7 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
 
 // Taken apart in full, so that a setting that is added is decided on here.
 fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
-    let Storage { cache, nvram, layout, disks, stripe } = storage;
+    let Storage { cache, nvram, layout, disks, stripe, shared_by: _ } = storage;
     let Cache {
         policy,
         size,
@@ -170,11 +170,11 @@ fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
             bytes(facts, format!("{root}.segment"), *segment);
         }
     }
-    for (index, disk) in disks.iter().enumerate() {
+    for (index, (disk, capacity)) in disks.iter().zip(storage.capacities()).enumerate() {
         let disk_root = format!("{root}.disk{index}");
         facts.set(format!("{disk_root}.device"), disk.device_name.as_str(), "");
         facts.set(format!("{disk_root}.scheduler"), disk.scheduler.name(), "");
-        bytes(facts, format!("{disk_root}.capacity"), disk.device.capacity());
+        bytes(facts, format!("{disk_root}.capacity"), capacity);
     }
 }
 
@@ -214,11 +214,18 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: &Arrivals) {
 pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");
+    // measuring may have begun later than was asked for
+    if let Some(warmup) = facts.settings.iter_mut().find(|fact| fact.path == "warmup") {
+        warmup.value = integer(truth.warmup.as_ns()).into();
+    }
     let hosts: Vec<(String, &str)> =
         facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {
-        let (sends, receives) =
-            (&truth.hosts[&host]["nic_transmit"], &truth.hosts[&host]["nic_receive"]);
+        let of = |resource: &str| truth.hosts[&host].get(resource);
+        // of virtual machines, the first one on a machine has its cable
+        let (Some(sends), Some(receives)) = (of("nic_transmit"), of("nic_receive")) else {
+            continue;
+        };
         for (counter, count) in [
             ("segments_resent", sends.segments_resent),
             ("timeouts", sends.timeouts),

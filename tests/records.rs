@@ -327,3 +327,29 @@ fn every_key_of_the_truth_is_documented() {
         assert!(named.iter().any(|name| section.contains(name)), "`{key}` is not documented");
     }
 }
+
+#[test]
+fn a_recorded_run_of_virtual_machines_can_be_run_again() {
+    let text = SMALL.replace(
+        "[node.brick]\n",
+        "[node.brick]\nmachine = { count = 2, bandwidth = \"500 Mbit/s\" }\n",
+    );
+    let place = Place::with(&text);
+    let dir = place.keep("first", &[]);
+    let truth = truth_of(&dir);
+    let resources = |host: &str| -> Vec<String> {
+        truth["hosts"][host].as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(resources("brick1"), ["cpu", "disk0", "nic_receive", "nic_transmit"]);
+    assert_eq!(resources("brick2"), ["cpu"]);
+    // disk operations are the virtual machines', though the disk is the machine's
+    let db = store(&dir);
+    let hosts = integer(&db, "SELECT count(DISTINCT host) FROM disk_op");
+    assert_eq!(hosts, 4);
+    let again = place.path("again");
+    succeed(["run", dir.join("run.toml").to_str().unwrap(), "-o", again.to_str().unwrap()]);
+    assert_eq!(timeless(truth), timeless(truth_of(&again)));
+    let refused = run(["ask", dir.to_str().unwrap(), "--what-if", "node.brick.count=8"]);
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("virtual machines"), "{}", refused.stderr);
+}

@@ -12,6 +12,7 @@ fn small(changes: &[&str]) -> Value {
         "warmup=1 s",
         "duration=2 s",
         "intervals.longest=2 s",
+        "intervals.requests=1",
         "device.ds8700-raid5.write_cache=20 MiB",
         "device.ds8700-raid5.read_cache=512 MiB",
         "workload.ffsb.file_set=256 MiB",
@@ -102,15 +103,28 @@ fn machines_share_processors_and_have_queues_of_their_own() {
 
 #[test]
 fn the_measured_time_grows_until_the_intervals_agree() {
-    let seconds = |error: &str| {
-        let error = format!("intervals.error={error}");
-        let truth = small(&[&error, "intervals.longest=8 s", "client.vm.guest.scheduler=cfq"]);
+    let seconds = |change: &str| {
+        let truth = small(&["intervals.error=100%", change, "intervals.longest=8 s"]);
         let read = &truth["workloads"]["ffsb"]["read"];
         assert_eq!(read["interval_means_ms"].as_array().unwrap().len(), 5);
         assert!(read["relative_standard_error"].as_f64().unwrap() > 0.0);
         truth["simulated_seconds"].as_f64().unwrap().round() as u64
     };
-    assert_eq!([seconds("100%"), seconds("0%")], [2, 8]);
+    // a hundred threads do some thousands of requests in a second
+    let changes = ["intervals.requests=1", "intervals.error=0%", "intervals.requests=1000000000"];
+    assert_eq!(changes.map(seconds), [2, 8, 8]);
+}
+
+#[test]
+fn what_was_measured_before_intervals_agree_is_warm_up() {
+    // of 1 to 3 s the intervals differ; from then on it is measured for 4 s
+    let grown = small(&["intervals.error=0%", "intervals.longest=4 s"]);
+    let plain = small(&["warmup=3 s", "duration=4 s", "intervals.longest=4 s"]);
+    let seen = |truth: &Value| {
+        let (workload, hosts) = (truth["workloads"]["ffsb"].clone(), truth["hosts"].clone());
+        (workload, hosts, truth["caches"].clone(), truth["simulated_seconds"].clone())
+    };
+    assert_eq!(seen(&grown), seen(&plain));
 }
 
 #[test]
@@ -121,7 +135,7 @@ fn what_cannot_be_is_told() {
         done.stderr
     };
     let text = refused("scenarios/virtualized.toml", "intervals.longest=1 s");
-    assert!(text.contains("`longest`, 1 s, is less than `duration`, 20 s"), "{text}");
+    assert!(text.contains("`longest`, 1 s, is less than `duration`, 5 s"), "{text}");
     let text = refused("scenarios/virtualized.toml", "client.vm.guest.largest=1000 B");
     assert!(text.contains("is not a whole number of sectors"), "{text}");
     let text = refused("scenarios/first-look.toml", "intervals={error=2.0}");

@@ -12,6 +12,7 @@
 //! there: the mean distance that decides how near a neighbour must be comes from all pairs of rows or a
 //! fixed sample, not from a random one; sums are in double precision.
 
+mod near;
 mod neighbours;
 mod rules;
 mod tree;

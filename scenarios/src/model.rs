@@ -1,6 +1,8 @@
 //! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
 //! their figures. The simulator reads nothing else.
 
+use std::collections::BTreeMap;
+
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
@@ -59,7 +61,10 @@ impl Scenario {
 pub struct Intervals {
     /// How many; two at the least.
     pub count: u32,
-    /// Relative standard error of their mean response times beyond which the measured time is doubled.
+    /// Requests that each is to have of a workload; with fewer it is measured anew, for twice as long.
+    pub requests: u64,
+    /// Relative standard error of their mean response times beyond which it is measured anew, for twice
+    /// as long.
     pub error: f64,
     /// Longest measured time; the duration at the least.
     pub longest: SimSpan,
@@ -102,8 +107,22 @@ pub struct Ceph {
     pub write: Cost,
     /// Processor time of an OSD for each copy or shard that it writes.
     pub commit: Cost,
-    /// Hosts to which each node reports.
+    /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
+    /// The same for groups of nodes that have monitors of their own, by the group's name.
+    pub own_monitors: BTreeMap<String, Vec<HostId>>,
+}
+
+impl Ceph {
+    /// The monitors that the nodes of a group report to.
+    pub fn monitors_of(&self, group: &str) -> &[HostId] {
+        self.own_monitors.get(group).unwrap_or(&self.monitors)
+    }
+
+    /// Whether a host is a monitor.
+    pub fn is_monitor(&self, host: HostId) -> bool {
+        self.own_monitors.values().chain([&self.monitors]).any(|all| all.contains(&host))
+    }
 }
 
 /// How an OSD writes to its device.
@@ -154,6 +173,20 @@ pub struct Host {
     /// What it has of its own if it is a virtual machine: it shares processor and adapter with the
     /// others of its group.
     pub guest: Option<Guest>,
+    /// Where it runs, if it is a storage node on a virtual machine.
+    pub machine: Option<Machine>,
+}
+
+/// Where a virtual machine runs: its machine's adapter and disks are shared by all on it, and each has an
+/// equal part of each disk. Processors are its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// The first host on the machine, which stands for it.
+    pub host: HostId,
+    /// Its place among those on the machine, from 0.
+    pub place: u32,
+    /// What it may send, and what it may receive; `None`: as much as the machine's cable takes.
+    pub bandwidth: Option<Rate>,
 }
 
 /// The block layer of a virtual machine, and what its hypervisor costs.
@@ -203,9 +236,22 @@ pub struct Storage {
     pub disks: Vec<Disk>,
     /// How much of a file is on one disk before the next one follows.
     pub stripe: Bytes,
+    /// Virtual machines that have an equal part of each disk; 1: the disks are the host's alone.
+    pub shared_by: u32,
 }
 
 impl Storage {
+    /// Bytes of each disk that the host has.
+    pub fn capacities(&self) -> impl Iterator<Item = Bytes> + Clone {
+        let part = |whole: Bytes| {
+            // as partitions do, parts begin at multiples of a mebibyte
+            let mib = Bytes::mib(1).get();
+            Bytes(whole.get() / u64::from(self.shared_by) / mib * mib)
+        };
+        let whole = self.disks.iter().map(|disk| disk.device.capacity());
+        whole.map(move |whole| if self.shared_by == 1 { whole } else { part(whole) })
+    }
+
     /// What the node's software is set to, if its cache lacks `reserved` bytes of memory.
     ///
     /// # Panics
@@ -213,7 +259,7 @@ impl Storage {
     /// If the policy is none: the scenario was checked.
     pub fn settings(&self, reserved: Bytes) -> Settings {
         let cache = &self.cache;
-        let capacity = self.disks.iter().map(|disk| disk.device.capacity()).min();
+        let capacity = self.capacities().min();
         Settings {
             policy: cache.policy.parse().expect("the scenario was checked"),
             cache: cache.size.saturating_sub(reserved),
@@ -309,6 +355,31 @@ pub struct CpuProfile {
     pub code: Cost,
     /// Posting one activity record.
     pub post: SimSpan,
+}
+
+impl CpuProfile {
+    /// Time to encrypt and encode so many bytes, which are whole blocks.
+    pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
+        let passes = if encoding.is_replication() { 0 } else { encoding.n() - encoding.m() };
+        cipher_time(self.encrypt, cipher, size) + self.coding(size, passes as u64)
+    }
+
+    /// Time to decode and decrypt so many bytes, of whose blocks so many data fragments each were not
+    /// read.
+    pub fn open(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
+        cipher_time(self.decrypt, cipher, size) + self.coding(size, missing)
+    }
+
+    fn coding(&self, size: Bytes, passes: u64) -> SimSpan {
+        if passes == 0 { SimSpan::ZERO } else { self.code.of(size * passes) }
+    }
+}
+
+fn cipher_time(cost: Cost, cipher: codec::Cipher, size: Bytes) -> SimSpan {
+    match cipher {
+        codec::Cipher::None => SimSpan::ZERO,
+        codec::Cipher::Aes128Cbc => cost.of(size),
+    }
 }
 
 /// Time for an operation: a fixed part and one by size.

@@ -221,6 +221,20 @@ const WRONG: &[(&str, &str)] = &[
         "[client.app]\ncount = 2",
         "[host.app0]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}\ncount = 4",
     ),
+    // virtual machines and what they share
+    ("[node.brick]", "[node.brick]\nmachine = {}"),
+    ("[node.brick]", "[node.brick]\nmachine = { count = 4, of = \"brick\" }"),
+    ("[node.brick]", "[node.brick]\nmachine = { of = \"brik\" }"),
+    ("[node.brick]", "[node.brick]\nmachine = { of = \"brick\" }"),
+    ("[node.brick]", "[node.brick]\nmachine = { count = 4, bandwidth = \"10 Gbit/s\" }"),
+    (
+        "[node.brick]",
+        "[host.brick5]\nnic = { rate = \"10 Gbit/s\" }\n[node.brick]\nmachine = { count = 4 }",
+    ),
+    ("[node.brick]", "[host.brick5]\nmachine = { count = 4 }\n[node.brick]"),
+    // monitors of a group's own
+    ("[node.brick]", "[node.brick]\nmonitors = \"app0\""),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[node.brick]\nmonitors = \"brick0\""),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

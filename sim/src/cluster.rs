@@ -11,19 +11,21 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_ati::{Recorder, Resource};
 use foretell_scenarios::device;
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::agenda::Agenda;
+use crate::bandwidth::Limit;
 use crate::cpu::{Cpu, Slice};
+use crate::device::Device;
 use crate::error::SimError;
 use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind};
 use crate::guest::Guest;
-use crate::intervals::{Intervals, relative_standard_error};
+use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
 use crate::network::{Network, Step};
-use crate::node::{Node, Surroundings};
+use crate::node::{Node, Surroundings, Tag};
 use crate::objects::{Pool, Settings, Task};
 use crate::payload::Vault;
 use crate::program::Programs;
@@ -54,6 +56,8 @@ pub struct Cluster {
     pub(crate) tracker: Tracker,
     pub(crate) network: Network,
     pub(crate) hosts: Vec<Host>,
+    /// By host; virtual machines have those of their physical one.
+    pub(crate) disks: Vec<Vec<Device<Tag>>>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) instances: Vec<Instance>,
     pub(crate) programs: Programs,
@@ -107,6 +111,11 @@ pub(crate) struct Host {
     /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
     /// group.
     pub(crate) machine: HostId,
+    /// Whose cable and disks a storage node has: its own, or of a virtual machine those of the first
+    /// one on its physical machine.
+    pub(crate) physical: HostId,
+    /// Of a virtual machine whose bandwidth is limited.
+    pub(crate) limit: Option<Limit>,
     pub(crate) guest: Option<Box<Guest>>,
     /// Shared by all hosts that have the same.
     pub(crate) profile: Arc<CpuProfile>,
@@ -138,7 +147,9 @@ impl Host {
             .map(|index| {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
+                let place = host.machine.map_or(0, |machine| machine.place);
                 let node = host.role.storage().map(|storage| {
+                    let storage = (storage, place);
                     if let Some(settings) = stores {
                         return Node::with_stores(storage, settings, reserved);
                     }
@@ -166,7 +177,9 @@ impl Host {
                     Box::new(Guest::new(guest, number, volume_of(scenario, id)))
                 });
                 let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
-                Host { machine, guest, profile, cpu, node }
+                let physical = host.machine.map_or(id, |machine| machine.host);
+                let limit = host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
+                Host { machine, physical, limit, guest, profile, cpu, node }
             })
             .collect()
     }
@@ -181,6 +194,7 @@ impl Cluster {
         refuse_what_is_only_measured(&scenario)?;
         let volumes = Volume::of_scenario(&scenario)?;
         let hosts = Host::of_scenario(&scenario, &volumes);
+        let disks = disks(&scenario, &hosts);
         let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
         let vault = (scenario.payload == Payload::Real).then(|| {
@@ -197,8 +211,10 @@ impl Cluster {
                 scenario.hosts.iter().map(|host| host.nic),
                 &scenario.switch,
                 Seed(scenario.seed.stream("network").bits()),
-            ),
+            )
+            .with_machines(hosts.iter().map(|host| host.physical)),
             hosts,
+            disks,
             volumes,
             active: instances.len(),
             instances,
@@ -365,26 +381,41 @@ impl Cluster {
         }
     }
 
-    /// Whether the run is made longer than `end`, because its intervals differ too much; if so, it
-    /// is from now on.
+    /// Whether the run goes on beyond `end`, because its intervals differ too much or are too short; if
+    /// so, measuring has begun anew.
+    ///
+    /// What was measured until then is forgotten: a transient that is longer than the warm-up makes the
+    /// first intervals differ, and would stay in the mean.
     fn goes_on_beyond(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
-        let measured = end - self.mark_at;
-        if measured * 2 > spec.longest {
+        let measured = (end - self.mark_at) * 2;
+        if measured > spec.longest {
             return false;
         }
-        let too_much = |means: Vec<f64>| {
-            !means.is_empty()
-                && relative_standard_error(&means).is_none_or(|error| error > spec.error)
-        };
-        let intervals = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
-        let goes_on = intervals.into_iter().any(|intervals| {
-            [Op::Read, Op::Write].into_iter().any(|op| too_much(intervals.means_ms(end, op)))
-        });
+        let of_all = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
+        let goes_on = of_all.into_iter().any(|intervals| !intervals.agree(&spec));
         if goes_on {
-            self.end_at = Some(end + measured);
+            self.begin_anew(end, measured);
         }
         goes_on
+    }
+
+    /// Forgets what was measured: measuring begins now, and lasts for `measured`.
+    fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
+        self.collect_before(now);
+        self.agenda.advance_to(now);
+        for tally in &mut self.tallies {
+            let spec = self.scenario.intervals.as_ref();
+            tally.begin_anew(now, spec.map(|spec| Intervals::new(spec, now, measured)));
+        }
+        for tally in self.transaction_tallies.iter_mut().flatten() {
+            tally.begin_anew(now);
+        }
+        for job in &mut self.programs.jobs {
+            job.begin_anew(now);
+        }
+        (self.mark_at, self.end_at) = (now, Some(now + measured));
+        self.mark();
     }
 
     /// Requests outstanding, journals' not counted.
@@ -406,7 +437,7 @@ impl Cluster {
                 let delivered =
                     self.network.forward(now, train, &mut network_events(&mut self.agenda));
                 if let Some(leg) = delivered {
-                    self.deliver(leg);
+                    self.arrive(leg);
                 }
             }
             Event::Wake { connection } => {
@@ -414,7 +445,9 @@ impl Cluster {
                 self.network.wake(now, connection, &mut network_events(&mut self.agenda));
                 self.note_repetitions();
             }
-            Event::Deliver { leg } => self.deliver(leg),
+            Event::Deliver { leg } => self.arrive(leg),
+            Event::LetOut { leg } => self.put_on_cable(leg),
+            Event::LetIn { leg } => self.deliver(leg),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::AskGuest { host } => self.send_from_guest(HostId(host)),
             Event::Commit { host } => self.commit_journal(HostId(host)),
@@ -428,12 +461,15 @@ impl Cluster {
 
     /// A node and its surroundings.
     pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
-        let node = self.hosts[host.index()].node.as_mut().expect("storage nodes have storage");
+        let Host { node, physical, .. } = &mut self.hosts[host.index()];
+        let node = node.as_mut().expect("storage nodes have storage");
         let around = Surroundings {
             now: self.agenda.now(),
             host,
             agenda: &mut self.agenda,
             tracker: &mut self.tracker,
+            machine: *physical,
+            disks: &mut self.disks[physical.index()],
         };
         (node, around)
     }
@@ -494,10 +530,18 @@ impl Cluster {
         }
     }
 
-    fn disk_done(&mut self, host: HostId, disk: u32) {
+    /// A disk of a machine has finished an operation, or wants to be asked what is next.
+    fn disk_done(&mut self, machine: HostId, disk: u32) {
+        let now = self.agenda.now();
+        let completion = self.disks[machine.index()][disk as usize].complete(now);
+        if let Some(next) = completion.next {
+            self.agenda.schedule(next, Event::DiskDone { host: machine.0, disk: disk as u16 });
+        }
+        let Some(done) = completion.done else { return };
+        let host = done.io.tag.host;
         let mut ready = std::mem::take(&mut self.ready);
         let (node, mut around) = self.node(host);
-        node.disk_done(&mut around, disk, &mut ready);
+        node.disk_done(&mut around, disk, &done, &mut ready);
         for leg in ready.drain(..) {
             let awaiting = &mut self.legs[leg].awaiting;
             *awaiting -= 1;
@@ -530,8 +574,11 @@ impl Cluster {
         for host in &mut self.hosts {
             host.cpu.mark(now);
             if let Some(node) = &mut host.node {
-                node.mark(now);
+                node.mark();
             }
+        }
+        for disk in self.disks.iter_mut().flatten() {
+            disk.mark(now);
         }
     }
 
@@ -549,9 +596,8 @@ impl Cluster {
             if let Some(guest) = &mut host.guest {
                 guest.audit(now).map_err(|violation| broken("block layer".into(), violation))?;
             }
-            if let Some(node) = &mut host.node {
-                node.audit(now)
-                    .map_err(|(disk, violation)| broken(format!("disk{disk}"), violation))?;
+            for (disk, device) in self.disks[index].iter_mut().enumerate() {
+                device.audit(now).map_err(|violation| broken(format!("disk{disk}"), violation))?;
             }
             self.network
                 .audit(now, HostId::from(index))
@@ -620,6 +666,16 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
         };
         agenda.schedule(at, event);
     }
+}
+
+/// The disks of each physical machine.
+fn disks(scenario: &Scenario, hosts: &[Host]) -> Vec<Vec<Device<Tag>>> {
+    let of = |(id, host): (HostId, &model::Host)| {
+        let is_physical = hosts[id.index()].physical == id;
+        let storage = host.role.storage().filter(|_| is_physical);
+        storage.map_or(Vec::new(), |storage| storage.disks.iter().map(Device::new).collect())
+    };
+    scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
 }
 
 /// Whose processor and adapter a host has: guests of a group share those of its first host.

@@ -148,8 +148,10 @@ impl Cluster {
             found.distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
             for place in &scratch.places {
                 let host: HostId = found.nodes[place.node as usize];
-                let node = self.hosts[host.index()].node.as_mut().expect("it stores fragments");
-                node.touch(volume, op, place.base + piece.start, piece.stored);
+                let host = &self.hosts[host.index()];
+                let node = host.node.as_ref().expect("it stores fragments");
+                let disks = &mut self.disks[host.physical.index()];
+                node.touch(disks, volume, op, (place.base + piece.start, piece.stored));
             }
         }
         self.scratch = scratch;

@@ -15,7 +15,11 @@ pub(crate) enum Event {
     Wake { connection: u32 },
     /// A leg's message has arrived.
     Deliver { leg: u32 },
-    /// A disk finishes the operation that it serves.
+    /// The bandwidth of a virtual machine lets a leg's message go on to the cable.
+    LetOut { leg: u32 },
+    /// It lets one that has come over the cable in.
+    LetIn { leg: u32 },
+    /// A disk of a machine finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },
     /// The scheduler of a guest wants to be asked again.
     AskGuest { host: u32 },

@@ -187,6 +187,31 @@ impl Cluster {
             self.agenda.schedule(now, Event::Deliver { leg: id });
             return;
         }
+        let mut at = now;
+        if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
+            at = limit.let_out(now, wire, self.network.wire_time(hosts.0, wire));
+        }
+        if at > now {
+            self.agenda.schedule(at, Event::LetOut { leg: id });
+        } else {
+            self.put_on_cable(id);
+        }
+    }
+
+    /// A leg's message goes on the cable; to another virtual machine on the same machine, over the
+    /// machine's bridge, which takes no time.
+    pub(crate) fn put_on_cable(&mut self, id: u32) {
+        let leg = &self.legs[id];
+        let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
+        let now = self.agenda.now();
+        let machine = |host| self.network.machine(host);
+        if machine(hosts.0) == machine(hosts.1) {
+            if let Some(collectors) = &mut self.collectors {
+                collectors.sent(hosts.0, hosts.1, wire);
+            }
+            self.agenda.schedule(now, Event::Deliver { leg: id });
+            return;
+        }
         self.note_transmission(id, wire);
         self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
         self.note_repetitions();
@@ -211,6 +236,23 @@ impl Cluster {
         }
         self.tracker
             .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
+    }
+
+    /// A leg's message has come over the cable, and goes in as fast as its receiver's bandwidth lets it.
+    pub(crate) fn arrive(&mut self, id: u32) {
+        let leg = &self.legs[id];
+        let (from, to) = (leg.sender(), leg.receiver());
+        let now = self.agenda.now();
+        let mut at = now;
+        if let Some(limit) = self.hosts[to.index()].limit.as_mut().filter(|_| from != to) {
+            let wire = leg.wire();
+            at = limit.let_in(now, wire, self.network.wire_time(to, wire));
+        }
+        if at > now {
+            self.agenda.schedule(at, Event::LetIn { leg: id });
+        } else {
+            self.deliver(id);
+        }
     }
 
     /// A leg's message has arrived.
@@ -243,8 +285,10 @@ impl Cluster {
             if let Some(collectors) = &mut self.collectors {
                 collectors.received(host, from, wire);
             }
-            self.tracker
-                .charge(host, Resource::Receive, workload, || self.network.wire_time(host, wire));
+            if self.network.machine(from) != self.network.machine(host) {
+                let charged = || self.network.wire_time(host, wire);
+                self.tracker.charge(host, Resource::Receive, workload, charged);
+            }
         }
         self.compute(host, workload, HostTask { thread, breadcrumb, work, then });
     }

@@ -1,8 +1,8 @@
 //! Means of intervals: how far a run's mean response times can be trusted.
 //!
 //! The measured time is cut into intervals of equal length; the standard error of their means, relative
-//! to the mean of all, is what paper 001 reports (Section 4.3). While it is too large, the measured time
-//! is doubled, and with it each interval.
+//! to the mean of all, is what paper 001 reports (Section 4.3). While it is too large, or an interval has
+//! too few requests to tell, it is measured anew for twice as long.
 
 use foretell_scenarios::model;
 use foretell_units::{Op, SimSpan, SimTime};
@@ -11,10 +11,8 @@ use foretell_units::{Op, SimSpan, SimTime};
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {
     from: SimTime,
-    /// As many as intervals, or twice as many for each time that the run was made longer.
-    slots: Vec<[Slot; 2]>,
     length: SimSpan,
-    count: usize,
+    slots: Vec<[Slot; 2]>,
 }
 
 /// Requests and their response times.
@@ -25,41 +23,46 @@ struct Slot {
 }
 
 impl Intervals {
-    /// Of a time that begins at `from` and at first lasts for `duration`.
+    /// Of a time that begins at `from` and lasts for `duration`.
     pub(crate) fn new(spec: &model::Intervals, from: SimTime, duration: SimSpan) -> Self {
         let length = SimSpan::from_ns((duration.as_ns() / u64::from(spec.count)).max(1));
-        Self { from, slots: Vec::new(), length, count: spec.count as usize }
+        Self { from, length, slots: vec![[Slot::default(); 2]; spec.count as usize] }
     }
 
     /// A request completes at `now`.
     pub(crate) fn add(&mut self, now: SimTime, op: Op, response: SimSpan) {
         let slot = ((now - self.from).as_ns() / self.length.as_ns()) as usize;
-        if slot >= self.slots.len() {
-            self.slots.resize(slot + 1, [Slot::default(); 2]);
-        }
-        let slot = &mut self.slots[slot][op as usize];
-        slot.requests += 1;
-        slot.response_ns += u128::from(response.as_ns());
+        // lengths are rounded down: what is left over belongs to no interval
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        slot[op as usize].requests += 1;
+        slot[op as usize].response_ns += u128::from(response.as_ns());
     }
 
-    /// Mean response times of the intervals of the time up to `end`, in milliseconds; not a number
-    /// where an interval has no request, and nothing where none has any.
-    pub(crate) fn means_ms(&self, end: SimTime, op: Op) -> Vec<f64> {
-        let slots = ((end - self.from).as_ns() / self.length.as_ns()) as usize;
-        let each = (slots / self.count).max(1);
-        if self.slots.iter().all(|slot| slot[op as usize].requests == 0) {
+    /// Mean response times of the intervals, in milliseconds; not a number where an interval has no
+    /// request, and nothing where none has any.
+    pub(crate) fn means_ms(&self, op: Op) -> Vec<f64> {
+        let of_op = self.slots.iter().map(|slot| slot[op as usize]);
+        if of_op.clone().all(|slot| slot.requests == 0) {
             return Vec::new();
         }
-        (0..self.count)
-            .map(|interval| {
-                let slots = self.slots.iter().skip(interval * each).take(each);
-                let (requests, ns) =
-                    slots.map(|slot| slot[op as usize]).fold((0, 0), |(requests, ns), slot| {
-                        (requests + slot.requests, ns + slot.response_ns)
-                    });
-                if requests == 0 { f64::NAN } else { ns as f64 / 1e6 / requests as f64 }
-            })
-            .collect()
+        let mean = |slot: Slot| match slot.requests {
+            0 => f64::NAN,
+            requests => slot.response_ns as f64 / 1e6 / requests as f64,
+        };
+        of_op.map(mean).collect()
+    }
+
+    /// Whether each interval has the requests that are wanted, and their means, of reads and of writes,
+    /// differ by no more than is allowed.
+    pub(crate) fn agree(&self, spec: &model::Intervals) -> bool {
+        let mut requests =
+            self.slots.iter().map(|[reads, writes]| reads.requests + writes.requests);
+        let close = |op| {
+            let means = self.means_ms(op);
+            means.is_empty()
+                || relative_standard_error(&means).is_some_and(|error| error <= spec.error)
+        };
+        requests.all(|requests| requests >= spec.requests) && close(Op::Read) && close(Op::Write)
     }
 }
 
@@ -84,17 +87,23 @@ mod tests {
     }
 
     #[test]
-    fn intervals_grow_with_the_measured_time() {
-        let spec = model::Intervals { count: 2, error: 0.05, longest: ms(40) };
+    fn intervals_agree_when_they_have_requests_enough_and_like_means() {
+        let spec =
+            |requests, error| model::Intervals { count: 2, requests, error, longest: ms(40) };
         let from = SimTime::ZERO + ms(5);
-        let mut intervals = Intervals::new(&spec, from, ms(20));
-        // one request each 10 ms, of 1, 2, 3 and 6 ms
-        for (index, response) in [1, 2, 3, 6].into_iter().enumerate() {
-            intervals.add(from + ms(10 * index as u64), Op::Read, ms(response));
+        let mut intervals = Intervals::new(&spec(1, 0.0), from, ms(41));
+        // one request each 10.25 ms, of 1, 2, 3, 6 and 9 ms; the last after the end
+        for (index, response) in [1, 2, 3, 6, 9].into_iter().enumerate() {
+            intervals.add(from + ms(41) * index as u64 / 4, Op::Read, ms(response));
         }
-        assert_eq!(intervals.means_ms(from + ms(20), Op::Read), [1.0, 2.0]);
-        assert_eq!(intervals.means_ms(from + ms(40), Op::Read), [1.5, 4.5]);
-        assert!(intervals.means_ms(from + ms(40), Op::Write).is_empty());
+        assert_eq!(intervals.means_ms(Op::Read), [1.5, 4.5]);
+        assert!(intervals.means_ms(Op::Write).is_empty());
+        // of 1.5 and 4.5 the mean is 3, and its standard error 1.5
+        assert!(intervals.agree(&spec(2, 0.5)));
+        assert!(!intervals.agree(&spec(2, 0.49)) && !intervals.agree(&spec(3, 0.5)));
+        // reads may be as like as they want, if one interval has no write
+        intervals.add(from, Op::Write, ms(1));
+        assert!(!intervals.agree(&spec(1, 1.0)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod agenda;
 pub mod array;
+mod bandwidth;
 pub mod batches;
 mod cluster;
 pub mod cpu;

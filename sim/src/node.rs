@@ -9,10 +9,8 @@ use foretell_scenarios::model::Storage;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
-use crate::array::ArrayHits;
-use crate::device::Device;
+use crate::device::{Device, Done};
 use crate::event::Event;
-use crate::ledger::{Usage, Violation};
 use crate::objects::{Settings as StoreSettings, StoreAccess, Stores};
 use crate::tracker::Tracker;
 
@@ -22,12 +20,23 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) host: HostId,
     pub(crate) agenda: &'a mut Agenda<Event>,
     pub(crate) tracker: &'a mut Tracker,
+    /// Where its disks are, which other virtual machines may share.
+    pub(crate) machine: HostId,
+    pub(crate) disks: &'a mut [Device<Tag>],
+}
+
+/// Whose operation of a disk it is, and its number there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tag {
+    pub(crate) host: HostId,
+    number: u32,
 }
 
 /// A storage node.
 pub(crate) struct Node {
     software: Served,
-    disks: Vec<Device<u32>>,
+    /// Where its part of each disk begins.
+    begins: Vec<Sectors>,
     /// Disk operations completed and their bytes, by direction, since the beginning.
     operations: [u64; 2],
     moved: [u64; 2],
@@ -72,7 +81,7 @@ enum Served {
 /// What the software runs on.
 pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
-    disks: &'a mut [Device<u32>],
+    begins: &'a [Sectors],
     evicted: &'a mut u64,
 }
 
@@ -127,8 +136,10 @@ impl Hardware<'_, '_> {
         let now = self.around.now;
         post_disk_op(self.around, operation, Phase::Issue);
         let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
-        let io = Io { lbn, sectors: Sectors::covering(size), op, thread: reader, tag: number };
-        if let Some(next) = self.disks[disk as usize].submit(now, io) {
+        let tag = Tag { host: self.around.host, number };
+        let lbn = self.begins[disk as usize] + lbn;
+        let io = Io { lbn, sectors: Sectors::covering(size), op, thread: reader, tag };
+        if let Some(next) = self.around.disks[disk as usize].submit(now, io) {
             call_disk(self.around, disk, next);
         }
     }
@@ -178,27 +189,37 @@ impl Machine for Hardware<'_, '_> {
 }
 
 fn call_disk(around: &mut Surroundings, disk: u32, at: SimTime) {
-    let host = around.host.0;
+    let host = around.machine.0;
     around.agenda.schedule(at, Event::DiskDone { host, disk: disk as u16 });
 }
 
 impl Node {
-    /// `file_sizes`: what each file needs on this node. `reserved`: memory that the cache lacks.
-    pub(crate) fn new(storage: &Storage, file_sizes: &[Bytes], reserved: Bytes) -> Self {
+    /// `place`: which part of its disks it has. `file_sizes`: what each file needs on this node.
+    /// `reserved`: memory that the cache lacks.
+    pub(crate) fn new(
+        (storage, place): (&Storage, u32),
+        file_sizes: &[Bytes],
+        reserved: Bytes,
+    ) -> Self {
         let software = Software::new(&storage.settings(reserved), file_sizes);
-        Self::of(storage, Served::Files(Box::new(software)))
+        Self::of(storage, place, Served::Files(Box::new(software)))
     }
 
     /// A server of objects.
-    pub(crate) fn with_stores(storage: &Storage, settings: StoreSettings, reserved: Bytes) -> Self {
+    pub(crate) fn with_stores(
+        (storage, place): (&Storage, u32),
+        settings: StoreSettings,
+        reserved: Bytes,
+    ) -> Self {
         let stores = Stores::new(settings, storage, reserved);
-        Self::of(storage, Served::Objects(Box::new(stores)))
+        Self::of(storage, place, Served::Objects(Box::new(stores)))
     }
 
-    fn of(storage: &Storage, software: Served) -> Self {
+    fn of(storage: &Storage, place: u32, software: Served) -> Self {
+        let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
-            disks: storage.disks.iter().map(Device::new).collect(),
+            begins: storage.capacities().map(begin).collect(),
             operations: [0; 2],
             moved: [0; 2],
             evicted: 0,
@@ -210,7 +231,7 @@ impl Node {
         around: &'a mut Surroundings<'b>,
     ) -> (&'a mut Served, Hardware<'a, 'b>) {
         let evicted = &mut self.evicted;
-        (&mut self.software, Hardware { around, disks: &mut self.disks, evicted })
+        (&mut self.software, Hardware { around, begins: &self.begins, evicted })
     }
 
     /// Serves an access. Returns how many things it waits for: so often its leg comes out of
@@ -240,15 +261,15 @@ impl Node {
         }
     }
 
-    /// A disk has finished an operation, or wants to be asked what is next. Appends the legs that
-    /// waited for what is done to `ready`.
-    pub(crate) fn disk_done(&mut self, around: &mut Surroundings, disk: u32, ready: &mut Vec<u32>) {
-        let completion = self.disks[disk as usize].complete(around.now);
-        if let Some(next) = completion.next {
-            call_disk(around, disk, next);
-        }
-        let Some(done) = completion.done else { return };
-        let number = done.io.tag;
+    /// A disk has finished one of its operations. Appends the legs that waited for it to `ready`.
+    pub(crate) fn disk_done(
+        &mut self,
+        around: &mut Surroundings,
+        disk: u32,
+        done: &Done<Tag>,
+        ready: &mut Vec<u32>,
+    ) {
+        let number = done.io.tag.number;
         let operation = match &self.software {
             Served::Files(software) => software.operation(number).into(),
             Served::Objects(stores) => *stores.operation(number),
@@ -276,32 +297,31 @@ impl Node {
 
     /// A stretch of a file is read or written before the simulation begins, in no time, as far as
     /// disks that are arrays remember it; objects are nothing that it knows.
-    pub(crate) fn touch(&mut self, file: u32, op: Op, offset: Bytes, size: Bytes) {
+    pub(crate) fn touch(
+        &self,
+        disks: &mut [Device<Tag>],
+        file: u32,
+        op: Op,
+        (offset, size): (Bytes, Bytes),
+    ) {
         let Served::Files(software) = &self.software else { return };
         let mut done = Bytes::ZERO;
         while done < size {
             let most = size.saturating_sub(done);
             let extent = software.locate(file, offset + done, most);
             let sectors = Sectors::covering(extent.bytes);
-            self.disks[extent.disk as usize].touch(op, extent.lbn, sectors);
+            let disk = extent.disk as usize;
+            disks[disk].touch(op, self.begins[disk] + extent.lbn, sectors);
             done += extent.bytes;
         }
     }
 
     /// Measuring begins.
-    pub(crate) fn mark(&mut self, now: SimTime) {
+    pub(crate) fn mark(&mut self) {
         match &mut self.software {
             Served::Files(software) => software.mark(),
             Served::Objects(stores) => stores.mark(),
         }
-        for disk in &mut self.disks {
-            disk.mark(now);
-        }
-    }
-
-    /// What each disk did since the mark, and the caches of those that are arrays.
-    pub(crate) fn disk_usage(&mut self, now: SimTime) -> Vec<(Usage, Option<ArrayHits>)> {
-        self.disks.iter_mut().map(|disk| (disk.usage(now), disk.array_hits())).collect()
     }
 
     /// What it did since the beginning.
@@ -319,14 +339,6 @@ impl Node {
             Served::Files(software) => software.hits(),
             Served::Objects(stores) => stores.hits(),
         }
-    }
-
-    /// Whether the operational laws hold at each disk.
-    pub(crate) fn audit(&mut self, now: SimTime) -> Result<(), (usize, Violation)> {
-        for (index, disk) in self.disks.iter_mut().enumerate() {
-            disk.audit(now).map_err(|violation| (index, violation))?;
-        }
-        Ok(())
     }
 }
 

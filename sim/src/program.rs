@@ -107,6 +107,13 @@ impl JobTally {
         }
     }
 
+    /// Measuring begins anew.
+    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+        if self.from.is_some_and(|from| from < now) {
+            (self.tally, self.from) = (OpTally::new(), Some(now));
+        }
+    }
+
     /// An operation that began at `begun` is complete.
     pub(crate) fn add(&mut self, now: SimTime, begun: SimTime, size: Bytes) {
         if self.from.is_some_and(|from| now >= from) {

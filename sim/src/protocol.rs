@@ -68,26 +68,8 @@ pub(crate) struct Part {
 impl Volume {
     /// Time to encrypt and encode `size` bytes.
     pub(crate) fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
-        let encoding = self.distribution.encoding();
-        let passes = if encoding.is_replication() { 0 } else { encoding.n() - encoding.m() };
-        self.cipher_time(cpu.encrypt, size) + coding_time(cpu, size, passes as u64)
+        cpu.seal(self.cipher, self.distribution.encoding(), size)
     }
-
-    /// Time to decode and decrypt `size` bytes of which so many data fragments were not read.
-    fn open_time(&self, cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
-        self.cipher_time(cpu.decrypt, size) + coding_time(cpu, size, passes)
-    }
-
-    fn cipher_time(&self, cost: foretell_scenarios::model::Cost, size: Bytes) -> SimSpan {
-        match self.cipher {
-            foretell_algorithms::codec::Cipher::None => SimSpan::ZERO,
-            foretell_algorithms::codec::Cipher::Aes128Cbc => cost.of(size),
-        }
-    }
-}
-
-fn coding_time(cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
-    if passes == 0 { SimSpan::ZERO } else { cpu.code.of(size * passes) }
 }
 
 impl Cluster {
@@ -477,7 +459,7 @@ impl Cluster {
                 volume.distribution.block() * blocks as u64
             }
         };
-        let work = volume.open_time(cpu, fetched, request.passes);
+        let work = cpu.open(volume.cipher, request.passes, fetched);
         if work.is_zero() {
             self.decoded(request_id);
         } else {

@@ -87,6 +87,12 @@ impl Tally {
         self.ledger.mark(now);
     }
 
+    /// Measuring begins anew, with these intervals: only what completes from now on counts.
+    pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
+        let (completed, ledger) = (self.completed, std::mem::take(&mut self.ledger));
+        *self = Self { completed, ledger, ..Self::new(now, intervals) };
+    }
+
     /// Requests that completed after the warm-up.
     pub(crate) fn measured(&self) -> u64 {
         self.reads.requests + self.writes.requests

@@ -108,6 +108,16 @@ impl TransactionTally {
         })
     }
 
+    /// Measuring begins anew: only what completes from now on counts.
+    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+        (self.from, self.completed, self.last) = (now, 0, now);
+        (self.response_ns, self.max, self.reads) = (0, SimSpan::ZERO, [0; 2]);
+        self.histogram.reset();
+        for moved in &mut self.moved {
+            (moved.bytes, moved.active) = (0, SimSpan::ZERO);
+        }
+    }
+
     /// Seconds in which the workload was at work: up to now, or, if it has ended, to its last
     /// transaction.
     pub(crate) fn measured_s(&self, now: SimTime, ended: bool) -> f64 {

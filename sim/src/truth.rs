@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foretell_units::{HostId, Op, SimTime};
+use foretell_units::{HostId, Op, SimSpan, SimTime};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -39,6 +39,9 @@ pub struct Truth {
     pub blocks_compared: Option<u64>,
     /// Events of the whole run.
     pub events: u64,
+    /// The warm-up, which is longer than asked for if measuring began anew.
+    #[serde(skip)]
+    pub warmup: SimSpan,
     /// Measured time, without the warm-up.
     pub simulated_seconds: f64,
     /// Time that the run took on the computer that simulated it; filled in by whoever timed it.
@@ -279,19 +282,23 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         };
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
-        if let Some(node) = &mut host.node {
-            for (disk, (usage, hits)) in node.disk_usage(now).into_iter().enumerate() {
-                add(format!("disk{disk}"), usage, hits.map_or(none, caches_of_array));
-            }
+        // of virtual machines, the first has the machine's disks and its cable
+        for (disk, device) in cluster.disks[index].iter_mut().enumerate() {
+            let caches = device.array_hits().map_or(none, caches_of_array);
+            add(format!("disk{disk}"), device.usage(now), caches);
+        }
+        let has_cable = host.physical.index() == index;
+        if let Some(node) = &host.node {
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
             caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
         }
-        let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
-
-        let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
-        add("nic_transmit".to_owned(), transmit, by_host);
-        add("nic_receive".to_owned(), receive, to_host);
+        if has_cable {
+            let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
+            let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
+            add("nic_transmit".to_owned(), transmit, by_host);
+            add("nic_receive".to_owned(), receive, to_host);
+        }
         hosts.insert(name, resources);
     }
     Truth {
@@ -306,6 +313,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         requests_in_flight: cluster.requests_in_flight(),
         blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
         events: cluster.agenda.taken(),
+        warmup: cluster.mark_at() - SimTime::ZERO,
         simulated_seconds: seconds,
         wall_seconds: 0.0,
     }
@@ -364,7 +372,7 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
         let mut all = tally.reads.histogram.clone();
         all.add(&tally.writes.histogram).expect("histograms of one kind");
         let intervals = tally.intervals.as_ref();
-        let means = |op| intervals.map_or(Vec::new(), |intervals| intervals.means_ms(now, op));
+        let means = |op| intervals.map_or(Vec::new(), |intervals| intervals.means_ms(op));
         let known = |half_width: f64| half_width.is_finite().then_some(half_width);
         let max = tally.reads.max.max(tally.writes.max).as_ms_f64();
         let bytes = tally.reads.bytes + tally.writes.bytes;

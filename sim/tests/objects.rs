@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::{cluster, device, run, run_recorded, ssio};
 use foretell_ati::{Body, Phase, Record};
@@ -24,6 +24,7 @@ fn ceph() -> Ceph {
         write: cost(60),
         commit: cost(60),
         monitors: Vec::new(),
+        own_monitors: BTreeMap::new(),
     }
 }
 

@@ -20,6 +20,10 @@ const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
 const DEPTHS: [u32; 5] = [1, 4, 16, 64, 256];
 /// Sectors of the operations whose positioning is measured: 8 KiB.
 const PIECE: u64 = 16;
+/// Sectors of large operations: 128 KiB.
+const LARGE: u64 = 256;
+/// A buffer of so many writes is hardly ever full.
+const HARDLY_FULL: u32 = 1000;
 /// Longest measuring of one figure, in the device's own time.
 const PATIENCE: SimSpan = SimSpan::from_secs(20);
 
@@ -50,15 +54,20 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         sectors: profile.capacity().get() / SECTOR_BYTES,
         stream: Seed(1).stream("bench"),
     };
+    let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
     let (mut reads, mut writes) = (fresh(), fresh());
     let stream_bytes_per_s = [reads.streams(Op::Read), writes.streams(Op::Write)];
     let write_alone_ns = writes.writes_alone();
     let buffered_writes = fresh().buffered_writes(write_alone_ns[0].1);
+    let is_soon_full = moves && (1..HARDLY_FULL).contains(&buffered_writes);
+    let joined_writes = |alone_ns| fresh().joined_writes(buffered_writes, alone_ns);
+    let joined_write_sectors = if is_soon_full { joined_writes(write_alone_ns[1].1) } else { 0 };
     let random_ns = fresh().random(Op::Read, 8 << 10, 1).mean_ns;
-    let (read_ahead_sectors, read_ahead_streams) = fresh().read_ahead(random_ns);
+    let (read_ahead_sectors, read_ahead_holds_read) = fresh().read_ahead(random_ns);
+    let reads_on = read_ahead_sectors > 0;
+    let read_ahead_streams = if reads_on { fresh().read_ahead_streams(random_ns) } else { 0 };
     let outer = stream_bytes_per_s[0][0];
     let read_ahead_stops = fresh().read_ahead_stops(random_ns, read_ahead_sectors, outer);
-    let moves = matches!(profile, Profile::Mechanical(_) | Profile::Drive(_));
     let ops = [Op::Read, Op::Write];
     let positioning = ops.map(|op| {
         // the medium passes as fast for writes, which may lose a turn between two operations
@@ -89,8 +98,10 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         continued,
         random,
         buffered_writes,
+        joined_write_sectors,
         write_alone_ns,
         read_ahead_sectors,
+        read_ahead_holds_read,
         read_ahead_streams,
         read_ahead_stops,
         read_ahead_hit_ns: fresh().read_ahead_hits(),
@@ -253,42 +264,70 @@ impl Bench {
             }
             (bytes, sum / f64::from(trials))
         };
-        [8 << 10, 128 << 10].map(&mut mean).to_vec()
+        [PIECE, LARGE].map(|sectors| mean(sectors * SECTOR_BYTES)).to_vec()
     }
 
     /// Reads somewhere, and lets the device read on.
-    fn read_somewhere(&mut self) -> u64 {
+    fn read_somewhere(&mut self, sectors: u64) -> u64 {
         let at = self.stream.below(self.sectors / 2);
-        self.one(Op::Read, at, PIECE);
+        self.one(Op::Read, at, sectors);
         self.pause(SimSpan::from_ms(60));
-        at + PIECE
+        at + sectors
     }
 
-    /// How far the device reads on behind a read, and behind how many reads it remembers.
-    fn read_ahead(&mut self, random_ns: f64) -> (u64, u32) {
-        let known = |time: f64| time < 0.25 * random_ns;
-        let mut far = 0;
-        for doubling in 4..=14 {
-            let distance = 1 << doubling;
-            let end = self.read_somewhere();
-            if !known(self.one(Op::Read, end + distance - PIECE, PIECE)) {
-                break;
-            }
-            far = distance;
+    /// How far the device reads on behind a read of so many sectors.
+    fn reads_on(&mut self, sectors: u64, random_ns: f64) -> u64 {
+        const MOST: u64 = 1 << 14;
+        let end = self.read_somewhere(sectors);
+        let hit = self.one(Op::Read, end, PIECE).min(0.25 * random_ns);
+        // what lies behind may come under the head at once, but hardly again and again
+        let mut is_known = |distance: u64| {
+            (0..4).all(|trial| {
+                let end = self.read_somewhere(sectors);
+                self.pause(SimSpan::from_us(2300) * trial);
+                self.one(Op::Read, end + distance - PIECE, PIECE) < 1.5 * hit
+            })
+        };
+        let mut known = 0;
+        let mut unknown = PIECE;
+        while unknown <= MOST && is_known(unknown) {
+            (known, unknown) = (unknown, 2 * unknown);
         }
+        while known < MOST && unknown - known > PIECE {
+            let between = known.midpoint(unknown) / PIECE * PIECE;
+            if is_known(between) {
+                known = between;
+            } else {
+                unknown = between;
+            }
+        }
+        known
+    }
+
+    /// How far the device reads on, and whether from the beginning of a read rather than from its end.
+    fn read_ahead(&mut self, random_ns: f64) -> (u64, bool) {
+        let behind_small = self.reads_on(PIECE, random_ns);
+        let large = 8 * PIECE;
+        let behind_large = self.reads_on(large, random_ns);
+        let holds_read = behind_small > large && behind_large + large / 2 < behind_small;
+        if holds_read { (behind_small + PIECE, true) } else { (behind_small, false) }
+    }
+
+    /// Behind how many reads the device remembers what it has read on to.
+    fn read_ahead_streams(&mut self, random_ns: f64) -> u32 {
         let mut streams = 0;
         for doubling in 0..=6_u32 {
             let many = 1 << doubling;
-            let first = self.read_somewhere();
+            let first = self.read_somewhere(PIECE);
             for _ in 1..many {
-                self.read_somewhere();
+                self.read_somewhere(PIECE);
             }
-            if far == 0 || !known(self.one(Op::Read, first, PIECE)) {
+            if self.one(Op::Read, first, PIECE) >= 0.25 * random_ns {
                 break;
             }
             streams = many;
         }
-        (far, streams)
+        streams
     }
 
     /// Whether a reader that is half as fast as the medium has to wait for it again and again: the
@@ -296,7 +335,7 @@ impl Bench {
     fn read_ahead_stops(&mut self, random_ns: f64, far: u64, bytes_per_s: f64) -> bool {
         let sectors = 8 * PIECE;
         let transfer = SimSpan::from_secs_f64((sectors * SECTOR_BYTES) as f64 / bytes_per_s);
-        let mut at = self.read_somewhere();
+        let mut at = self.read_somewhere(PIECE);
         let mut waits = 0;
         for _ in 0..16 * far / sectors {
             waits += u32::from(self.one(Op::Read, at, sectors) >= 0.25 * random_ns);
@@ -312,7 +351,7 @@ impl Bench {
             let (sectors, trials) = (bytes / SECTOR_BYTES, 12);
             let mut sum = 0.0;
             for _ in 0..trials {
-                let end = self.read_somewhere();
+                let end = self.read_somewhere(PIECE);
                 sum += self.one(Op::Read, end, sectors);
             }
             (bytes, sum / f64::from(trials))
@@ -336,6 +375,30 @@ impl Bench {
             }
         }
         MOST
+    }
+
+    /// Sectors that one random write and those that continue it may leave in a device's buffer, where
+    /// these are taken as fast as any: `alone_ns` is the time of one after a pause.
+    fn joined_writes(&mut self, buffered: u32, alone_ns: f64) -> u64 {
+        const MOST: u64 = 1 << 16;
+        const TRIALS: usize = 9;
+        let mut joined = [0; TRIALS];
+        for joined in &mut joined {
+            self.pause(SimSpan::from_secs(1));
+            for _ in 1..buffered {
+                let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
+                self.one(Op::Write, lbn, PIECE);
+            }
+            let first = self.stream.below(self.sectors.saturating_sub(MOST + LARGE).max(1));
+            self.one(Op::Write, first, LARGE);
+            let mut end = LARGE;
+            while end < MOST && self.one(Op::Write, first + end, LARGE) < 1.5 * alone_ns {
+                end += LARGE;
+            }
+            *joined = if end > LARGE { end } else { 0 };
+        }
+        joined.sort_unstable();
+        joined[TRIALS / 2]
     }
 
     /// Random operations, so many at a time.

@@ -6,10 +6,13 @@
 //! neighbour votes for its own y, plus the difference of the model's predictions here and there,
 //! with weight 1/(d + 0.5).
 
+use std::sync::OnceLock;
+
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 
 use super::Range;
+use super::near::Tree;
 use crate::matrix::{Matrix, mean, squares_around};
 
 /// Distances are rounded to one over this.
@@ -34,6 +37,18 @@ pub(crate) struct Neighbours {
     fitted: Vec<f64>,
     /// Rows farther away are no neighbours.
     farthest: f64,
+    #[serde(skip)]
+    tree: Grown,
+}
+
+/// The tree over the rows, from the first question on: it follows from them, and is not saved.
+#[derive(Clone, Default, Debug)]
+struct Grown(OnceLock<Box<Tree>>);
+
+impl PartialEq for Grown {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Neighbours {
@@ -51,7 +66,8 @@ impl Neighbours {
             rows.extend((0..p).map(|column| x.get(row, column) * scales[column]));
         }
         let (y, fitted) = (y.to_vec(), fitted.to_vec());
-        let mut neighbours = Self { scales, rows, y, fitted, farthest: f64::INFINITY };
+        let (farthest, tree) = (f64::INFINITY, Grown::default());
+        let mut neighbours = Self { scales, rows, y, fitted, farthest, tree };
         neighbours.farthest = (STEPS * neighbours.mean_distance()).round() / STEPS;
         neighbours
     }
@@ -106,19 +122,28 @@ impl Neighbours {
         let scaled: Vec<f64> = row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect();
         // nearest first; of equally near rows the later one
         let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
-        let p = scaled.len().max(1);
-        for (index, other) in self.rows.chunks_exact(p).enumerate() {
-            let worst = if nearest.len() < wanted { self.farthest } else { nearest[wanted - 1].0 };
-            let Some(distance) = distance_within(&scaled, other, worst + 0.55 / STEPS) else {
-                continue;
+        let tree = self.tree.0.get_or_init(|| Box::new(Tree::new(&self.rows, self.scales.len())));
+        // distances are rounded
+        let within = |worst: f64| worst + 0.55 / STEPS;
+        tree.visit(&scaled, within(self.farthest), |index| {
+            let worst = |nearest: &Nearest| match nearest.get(wanted - 1) {
+                Some((distance, _)) => *distance,
+                None => self.farthest,
             };
-            let distance = (STEPS * distance).round() / STEPS;
-            if distance <= worst {
-                let place = nearest.partition_point(|(other, _)| *other < distance);
-                nearest.insert(place, (distance, index));
-                nearest.truncate(MOST);
+            let limit = worst(&nearest);
+            if let Some(distance) = distance_within(&scaled, self.row(index), within(limit)) {
+                let distance = (STEPS * distance).round() / STEPS;
+                if distance <= limit {
+                    let before = |(other, row): &(f64, usize)| {
+                        *other < distance || (*other <= distance && *row > index)
+                    };
+                    let place = nearest.partition_point(before);
+                    nearest.insert(place, (distance, index));
+                    nearest.truncate(MOST);
+                }
             }
-        }
+            within(worst(&nearest))
+        });
         nearest
     }
 
@@ -185,5 +210,36 @@ mod tests {
         let range = Range { low: -1e9, high: 1e9 };
         // three rows share two places: their mean
         assert!((neighbours.correct(&[1.0], 0.0, 2, range) - 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn oracle_neighbours_are_those_of_looking_at_all_rows() {
+        let mut stream = Seed(3).stream("rows");
+        // a grid has many rows that are equally near; of other columns few are
+        for (columns, steps) in [(1, 3), (2, 40), (5, 4), (9, 1000)] {
+            let mut values = || (0..700).map(|_| stream.below(steps) as f64).collect::<Vec<_>>();
+            let x: Vec<Vec<f64>> = (0..columns).map(|_| values()).collect();
+            let x = Matrix::from_columns(&x).unwrap();
+            let neighbours = Neighbours::new(&x, &[0.0; 700], &[0.0; 700]);
+            for asked in 0..50 {
+                let row: Vec<f64> = (0..columns).map(|column| x.get(asked, column) + 0.3).collect();
+                let scaled: Vec<f64> =
+                    row.iter().zip(&neighbours.scales).map(|(x, scale)| x * scale).collect();
+                let rounded =
+                    |index| (STEPS * distance(&scaled, neighbours.row(index))).round() / STEPS;
+                let mut all: Nearest = (0..700).map(|index| (rounded(index), index)).collect();
+                all.retain(|(distance, _)| *distance <= neighbours.farthest);
+                all.sort_by(|(a, i), (b, j)| a.total_cmp(b).then(j.cmp(i)));
+                for wanted in [1, 4, 9] {
+                    let last = all.get(wanted - 1).map_or(f64::INFINITY, |(distance, _)| *distance);
+                    let near = |mut list: Nearest| {
+                        list.retain(|(distance, _)| *distance <= last);
+                        list.truncate(MOST);
+                        list
+                    };
+                    assert_eq!(near(neighbours.nearest(&row, wanted)), near(all.clone()));
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The storage system, and whether the rest of the scenario is one that it can serve.
 
+use std::collections::BTreeMap;
+
 use foretell_algorithms::placement::MOST_POWER;
-use foretell_units::Bytes;
+use foretell_units::{Bytes, HostId};
 
 use super::host_list::Wanted;
 use super::{Context, Hosts, section, volumes};
@@ -23,13 +25,15 @@ impl Context<'_> {
     pub(super) fn system(&mut self, tree: &Table, hosts: &Hosts) -> Option<System> {
         let Some(node) = tree.get("cluster") else { return Some(System::UrsaMinor) };
         match node.table()?.get("system").and_then(Node::text)? {
-            "ceph" => self.read(node).and_then(|raw| self.ceph(&raw, hosts)).map(System::Ceph),
+            "ceph" => {
+                self.read(node).and_then(|raw| self.ceph(&raw, tree, hosts)).map(System::Ceph)
+            }
             "swift" => self.read(node).and_then(|raw| self.swift(&raw, hosts)).map(System::Swift),
             _ => Some(System::UrsaMinor),
         }
     }
 
-    fn ceph(&mut self, raw: &RawCeph, hosts: &Hosts) -> Option<Ceph> {
+    fn ceph(&mut self, raw: &RawCeph, tree: &Table, hosts: &Hosts) -> Option<Ceph> {
         let store = match raw.store.get() {
             RawStore::Bluestore => {
                 let deferred_below = self.size(raw.deferred_below.as_ref()?);
@@ -43,6 +47,7 @@ impl Context<'_> {
             Some(names) => self.hosts_of(names, Wanted::Clients, "`monitors`", hosts),
             None => Some(Vec::new()),
         };
+        let own_monitors = self.own_monitors(tree, hosts);
         Some(Ceph {
             store: store?,
             metadata: metadata?,
@@ -51,7 +56,39 @@ impl Context<'_> {
             write: write?,
             commit: commit?,
             monitors: monitors?,
+            own_monitors: own_monitors?,
         })
+    }
+
+    /// Monitors of groups of nodes that have some of their own.
+    fn own_monitors(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+    ) -> Option<BTreeMap<String, Vec<HostId>>> {
+        let mut own = BTreeMap::new();
+        for entry in section(tree, "node") {
+            let Some(node) = entry.node.table().and_then(|table| table.get("monitors")) else {
+                continue;
+            };
+            let names = self.read(node)?;
+            let found = self.hosts_of(&names, Wanted::Clients, "`monitors`", hosts)?;
+            own.insert(entry.key.clone(), found);
+        }
+        Some(own)
+    }
+
+    /// Reports monitors in a cluster that has none.
+    fn refuse_monitors(&mut self, name: &str, tree: &Table) {
+        for entry in section(tree, "node") {
+            let monitors = entry.node.table().and_then(|table| table.entry("monitors"));
+            if let Some(monitors) = monitors {
+                let message =
+                    format!("`node.{}` has monitors; a cluster of `{name}` has none", entry.key);
+                let help = "leave `monitors` out, or set `system = \"ceph\"` in `[cluster]`";
+                self.add(Problem::new(monitors.key_place, message).help(help));
+            }
+        }
     }
 
     fn swift(&mut self, raw: &RawSwift, hosts: &Hosts) -> Option<Swift> {
@@ -80,10 +117,13 @@ impl Context<'_> {
         hosts: &Hosts,
         volumes: &[volumes::Found],
     ) {
+        let name = system.name();
+        if !matches!(system, System::Ceph(_)) {
+            self.refuse_monitors(name, tree);
+        }
         if *system == System::UrsaMinor {
             return;
         }
-        let name = system.name();
         for (entry, found) in section(tree, "volume").zip(volumes) {
             let Some(table) = entry.node.table() else { continue };
             for (key, nothing) in CLIENTS_OWN {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foretell_units::{Bytes, HostId};
 
-use super::{Context, MOST_HOSTS, section};
+use super::{Context, MOST_HOSTS, machines, section};
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
 use crate::model::{Host, Role, Storage};
@@ -108,6 +108,7 @@ impl Hosts {
             }
             hosts.share_machine(group, &overrides, context);
         }
+        machines::place(tree, &hosts.groups, &mut hosts.list, context);
         hosts
     }
 
@@ -341,5 +342,6 @@ fn host(group: &Group, node: &Node, context: &mut Context<'_>) -> Option<Host> {
         (cpu, context.nic(&raw.nic), Some(Role::Client), guest)
     };
     let (name, group) = (String::new(), group.name.clone());
-    Some(Host { name, group, role: role?, cpu: cpu?, nic: nic?, guest: guest? })
+    let machine = None;
+    Some(Host { name, group, role: role?, cpu: cpu?, nic: nic?, guest: guest?, machine })
 }

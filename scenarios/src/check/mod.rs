@@ -6,6 +6,7 @@
 mod cluster;
 mod host_list;
 mod hosts;
+mod machines;
 mod quantities;
 mod storage;
 mod volumes;
@@ -249,7 +250,8 @@ impl Context<'_> {
             self.add(Problem::new(place, message));
         }
         let count = u32::try_from(*raw.count.get()).ok()?;
-        Some(Intervals { count, error: error?, longest })
+        let requests = u64::try_from(*raw.requests.get()).ok()?;
+        Some(Intervals { count, requests, error: error?, longest })
     }
 
     fn switch(&mut self, raw: &RawSwitch) -> Option<Switch> {

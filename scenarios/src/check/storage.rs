@@ -88,6 +88,7 @@ impl Context<'_> {
             layout: layout?,
             disks: disks?,
             stripe: stripe?,
+            shared_by: 1,
         })
     }
 

@@ -263,7 +263,7 @@ fn file_size(volume: &Volume) -> Option<Bytes> {
 
 /// Bytes that a node's disks hold when striped: the smallest disk counts for each.
 fn room(storage: &Storage) -> u128 {
-    let smallest = storage.disks.iter().map(|disk| disk.device.capacity().get()).min().unwrap_or(0);
+    let smallest = storage.capacities().map(Bytes::get).min().unwrap_or(0);
     u128::from(smallest / storage.stripe.get() * storage.stripe.get()) * storage.disks.len() as u128
 }
 

@@ -26,8 +26,8 @@ pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
-    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler,
-    RawWrite,
+    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
+    RawScheduler, RawWrite,
 };
 pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
@@ -106,8 +106,13 @@ pub(crate) struct RawIntervals {
     /// How many.
     #[schemars(extend("default" = 5, "minimum" = 2, "maximum" = 1000))]
     pub(crate) count: At<i64>,
+    /// Requests of a workload that an interval is to have: while one has fewer, it is measured anew, for
+    /// twice as long. Short intervals look alike by mistake: what lasts longer is the same in all of them.
+    #[schemars(extend("default" = 1, "minimum" = 1))]
+    pub(crate) requests: At<i64>,
     /// The relative standard error of the intervals' mean response times that is aimed at: while it is
-    /// more, of the reads or the writes of a workload, the measured time is doubled.
+    /// more, of the reads or the writes of a workload, it is measured anew, for twice as long; what was
+    /// measured before counts as warm-up then.
     #[schemars(extend("default" = "5%"))]
     pub(crate) error: At<Share>,
     /// Longest measured time; `auto` is `duration`, which is then never doubled.

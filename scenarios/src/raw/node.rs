@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::cpu::RawCpuUse;
-use super::leaf::{At, PartSize, Size, Speed, Time};
+use super::leaf::{At, HostPatterns, PartSize, Size, Speed, Time};
 use crate::shape;
 
 /// Names of the replacement policies that there are.
@@ -47,6 +47,30 @@ pub(crate) struct RawNode {
     /// The network adapter.
     #[schemars(extend("default" = {}))]
     pub(crate) nic: RawNic,
+    /// The hosts of the group are virtual machines, several of which may share a machine's adapter and
+    /// disks. Without it each is a machine.
+    #[allow(dead_code, reason = "read when groups are expanded")]
+    pub(crate) machine: Option<RawMachine>,
+    /// Monitors that these nodes report to: hosts of client groups. Without it, those of the `cluster`.
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) monitors: Option<At<HostPatterns>>,
+}
+
+/// Machines that virtual machines run on: `count`, or those `of` another group.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawMachine {
+    /// How many machines the hosts are dealt to in turn. Their adapters and disks are the group's `nic`
+    /// and `disk`.
+    #[schemars(extend("minimum" = 1, "maximum" = 100_000))]
+    pub(crate) count: Option<At<i64>>,
+    /// The group of nodes whose machines they are, instead of `count`.
+    pub(crate) of: Option<At<String>>,
+    /// Bandwidth of each virtual machine, in each direction; without it, its machine's cable alone limits
+    /// it.
+    #[schemars(extend("examples" = ["250 Mbit/s"]))]
+    pub(crate) bandwidth: Option<Speed>,
 }
 
 /// A group of equal client machines.
@@ -95,7 +119,7 @@ pub(crate) struct RawGuest {
 }
 
 /// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
-/// `[client.NAME]`) but `count`. Never read as such: it is laid over the group first.
+/// `[client.NAME]`) but `count`, `machine` and `monitors`. Never read as such: it is laid over the group first.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawHost {}
 
@@ -106,7 +130,7 @@ impl JsonSchema for RawHost {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = RawNode::json_schema(generator);
-        shape::make_partial(&mut schema, &["count"]);
+        shape::make_partial(&mut schema, &["count", "machine", "monitors"]);
         schema.insert("description".into(), "A host that differs from its group.".into());
         schema
     }

@@ -5,7 +5,10 @@
 //!   copying and what is left are the kernel's. Half of what receiving costs is taken for the software
 //!   interrupt, the other half for the receiving thread's own system call; hardware interrupts take
 //!   [`HANDLER`] each out of the kernel's share. Idle cores count as waiting (`wai`), as many as
-//!   threads wait for disks, as Linux counts them.
+//!   threads wait for disks, as Linux counts them. What is posted is counted in ticks: Linux charges the
+//!   whole of a tick to what a core does when the tick comes (`account_process_tick`, with
+//!   `CONFIG_TICK_CPU_ACCOUNTING`, its default), so that a second's percentages are a sample of
+//!   [`TIMER_HZ`] moments of each core. Moments are taken at random within the second.
 //! - *Load*: every fifth sample counts threads that run, are ready, or wait for disks, and decays by
 //!   exp(−5 s / 1, 5, 15 min): Linux' `calc_load`.
 //! - *Interrupts*: one for [`SEGMENTS_PER_INTERRUPT`] segments that come in, acknowledgements among
@@ -120,6 +123,8 @@ impl Traffic {
 
 /// What one host's collector knows.
 pub(super) struct HostMeter {
+    /// Of the moments of ticks.
+    ticks: Stream,
     /// Ahead of the simulation's time, or behind; nanoseconds.
     clock_offset: i64,
     /// When in each second it wakes, and how late on average.
@@ -150,7 +155,7 @@ impl HostMeter {
         host: &Host,
         hosts: usize,
         settings: &model::Metrics,
-        mut stream: Stream,
+        (mut stream, ticks): (Stream, Stream),
     ) -> Self {
         let draw: f64 = stream.sample(&StandardNormal);
         // what is farther off than this is corrected at once
@@ -159,6 +164,7 @@ impl HostMeter {
         let storage = host.role.storage();
         let cores = host.cpu.cores;
         let mut meter = Self {
+            ticks,
             clock_offset: offset as i64,
             phase,
             lateness: settings.sample_delay,
@@ -282,14 +288,17 @@ impl HostMeter {
         let [usr, sys, siq] = self.divide(busy_ns as f64);
         let hiq = sys.min((device_interrupts as f64 + timer) * HANDLER.as_ns() as f64);
         let capacity = span.as_ns() as f64 * f64::from(self.cores);
-        let percent = |ns: f64| 100.0 * ns / capacity;
         let wait_ns = (counts.wait_ns - before.wait_ns) as f64;
-        put(Metric::CpuUsr, percent(usr));
-        put(Metric::CpuSys, percent(sys - hiq));
-        put(Metric::CpuIdl, percent((capacity - busy_ns as f64 - wait_ns).max(0.0)));
-        put(Metric::CpuWai, percent(wait_ns));
-        put(Metric::CpuHiq, percent(hiq));
-        put(Metric::CpuSiq, percent(siq));
+        let shares = [usr, sys - hiq, wait_ns, hiq, siq].map(|ns| ns / capacity);
+        let ticks = (seconds * TIMER_HZ).round().max(1.0) as u32 * self.cores;
+        let counted = count_ticks(&mut self.ticks, ticks, shares);
+        let percent = |count: u32| 100.0 * f64::from(count) / f64::from(ticks);
+        let states =
+            [Metric::CpuUsr, Metric::CpuSys, Metric::CpuWai, Metric::CpuHiq, Metric::CpuSiq];
+        for (metric, count) in states.into_iter().zip(counted) {
+            put(metric, percent(count));
+        }
+        put(Metric::CpuIdl, percent(ticks - counted.iter().sum::<u32>()));
 
         for (metric, load) in
             [Metric::Load1m, Metric::Load5m, Metric::Load15m].into_iter().zip(self.load)
@@ -346,5 +355,48 @@ impl HostMeter {
         }
         done[1] += (busy_ns - undone).max(0.0);
         done
+    }
+}
+
+/// Of so many ticks, how many meet each state, whose shares of the time are given.
+fn count_ticks<const STATES: usize>(
+    stream: &mut Stream,
+    ticks: u32,
+    shares: [f64; STATES],
+) -> [u32; STATES] {
+    let mut counted = [0; STATES];
+    for _ in 0..ticks {
+        let mut left = stream.unit();
+        for (count, share) in counted.iter_mut().zip(shares) {
+            if left < share {
+                *count += 1;
+                break;
+            }
+            left -= share;
+        }
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+
+    #[test]
+    fn ticks_meet_each_state_as_often_as_it_is_there() {
+        let mut stream = Seed(3).stream("ticks");
+        // all of the time, or none of it
+        assert_eq!(count_ticks(&mut stream, 250, [0.0, 1.0, 0.0]), [0, 250, 0]);
+        assert_eq!(count_ticks(&mut stream, 250, [0.0; 3]), [0; 3]);
+        // of a second, 20 % of 250 ticks are 50, with a deviation of 6.3; of 1,000 seconds, of 0.2
+        let seconds: Vec<u32> =
+            (0..1000).map(|_| count_ticks(&mut stream, 250, [0.2, 0.1])[0]).collect();
+        let mean = f64::from(seconds.iter().sum::<u32>()) / 1000.0;
+        assert!((mean - 50.0).abs() < 1.0, "{mean}");
+        let squares: f64 = seconds.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum();
+        let deviation = (squares / 1000.0).sqrt();
+        assert!((5.5..7.2).contains(&deviation), "{deviation}");
     }
 }

@@ -43,8 +43,9 @@ impl Collectors {
             .hosts
             .iter()
             .map(|host| {
-                let stream = scenario.seed.stream(&format!("metrics/{}", host.name));
-                HostMeter::new(host, count, settings, stream)
+                let stream =
+                    |what: &str| scenario.seed.stream(&format!("metrics/{}{what}", host.name));
+                HostMeter::new(host, count, settings, (stream(""), stream("/ticks")))
             })
             .collect();
         let drivers = Drivers::new(scenario);

@@ -5,6 +5,8 @@
 //! over the receiver's cable when those before it have: the switch takes segments in whole, first
 //! come, first served. The sender's cable serves trains of segments first come, first served.
 //!
+//! Virtual machines share the cable of their machine, and have connections of their own.
+//!
 //! **Ports.** A segment that finds the output port's buffer full is dropped (tail drop), as is one
 //! that finds the port beyond its share of a buffer that all ports have in common (see `pool`).
 //!
@@ -64,6 +66,8 @@ use tcp::Tcp;
 #[derive(Debug)]
 pub struct Network {
     ports: Vec<Port>,
+    /// By host, whose cable it has: its own, or its machine's.
+    machines: Vec<HostId>,
     pool: Option<Pool>,
     trains: Slab<Train>,
     /// Trains sent so far.
@@ -116,6 +120,7 @@ pub struct Troubles {
 #[derive(Clone, Copy, Debug)]
 struct Train {
     connection: u32,
+    /// Whose port it goes through.
     to: HostId,
     cargo: Cargo,
     run: Run,
@@ -173,11 +178,13 @@ impl Network {
             NetworkModel::Tcp => Some(Tcp::new(switch, delays, nics.len())),
             NetworkModel::Queue => None,
         };
+        let machines = (0..nics.len()).map(HostId::from).collect();
         let ports: Vec<Port> = nics.iter().map(|nic| Port::new(nic, switch.port_buffer)).collect();
         let pool = |size| Pool::new(size, switch.shared_buffer_alpha, ports.len());
         Self {
             pool: switch.shared_buffer.map(pool),
             ports,
+            machines,
             trains: Slab::new(),
             sequence: 0,
             tcp,
@@ -187,6 +194,19 @@ impl Network {
             whole_messages: 0,
             eager: false,
         }
+    }
+
+    /// Hosts share the cables of machines, each of which is one of the hosts. Connections are still from
+    /// host to host.
+    pub fn with_machines(mut self, machines: impl IntoIterator<Item = HostId>) -> Self {
+        self.machines = machines.into_iter().collect();
+        assert_eq!(self.machines.len(), self.ports.len(), "each host has a machine");
+        self
+    }
+
+    /// Whose cable a host has.
+    pub fn machine(&self, host: HostId) -> HostId {
+        self.machines[host.index()]
     }
 
     /// Looks at every segment on its own, when it arrives: the slow model that the fast one is
@@ -202,7 +222,7 @@ impl Network {
         self
     }
 
-    /// Sends a message of so many bytes on the wire from one host to another.
+    /// Sends a message of so many bytes on the wire from one host to another, on another machine.
     ///
     /// `number` comes back with [`Network::forward`] or [`Step::Deliver`], once. `schedule` is told
     /// which step is to be taken when; steps at equal times are to be taken in the order in which
@@ -219,8 +239,9 @@ impl Network {
         self.counts.messages_sent += 1;
         let run = Run::message(wire);
         let mut connection = u32::MAX;
+        let machines = (self.machine(from), self.machine(to));
         if let Some(tcp) = &mut self.tcp {
-            let (out, back) = (&self.ports[from.index()], &self.ports[to.index()]);
+            let (out, back) = (&self.ports[machines.0.index()], &self.ports[machines.1.index()]);
             let round_trip = || (out.latency + back.latency) * 2 + out.segment + back.segment;
             connection = tcp.connection(from, to, round_trip);
             let planned = tcp.connections[connection as usize].wake;
@@ -259,6 +280,7 @@ impl Network {
         run: Run,
         schedule: &mut impl FnMut(SimTime, Step),
     ) {
+        let (from, to) = (self.machine(from), self.machine(to));
         self.counts.segments_sent += u64::from(run.segments);
         let out = &mut self.ports[from.index()];
         let (spacing, times) = (out.segment, out.transmit(now, run));
@@ -452,8 +474,8 @@ impl Network {
         connection.pass(passed);
         if segments > 0 {
             let run = Run { segments, wire: train.run.wire - train.dropped };
-            let ports = &self.ports;
-            let back = ports[train.to.index()].latency + ports[connection.from.index()].latency;
+            let (ports, from) = (&self.ports, self.machines[connection.from.index()]);
+            let back = ports[train.to.index()].latency + ports[from.index()].latency;
             connection.expect_ack(arrival + back, train.sent, run);
         }
         if connection.backlog.is_none() {
@@ -490,7 +512,8 @@ impl Network {
             return;
         }
         let wake = due.map(|due| {
-            let delay = tcp.delay(connection, due, self.ports[connection.to.index()].segment);
+            let to = self.machines[connection.to.index()];
+            let delay = tcp.delay(connection, due, self.ports[to.index()].segment);
             Wake { at: now.max(due + delay), due }
         });
         tcp.connections[id as usize].wake = wake;
@@ -525,13 +548,14 @@ impl Network {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
         let hosts = (connection.from, connection.to);
+        let machine = self.machines[hosts.0.index()].index();
         connection.settle(due, &tcp.settings);
         let fast = connection.find_losses(due, &tcp.settings);
         let late = connection.time_out(due, &tcp.settings);
         let mut probe = connection.probe(due, &tcp.settings);
         self.counts.fast_retransmits += u64::from(fast);
         self.counts.timeouts += u64::from(late);
-        self.ports[hosts.0.index()].timeouts += u64::from(late);
+        self.ports[machine].timeouts += u64::from(late);
         loop {
             let tcp = self.tcp.as_mut().expect("connections are TCP's");
             let connection = &mut tcp.connections[id as usize];
@@ -540,7 +564,7 @@ impl Network {
             connection.note_sent(now, run);
             if again {
                 self.counts.segments_resent += u64::from(run.segments);
-                self.ports[hosts.0.index()].resent += u64::from(run.segments);
+                self.ports[machine].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
             self.transmit(now, hosts, id, Cargo::Part { message }, run, schedule);
@@ -556,7 +580,7 @@ impl Network {
 
     /// Time that so many bytes on the wire, a message or full segments of one, take on a host's cable.
     pub fn wire_time(&self, host: HostId, wire: Bytes) -> SimSpan {
-        self.ports[host.index()].service(Run::message(wire))
+        self.ports[self.machine(host).index()].service(Run::message(wire))
     }
 
     /// What happened so far.

@@ -364,13 +364,12 @@ impl Cluster {
     /// Nodes begin to report to monitors, at times spread over the period.
     pub(crate) fn begin_reports(&mut self) {
         let System::Ceph(ceph) = &self.scenario.system else { return };
-        if ceph.monitors.is_empty() {
-            return;
-        }
-        let nodes: Vec<u32> = (0..self.hosts.len())
-            .filter(|&host| self.hosts[host].node.is_some())
-            .map(|host| host as u32)
-            .collect();
+        let reports = |host: usize| {
+            let has_monitors = !ceph.monitors_of(&self.scenario.hosts[host].group).is_empty();
+            self.hosts[host].node.is_some() && has_monitors
+        };
+        let nodes: Vec<u32> =
+            (0..self.hosts.len()).filter(|&host| reports(host)).map(|host| host as u32).collect();
         for (place, &host) in nodes.iter().enumerate() {
             let at = REPORT_PERIOD * place as u64 / nodes.len() as u64;
             self.agenda.schedule(self.agenda.now() + at, Event::Report { host });
@@ -382,7 +381,8 @@ impl Cluster {
         let System::Ceph(ceph) = &self.scenario.system else {
             unreachable!("only its nodes report")
         };
-        let monitor = ceph.monitors[host as usize % ceph.monitors.len()];
+        let monitors = ceph.monitors_of(&self.scenario.host(HostId(host)).group);
+        let monitor = monitors[host as usize % monitors.len()];
         let hosts = (HostId(host), monitor);
         let leg = Leg::new(LegKind::Report, hosts, REPORT, Breadcrumb::NONE, NOBODY);
         let leg = self.legs.insert(leg);

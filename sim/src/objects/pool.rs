@@ -3,7 +3,7 @@
 use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::mix;
 use foretell_algorithms::placement::{Crush, CrushHost, Ring, RingDevice, partition_of};
-use foretell_scenarios::model::{Scenario, System, Volume};
+use foretell_scenarios::model::{Scenario, Storage, System, Volume};
 use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
 use super::BLOCK;
@@ -226,6 +226,6 @@ impl Pool {
 /// Capacities of a node's devices.
 fn capacities(scenario: &Scenario, node: HostId) -> impl Iterator<Item = f64> {
     let storage = scenario.host(node).role.storage();
-    let disks = storage.into_iter().flat_map(|storage| &storage.disks);
-    disks.map(|disk| disk.device.capacity().get() as f64)
+    let capacities = storage.into_iter().flat_map(Storage::capacities);
+    capacities.map(|capacity| capacity.get() as f64)
 }

@@ -180,10 +180,10 @@ impl Stores {
         let node = storage.settings(reserved);
         let pages = node.cache.get() / node.page.get() / storage.disks.len() as u64;
         let pages = usize::try_from(pages.max(1)).expect("a 64-bit machine");
-        let store = |disk: &foretell_scenarios::model::Disk| Store {
-            capacity: disk.device.capacity().get(),
+        let store = |capacity: Bytes| Store {
+            capacity: capacity.get(),
             cache: node.policy.build(pages),
-            log: Log::new(disk.device.capacity()),
+            log: Log::new(capacity),
             due: Vec::new(),
             due_bytes: 0,
             merge: 0,
@@ -192,7 +192,7 @@ impl Stores {
         Self {
             settings,
             page: node.page.get(),
-            devices: storage.disks.iter().map(store).collect(),
+            devices: storage.capacities().map(store).collect(),
             operations: Slab::new(),
             hits: HitCounts::default(),
             ticking: false,

@@ -97,10 +97,12 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
             layout: Layout::InPlace,
             disks: vec![disk()],
             stripe: Bytes::mib(1),
+            shared_by: 1,
         }),
         cpu: cpu(),
         nic: nic(),
         guest: None,
+        machine: None,
     };
     let client = |index| Host {
         name: format!("app{index}"),
@@ -109,6 +111,7 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
         cpu: cpu(),
         nic: nic(),
         guest: None,
+        machine: None,
     };
     Scenario {
         seed: Seed(42),

@@ -137,6 +137,9 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         write_whole(&directory.join("features.csv"), &results.csv())?;
     }
     results.scores = scores(&results, threads, &wanted)?;
+    if !results.scores.is_empty() {
+        write_whole(&directory.join("accuracies.csv"), &accuracies(&results.scores))?;
+    }
     let mut pages: Vec<Page> = Vec::new();
     for (name, make) in figures::ALL {
         if wanted(name) {
@@ -206,6 +209,33 @@ fn score(
     Ok(accuracy(&asked.found.targets[target], &learner.predict(&model, &asked)?))
 }
 
+/// A line for each scenario and target, a column for each learner, in percent.
+fn accuracies(scores: &[Score]) -> String {
+    let names = learners::ALL.iter().map(|learner| learner.name);
+    let mut text =
+        names.fold("figure,scenario,target".to_owned(), |line, name| line + "," + name) + "\n";
+    let mut lines: Vec<(&str, &str, &str)> = Vec::new();
+    for Score { figure, scenario, target, .. } in scores {
+        if !lines.contains(&(*figure, *scenario, *target)) {
+            lines.push((*figure, *scenario, *target));
+        }
+    }
+    for (figure, scenario, target) in lines {
+        let _ = write!(text, "{figure},\"{scenario}\",{target}");
+        for learner in &learners::ALL {
+            let of = scores.iter().find(|score| {
+                (score.scenario, score.target, score.learner) == (scenario, target, learner.name)
+            });
+            let _ = match of {
+                Some(score) => write!(text, ",{:.1}", score.accuracy_percent),
+                None => write!(text, ","),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// Accuracies of a learner, from the least.
 fn sorted(scores: &[Score], learner: &str) -> Vec<f64> {
     let of = scores.iter().filter(|score| score.learner == learner);
@@ -228,6 +258,43 @@ fn overall(scores: &[Score], learner: &str) -> Option<Overall> {
 mod tests {
     use super::*;
     use runs::Request;
+
+    #[test]
+    fn all_accuracies_are_in_one_table() {
+        let score = |scenario, learner, target, accuracy_percent| Score {
+            figure: "fig07",
+            scenario,
+            learner,
+            target,
+            accuracy_percent,
+        };
+        let table = accuracies(&[
+            score("Tenants", "Lasso", "TPr", 97.24),
+            score("Tenants", learners::OURS, "TPr", 50.0),
+            score("Tenants, one throttled", "Lasso", "TPw", 0.0),
+        ]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[0].starts_with("figure,scenario,target,Lasso,Ridge,Elastic Net,"));
+        assert_eq!(lines[1], "fig07,\"Tenants\",TPr,97.2,,,,,,,,50.0");
+        assert_eq!(lines[2], "fig07,\"Tenants, one throttled\",TPw,0.0,,,,,,,,");
+    }
+
+    #[test]
+    fn objects_are_as_large_where_all_requests_read_as_where_some_write() {
+        let place = tempfile::tempdir().unwrap();
+        let setup = |read_percent| Setup { osds: 4, drivers: 1, read_percent, ..Setup::BASE };
+        let setups = [setup(0), setup(50), setup(100)];
+        let rows = runs::perform(&setups, NonZeroUsize::MIN, place.path()).unwrap();
+        for (setup, rows) in setups.iter().zip(&rows) {
+            let [read, written, reads, writes] = &rows.found.targets;
+            for (bytes, operations) in [(read, reads), (written, writes)] {
+                for (bytes, operations) in bytes.iter().zip(operations) {
+                    let off = (bytes - 512_000.0 * operations).abs();
+                    assert!(off <= 1e-9 * bytes, "{}: {bytes} {operations}", setup.read_percent);
+                }
+            }
+        }
+    }
 
     /// Six loads of a small cluster are learned from, and two others predicted.
     #[test]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use foretell_ati::HostKind;
 use foretell_learn::Matrix;
 use foretell_metrics::{Collected, Features, Observed, Smoothing, features};
 use foretell_scenarios::Document;
@@ -23,6 +22,9 @@ const TENANTS: &str = include_str!("../../../scenarios/inside-out/tenants.toml")
 
 /// Of the rows that end every 5 s, each so many is kept: their windows of a minute overlap.
 const EVERY: usize = 3;
+
+/// Mbit/s of a server's cable.
+const CABLE: u32 = 1000;
 
 /// How large objects are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,9 +47,9 @@ pub(super) struct Setup {
     pub(super) monitors: u32,
     /// Processors of an instance: m1.small has one, m1.medium two and twice the memory.
     pub(super) medium: bool,
-    /// Mbit/s of an instance.
+    /// Mbit/s that an instance may send, or receive; a server's cable has 1000.
     pub(super) network: u32,
-    /// Whether another tenant's cluster runs beside it, under the same load.
+    /// Whether another tenant's cluster runs on the same servers, under the same load.
     pub(super) neighbour: bool,
 }
 
@@ -61,7 +63,7 @@ impl Setup {
         read_percent: 50,
         monitors: 1,
         medium: false,
-        network: 1000,
+        network: CABLE,
         neighbour: false,
     };
 
@@ -97,8 +99,10 @@ impl Setup {
         if self.neighbour {
             set("workload.other.file", workload.display().to_string())?;
         }
-        let rate = format!("{} Mbit/s", self.network);
-        set("node.osd.nic.rate", rate)?;
+        if self.network < CABLE {
+            let rate = format!("{} Mbit/s", self.network);
+            set("node.osd.machine.bandwidth", rate)?;
+        }
         if self.medium {
             set("node.osd.cpu", "{ profile = \"xeon-2023\", cores = 2 }".to_owned())?;
             set("node.osd.cache.size", "3 GiB".to_owned())?;
@@ -185,8 +189,8 @@ fn observed(scenario: &Scenario, collected: &Collected) -> Observed {
     let kinds: Vec<(Option<&str>, &str)> = facts::host_kinds(scenario)
         .zip(&scenario.hosts)
         .map(|(kind, host)| {
-            let is_other_tenants = kind == HostKind::Node && host.group != "osd";
-            (prefix(kind).filter(|_| !is_other_tenants), host.name.as_str())
+            let is_first_tenants = ["osd", "mon"].contains(&host.group.as_str());
+            (prefix(kind).filter(|_| is_first_tenants), host.name.as_str())
         })
         .collect();
     Observed::of_run(collected, &kinds, &[0])

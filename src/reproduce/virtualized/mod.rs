@@ -26,7 +26,7 @@ use crate::jobs;
 use design::Point;
 use figures::Errors;
 use measure::{Effort, Laboratory, Measured};
-use models::{Learning, Pair, Target, Technique};
+use models::{Inputs, Learning, Pair, Target, Technique};
 
 #[derive(Serialize)]
 struct Summary {
@@ -42,11 +42,7 @@ struct Summary {
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
     let quick = arguments.quick;
-    let effort = match (quick, arguments.full) {
-        (true, _) => Effort::Quick,
-        (_, true) => Effort::Full,
-        _ => Effort::Usual,
-    };
+    let effort = if arguments.full && !quick { Effort::Full } else { Effort::Usual };
     let threads = jobs::threads(arguments.jobs);
     let mut laboratory = Laboratory::open(directory, effort, threads)?;
     let mut claims = Vec::new();
@@ -60,7 +56,6 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     publish(figures::measurements(&learned))?;
     publish(figures::spread(&learned))?;
     publish(figures::schedulers(&learned))?;
-    publish(figures::stability(&learned))?;
 
     let (each, few) = if quick { (4, 30) } else { (25, 100) };
     let study = Study {
@@ -72,8 +67,12 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         three: runs(&mut laboratory, design::distributed(3, each))?,
         each,
     };
+    let within: Vec<Point> = study.reads.iter().map(|(point, _)| point.clone()).collect();
+    let again = laboratory.measure_again(&within)?;
+    publish(figures::stability(&study.learned, &study.reads, &again))?;
     let iterations = if quick { 2 } else { 10 };
-    for page in evaluate(&study, Learning { iterations, threads, log_target: false })? {
+    let how = Learning { iterations, threads, log_target: false, inputs: Inputs::Table };
+    for page in evaluate(&study, how)? {
         publish(page)?;
     }
 
@@ -112,8 +111,12 @@ fn evaluate(study: &Study, how: Learning) -> Result<Vec<Page>, Failure> {
     pages.push(figures::predictions("tab04", &pairs, |target| within(target).clone())?);
     pages.push(figures::distribution(&errors));
     let mut page = figures::interpolation(&errors);
-    let logarithms = learn(learned, Learning { log_target: true, ..how })?;
-    figures::with_logarithms(&mut page, &Errors::of(&logarithms, all)?);
+    for (inputs, variant) in
+        [(Inputs::Table, &figures::LOGARITHMS), (Inputs::Known, &figures::KNOWN)]
+    {
+        let others = learn(learned, Learning { log_target: true, inputs, ..how })?;
+        figures::with_variant(&mut page, variant, &Errors::of(&others, all)?);
+    }
     pages.push(page);
 
     let of_size = |large: bool| {
@@ -203,7 +206,7 @@ mod tests {
             each: 3,
         };
         let threads = NonZeroUsize::MIN;
-        let how = Learning { iterations: 1, threads, log_target: false };
+        let how = Learning { iterations: 1, threads, log_target: false, inputs: Inputs::Table };
         let pages = evaluate(&study, how).unwrap();
         let files: Vec<&str> = pages.iter().map(|page| page.file).collect();
         assert_eq!(
@@ -217,12 +220,13 @@ mod tests {
         let fig09 = pages.iter().find(|page| page.file == "fig09").unwrap();
         let claims: Vec<&str> = fig09.claims.iter().map(|claim| claim.said).collect();
         assert!(claims[0].starts_with("LRM") && fig09.claims[0].holds, "{:?}", fig09.claims[0]);
-        assert_eq!(claims.len(), 6);
+        assert_eq!(claims.len(), 7);
+        let again: Vec<Measured> = study.reads.iter().map(|(_, measured)| *measured).collect();
         for page in [
             figures::measurements(&study.learned),
             figures::spread(&study.learned),
             figures::schedulers(&study.learned),
-            figures::stability(&study.learned),
+            figures::stability(&study.learned, &study.reads, &again),
         ] {
             let directory = tempfile::tempdir().unwrap();
             page.write(directory.path()).unwrap();
@@ -232,7 +236,7 @@ mod tests {
             let claims = page.claims.iter();
             // one scheduler is as fast as the other here, and no cache ends anywhere
             let holds = claims.filter(|claim| claim.holds).count();
-            assert_eq!(holds, if page.file == "fig05" { 4 } else { 0 }, "{:?}", page.claims);
+            assert_eq!(holds, if page.file == "fig05" { 5 } else { 0 }, "{:?}", page.claims);
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Inputs are those of Table 1: scheduler and pattern by name, sizes and the share of reads as numbers.
 //! Linear models have the products of any of them as terms too, up to all five (the paper's models "of
 //! maximum degree n in the independent variables", Section 3.1), MARS hinges of any of them.
+//!
+//! Beside these, models are learned that see what an operator knows without measuring: the logarithm of a
+//! request's size, and, in place of the file set's, the share of it that finds no room in each cache.
 
 use std::num::NonZeroUsize;
 
@@ -103,12 +106,24 @@ pub(super) struct Learning {
     pub(super) threads: NonZeroUsize,
     /// Whether models are of the target's logarithm.
     pub(super) log_target: bool,
+    pub(super) inputs: Inputs,
+}
+
+/// What models see of a configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Inputs {
+    /// The factors as Table 1 has them.
+    Table,
+    /// The same with the logarithm of the request's size, and, for the file set's, what the caches do not
+    /// hold of it.
+    Known,
 }
 
 /// A model of one target, with standard parameters and with those that a search found.
 pub(super) struct Pair {
     pub(super) technique: Technique,
     pub(super) target: Target,
+    inputs: Inputs,
     pub(super) standard: Trained,
     pub(super) optimized: Trained,
     /// Points that the search evaluated; none where there is nothing to search.
@@ -127,7 +142,7 @@ impl Pair {
     ) -> Result<Self, Failure> {
         let points: Vec<&Point> = learned.iter().map(|(point, _)| *point).collect();
         let y: Vec<f64> = learned.iter().map(|(_, value)| *value).collect();
-        let data = dataset(technique, target, &points, y)?;
+        let data = dataset((technique, how.inputs), target, &points, y)?;
         let standard = technique.standard();
         let ranges = default_ranges(standard.kind(), data.y.len() - data.y.len() / FOLDS);
         let (spec, evaluations) = if ranges.is_empty() {
@@ -145,13 +160,14 @@ impl Pair {
         let optimized = Trained::fit(&spec, &data, how.log_target)?;
         let standard = Trained::fit(&standard, &data, how.log_target)?;
         let fit = Scores::of(&data.y, &optimized.predict(&data.x))?.r2.unwrap_or(0.0);
-        Ok(Self { technique, target, standard, optimized, evaluations, fit })
+        let inputs = how.inputs;
+        Ok(Self { technique, target, inputs, standard, optimized, evaluations, fit })
     }
 
     /// What the optimized model says of configurations.
     pub(super) fn predict(&self, measured: &[(&Point, f64)]) -> Result<Vec<f64>, LearnError> {
         let points: Vec<&Point> = measured.iter().map(|(point, _)| *point).collect();
-        self.optimized.predict_table(&features(self.technique, &points))
+        self.optimized.predict_table(&features(self.technique, self.inputs, &points))
     }
 
     /// Relative errors of a model, for measured configurations.
@@ -161,33 +177,52 @@ impl Pair {
         measured: &[(&Point, f64)],
     ) -> Result<Vec<f64>, LearnError> {
         let points: Vec<&Point> = measured.iter().map(|(point, _)| *point).collect();
-        let predicted = model.predict_table(&features(self.technique, &points))?;
+        let predicted = model.predict_table(&features(self.technique, self.inputs, &points))?;
         let errors = measured.iter().zip(&predicted);
         Ok(errors.map(|((_, value), predicted)| (predicted - value).abs() / value).collect())
     }
 }
 
 fn dataset(
-    technique: Technique,
+    (technique, inputs): (Technique, Inputs),
     target: Target,
     points: &[&Point],
     y: Vec<f64>,
 ) -> Result<Dataset, LearnError> {
-    let features = features(technique, points);
+    let features = features(technique, inputs, points);
     let mut columns: Vec<(String, Cells)> =
         features.columns().map(|(name, cells)| (name.to_owned(), cells.clone())).collect();
     columns.push((target.name().to_owned(), Cells::Numbers(y)));
     Dataset::new(&Table::from_columns(columns), target.name(), &[])
 }
 
+/// The write cache and the volatile one, MiB (Section 4.2).
+const CACHES_MIB: [f64; 2] = [2.0 * 1024.0, 50.0 * 1024.0];
+
+/// The numbers that models see.
+fn sizes(inputs: Inputs, points: &[&Point]) -> Vec<(&'static str, Vec<f64>)> {
+    let numbers = |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| of(point)).collect();
+    let reads = ("reads_percent", numbers(&|point| f64::from(point.reads_percent)));
+    if inputs == Inputs::Table {
+        return vec![
+            ("file_set_gib", numbers(&|point| point.file_set_mib as f64 / 1024.0)),
+            ("request_kib", numbers(&|point| point.request_bytes as f64 / 1024.0)),
+            reads,
+        ];
+    }
+    let beyond =
+        |cache: f64| move |point: &Point| (1.0 - cache / point.file_set_mib as f64).max(0.0);
+    vec![
+        ("beyond_nvc", numbers(&beyond(CACHES_MIB[0]))),
+        ("beyond_vc", numbers(&beyond(CACHES_MIB[1]))),
+        ("request_log2", numbers(&|point| (point.request_bytes as f64).log2())),
+        reads,
+    ]
+}
+
 /// What models see of configurations.
-fn features(technique: Technique, points: &[&Point]) -> Table {
-    let numbers = |of: fn(&Point) -> f64| -> Vec<f64> { points.iter().map(|p| of(p)).collect() };
-    let sizes = [
-        ("file_set_gib", numbers(|point| point.file_set_mib as f64 / 1024.0)),
-        ("request_kib", numbers(|point| point.request_bytes as f64 / 1024.0)),
-        ("reads_percent", numbers(|point| f64::from(point.reads_percent))),
-    ];
+fn features(technique: Technique, inputs: Inputs, points: &[&Point]) -> Table {
+    let sizes = sizes(inputs, points);
     if technique != Technique::Lrm {
         let names =
             |of: fn(&Point) -> &'static str| Cells::names(points.iter().map(move |p| of(p)));
@@ -195,18 +230,16 @@ fn features(technique: Technique, points: &[&Point]) -> Table {
             ("scheduler".to_owned(), names(|point| point.scheduler.name())),
             ("pattern".to_owned(), names(|point| point.pattern.name())),
         ];
-        columns.extend(sizes.map(|(name, values)| (name.to_owned(), Cells::Numbers(values))));
+        let numbers = |(name, values): (&str, _)| (name.to_owned(), Cells::Numbers(values));
+        columns.extend(sizes.into_iter().map(numbers));
         return Table::from_columns(columns);
     }
     let is = |yes: bool| f64::from(u8::from(yes));
-    let [file_set, request, reads] = sizes;
-    let inputs = [
+    let mut inputs = vec![
         ("noop", points.iter().map(|p| is(p.scheduler == Scheduler::Noop)).collect()),
         ("sequential", points.iter().map(|p| is(p.pattern == Pattern::Sequential)).collect()),
-        file_set,
-        request,
-        reads,
     ];
+    inputs.extend(sizes);
     let products = (1..1_usize << inputs.len()).map(|subset| {
         let chosen: Vec<&(&str, Vec<f64>)> = inputs
             .iter()
@@ -230,7 +263,7 @@ mod tests {
     fn linear_models_have_all_products_of_five_inputs() {
         let points = design::learned(true);
         let points: Vec<&Point> = points.iter().collect();
-        let table = features(Technique::Lrm, &points);
+        let table = features(Technique::Lrm, Inputs::Table, &points);
         assert_eq!(table.names().count(), 31);
         // the last configuration is noop, sequential, 100 GiB, 32 KiB, 100 % reads
         let Cells::Numbers(product) =
@@ -251,7 +284,8 @@ mod tests {
                 + sequential * point.file_set_mib as f64 / 1024.0 * f64::from(point.reads_percent)
         };
         let learned: Vec<(&Point, f64)> = points.iter().map(|point| (point, law(point))).collect();
-        let how = Learning { iterations: 1, threads: NonZeroUsize::MIN, log_target: false };
+        let (threads, inputs) = (NonZeroUsize::MIN, Inputs::Table);
+        let how = Learning { iterations: 1, threads, log_target: false, inputs };
         let pair = Pair::learn(Technique::Lrm, Target::ReadTime, &learned, how).unwrap();
         let others = design::interpolated(20, (25, 100), "test");
         let others: Vec<(&Point, f64)> = others.iter().map(|point| (point, law(point))).collect();

@@ -30,10 +30,18 @@ pub struct Measurement {
     pub random: [Vec<Random>; 2],
     /// Random writes of 8 KiB one after the other: how many are taken faster than the medium can.
     pub buffered_writes: u32,
+    /// Sectors that the last of them may have with those that continue it, which are taken as fast; 0:
+    /// they are as any other.
+    #[serde(default)]
+    pub joined_write_sectors: u64,
     /// Times of single random writes after a pause, by size in bytes, ns.
     pub write_alone_ns: Vec<(u64, f64)>,
     /// Sectors behind a read that are in the device's buffer a while later.
     pub read_ahead_sectors: u64,
+    /// Whether they are counted from the first sector of the read, which itself takes of that room;
+    /// otherwise from its end.
+    #[serde(default)]
+    pub read_ahead_holds_read: bool,
     /// Behind how many of the last reads something is.
     pub read_ahead_streams: u32,
     /// Whether it reads on no further, once it has read so far, before a reader has taken it all.

@@ -175,7 +175,7 @@ impl Disk {
         }
         let mut best = (0, f64::INFINITY);
         for (index, (request, _)) in self.waiting.iter().enumerate() {
-            let reach = disk.reach_ns(request.op, request.lbn);
+            let reach = disk.reach_ns(now, request.op, request.lbn);
             if reach < best.1 {
                 best = (index, reach);
             }

@@ -163,14 +163,22 @@ impl Rotating {
         (sectors.get() * SECTOR_BYTES) as f64 / rate * 1e9
     }
 
-    fn positioning_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
+    /// Where the arm is: as far as it has read on, if it still does.
+    fn head(&self, now: SimTime) -> Sectors {
+        let reading_on = self.segments.front().filter(|last| last.end > last.until);
+        let reached = |last: &Segment| last.reached(now, self.sectors_per_ns(self.end));
+        reading_on.map_or(self.end, |last| Sectors(reached(last)))
+    }
+
+    fn positioning_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
         let chance = self.stream.unit();
-        let distance = lbn.get().abs_diff(self.end.get());
+        let head = self.head(now);
+        let distance = lbn.get().abs_diff(head.get());
         let op = index(op);
         if distance > NEAR_SECTORS {
-            let distance = (self.radius(lbn) - self.radius(self.end)).abs();
+            let distance = (self.radius(lbn) - self.radius(head)).abs();
             self.far[op].draw(distance, chance)
-        } else if lbn >= self.end {
+        } else if lbn >= head {
             self.forwards[op].draw(distance as f64, chance)
         } else {
             self.backwards[op].draw(distance as f64, chance)
@@ -187,8 +195,8 @@ impl Rotating {
     }
 
     /// How long the arm takes to reach an operation, as it is now: one drawing.
-    pub(super) fn reach_ns(&mut self, op: Op, lbn: Sectors) -> f64 {
-        if lbn == self.end { 0.0 } else { self.positioning_ns(op, lbn) }
+    pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
+        if lbn == self.end { 0.0 } else { self.positioning_ns(now, op, lbn) }
     }
 
     /// Serves an operation. `reach_ns`: how long the arm takes, if that was drawn.
@@ -217,7 +225,7 @@ impl Rotating {
         } else if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
         } else {
-            reach_ns.unwrap_or_else(|| self.positioning_ns(op, lbn)) + transfer
+            reach_ns.unwrap_or_else(|| self.positioning_ns(start, op, lbn)) + transfer
         };
         self.stop_reading_on(start);
         let done = start + span(work);
@@ -235,9 +243,15 @@ impl Rotating {
         if streams == 0 {
             return;
         }
-        let end = until + self.measured.read_ahead_sectors;
+        let end = self.reads_on_to(from, until);
         self.segments.push_front(Segment { from, until, at, end });
         self.segments.truncate(streams);
+    }
+
+    /// Up to where it reads on after a read of these sectors.
+    fn reads_on_to(&self, from: u64, until: u64) -> u64 {
+        let room_from = if self.measured.read_ahead_holds_read { from } else { until };
+        until.max(room_from + self.measured.read_ahead_sectors)
     }
 
     /// Something else needs the arm.
@@ -268,6 +282,10 @@ impl Rotating {
             self.segments[0].stop_where_full(now, rate);
         }
         let segment = self.segments[place];
+        // what the arm is about to come to is nothing that it has: distances tell what that takes
+        if first > segment.reached(now, rate) {
+            return None;
+        }
         let missing = last.saturating_sub(segment.until) as f64 / rate;
         // only the last one is still being read
         let there = segment.at + SimSpan::from_ns(missing as u64);
@@ -275,14 +293,15 @@ impl Rotating {
         let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
         let done = (now + hit).max(there);
         if place == 0 {
-            let segment = &mut self.segments[0];
             let ahead = self.measured.read_ahead_sectors;
+            let end = self.reads_on_to(first, last);
+            let segment = &mut self.segments[0];
             if last > segment.until {
                 (segment.until, segment.at) = (last, there);
             }
             if segment.end > segment.until {
                 // the window moves on with the reader
-                segment.end = segment.end.max(last + ahead);
+                segment.end = segment.end.max(end);
                 segment.from = segment.from.max(last.saturating_sub(ahead));
             }
             (self.end, self.ended) = (Sectors(last), self.ended.max(there));
@@ -300,15 +319,27 @@ impl Rotating {
         until.and_then(|until| self.written.get(until)).map_or(now, |at| now.max(*at))
     }
 
+    /// When a write that continues one in the buffer is taken as a part of it, if it is.
+    fn joins_at(&self, now: SimTime, (lbn, sectors): (Sectors, Sectors)) -> Option<SimTime> {
+        let last = self.written.back().filter(|at| **at > now && lbn == self.end)?;
+        let room = self.measured.joined_write_sectors.checked_sub(sectors.get())?;
+        let drained = self.transfer_ns(lbn, Sectors(room)) as u64;
+        Some(now.max(SimTime::from_ns(last.as_ns().saturating_sub(drained))))
+    }
+
     /// A write goes into the drive's buffer, and to the medium after what is there.
     fn take_write(
         &mut self,
         now: SimTime,
-        taken_at: SimTime,
+        room_at: SimTime,
         (lbn, sectors): (Sectors, Sectors),
     ) -> Served {
+        let joins_at = self.joins_at(now, (lbn, sectors));
+        let taken_at = joins_at.map_or(room_at, |at| at.min(room_at));
+        if joins_at.is_some() {
+            self.written.pop_back();
+        }
         let start = now.max(self.busy_until);
-        self.stop_reading_on(start);
         let skipped = lbn.get().checked_sub(self.end.get());
         let move_ns = match skipped {
             Some(0) => 0.0,
@@ -319,8 +350,9 @@ impl Rotating {
                 self.transfer_ns(lbn, Sectors(skipped))
             }
             // what is taken into a buffer shows nothing of the arm, which reads show
-            _ => self.positioning_ns(Op::Read, lbn),
+            _ => self.positioning_ns(start, Op::Read, lbn),
         };
+        self.stop_reading_on(start);
         let work = span(move_ns + self.transfer_ns(lbn, sectors));
         self.busy_until = start + work;
         self.written.push_back(self.busy_until);
@@ -346,4 +378,63 @@ fn at_place(known: &[f64], place: f64) -> f64 {
     let below = (at as usize).min(known.len().saturating_sub(2));
     let part = at - below as f64;
     known[below] * (1.0 - part) + known[(below + 1).min(known.len() - 1)] * part
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+
+    const MS: f64 = 1e6;
+
+    /// 100 MB/s; whatever does not continue takes 5 ms to position for; 512 sectors of read-ahead.
+    fn disk() -> Rotating {
+        let positioning = |distance_sectors| Positioning {
+            from_sector: 0,
+            distance_sectors,
+            quantiles_ns: [5.0 * MS; QUANTILES],
+        };
+        let positioning = [1, 64, 100_000].map(positioning).to_vec();
+        let measured = Measurement {
+            capacity_bytes: 1 << 30,
+            depth: 1,
+            stream_bytes_per_s: [vec![1e8; 2], vec![1e8; 2]],
+            positioning: [positioning.clone(), positioning],
+            continued: [Vec::new(), Vec::new()],
+            random: [Vec::new(), Vec::new()],
+            buffered_writes: 0,
+            joined_write_sectors: 0,
+            write_alone_ns: Vec::new(),
+            read_ahead_sectors: 512,
+            read_ahead_holds_read: false,
+            read_ahead_streams: 1,
+            read_ahead_stops: false,
+            read_ahead_hit_ns: vec![(4096, 0.1 * MS), (65536, 0.1 * MS)],
+        };
+        Rotating::new(Arc::new(measured), Seed(1).stream("disk"))
+    }
+
+    /// Time of a read of 8 sectors at `lbn` so long after one of the first 8, ms.
+    fn after_ms(lbn: u64, pause: SimSpan) -> f64 {
+        let mut disk = disk();
+        let first = disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), None).done;
+        let then = first + pause;
+        let served = disk.serve(then, (Op::Read, Sectors(lbn), Sectors(8)), None);
+        (served.done - then).as_ms_f64()
+    }
+
+    #[test]
+    fn what_was_read_on_to_is_there_and_what_follows_comes() {
+        assert!((after_ms(200, SimSpan::from_ms(2)) - 0.1).abs() < 0.001);
+        // the sectors themselves pass in 41 us
+        assert!((after_ms(8, SimSpan::ZERO) - 0.1).abs() < 0.001);
+    }
+
+    #[test]
+    fn what_the_arm_would_come_to_is_positioned_for() {
+        assert!((after_ms(24, SimSpan::ZERO) - 5.041).abs() < 0.001);
+        // 390 of 504 sectors are there
+        assert!((after_ms(450, SimSpan::from_ms(2)) - 5.041).abs() < 0.001);
+    }
 }

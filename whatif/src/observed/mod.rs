@@ -77,6 +77,12 @@ impl Observed {
                 reason: "the model does not know the block layers of virtual machines".to_owned(),
             });
         }
+        if let Some(node) = scenario.hosts.iter().find(|host| host.machine.is_some()) {
+            return Err(WhatIfError::Refused {
+                change: format!("node.{}.machine", node.group),
+                reason: "the model does not know what virtual machines share".to_owned(),
+            });
+        }
         if scenario.system != System::UrsaMinor {
             return Err(WhatIfError::System { system: scenario.system.name() });
         }

@@ -97,6 +97,8 @@ struct Replay<'a> {
     paths: Vec<Path>,
     active: usize,
     mark_at: SimTime,
+    /// While time is passed over: no flusher looks before.
+    ticks_from: SimTime,
     /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
     skipped: SimSpan,
     /// Since when measuring goes on, and busy times then.
@@ -166,6 +168,7 @@ impl<'a> Replay<'a> {
             usage: vec![unused; scenario.workloads.len()],
             paths: vec![Path::default(); scenario.workloads.len()],
             busy: idle,
+            ticks_from: SimTime::ZERO,
             skipped: SimSpan::ZERO,
             measuring: None,
             measured: SimSpan::ZERO,
@@ -265,7 +268,12 @@ impl<'a> Replay<'a> {
     }
 
     fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
-        let node = self.nodes[host as usize].as_mut().expect("storage nodes have storage");
+        self.node_if_any(host).expect("storage nodes have storage")
+    }
+
+    /// What a host stores with, if it is a node.
+    fn node_if_any(&mut self, host: u32) -> Option<(&mut Node, Around<'_>)> {
+        let node = self.nodes[host as usize].as_mut()?;
         let around = Around {
             now: self.now,
             skipped: self.skipped,
@@ -273,7 +281,7 @@ impl<'a> Replay<'a> {
             agenda: &mut self.agenda,
             tracking: &mut self.tracking,
         };
-        (node, around)
+        Some((node, around))
     }
 
     fn access(&mut self, host: u32, access: &FileAccess) -> u32 {

@@ -7,12 +7,14 @@
 //! processors). What is under way waits meanwhile. Disk operations then take no time, and the flusher
 //! keeps as many pages dirty as the stretch before lets expect.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_scenarios::model::ReadFrom;
 use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
 
 use super::instance::Instance;
-use super::node::Around;
 use super::{Material, NOBODY_WAITS, Replay};
 
 /// Requests that are replayed in detail; of fewer, all are.
@@ -79,6 +81,7 @@ impl Replay<'_> {
             return;
         }
         self.tracking.paused = true;
+        self.ticks_from = SimTime::ZERO;
         let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
         for node in self.nodes.iter_mut().flatten() {
             node.pass_over(longer);
@@ -90,9 +93,9 @@ impl Replay<'_> {
             .iter()
             .map(|instance| instance.issued as f64 / detail.as_secs_f64().max(1e-9))
             .collect();
-        let mut next: Vec<SimTime> = Vec::new();
-        for (instance, &rate) in self.instances.iter_mut().zip(&rates) {
-            next.push(instance.passes_at(from, rate).unwrap_or(SimTime::MAX));
+        let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
+        for (index, (instance, &rate)) in self.instances.iter_mut().zip(&rates).enumerate() {
+            next.extend(instance.passes_at(from, rate).map(|at| Reverse((at, index))));
         }
         let now = self.now;
         // the Activity DB grows as it did
@@ -102,33 +105,25 @@ impl Replay<'_> {
         let every = SimSpan::from_secs_f64(every.min(1e9));
         let mut stores_at = from + every;
         loop {
-            while stores_at < until && next.iter().all(|at| *at >= stores_at) {
+            let first = next.peek().map_or(until, |&Reverse((at, _))| at);
+            while stores_at < until && stores_at <= first {
                 self.skipped = stores_at.saturating_since(now);
                 self.touch_database();
                 stores_at += every;
             }
-            let first = (0..next.len()).min_by_key(|&index| next[index]);
-            let Some((index, at)) = first.map(|index| (index, next[index])) else { break };
-            if at >= until {
-                break;
-            }
+            let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.skipped = at.saturating_since(now);
             self.tick_all();
-            if !self.touch(index) {
-                next[index] = SimTime::MAX;
-                continue;
+            if self.touch(index) {
+                let after = self.instances[index].passes_at(at, rates[index]);
+                next.extend(after.map(|at| Reverse((at, index))));
             }
-            let after = self.instances[index].passes_at(at, rates[index]);
-            next[index] = after.unwrap_or(SimTime::MAX);
         }
         self.skipped = until.saturating_since(now);
         self.tick_all();
         self.tracking.paused = false;
         for host in 0..self.nodes.len() as u32 {
-            if self.nodes[host as usize].is_none() {
-                continue;
-            }
-            let (node, mut around) = self.node(host);
+            let Some((node, mut around)) = self.node_if_any(host) else { continue };
             node.resume();
             if let Some(at) = node.tick_at {
                 around.schedule_tick(at);
@@ -138,13 +133,16 @@ impl Replay<'_> {
 
     /// Flushers look whose time has come.
     fn tick_all(&mut self) {
+        let due = self.now + self.skipped;
+        if self.ticks_from > due {
+            return;
+        }
+        self.ticks_from = SimTime::MAX;
         for host in 0..self.nodes.len() as u32 {
-            let due = self.now + self.skipped;
-            let node = self.nodes[host as usize].as_ref();
-            if node.and_then(|node| node.tick_at).is_some_and(|at| at <= due) {
-                let (node, mut around) = self.node(host);
-                node.tick(&mut around);
-            }
+            let Some((node, mut around)) = self.node_if_any(host) else { continue };
+            node.tick(&mut around);
+            let next = node.tick_at.unwrap_or(SimTime::MAX);
+            self.ticks_from = self.ticks_from.min(next);
         }
     }
 
@@ -168,16 +166,10 @@ impl Replay<'_> {
     }
 
     fn touch_node(&mut self, host: u32, access: &FileAccess) {
-        let mut around = Around {
-            now: self.now,
-            skipped: self.skipped,
-            host,
-            agenda: &mut self.agenda,
-            tracking: &mut self.tracking,
-        };
-        if let Some(node) = &mut self.nodes[host as usize] {
-            node.touch(&mut around, access);
-        }
+        let Some((node, mut around)) = self.node_if_any(host) else { return };
+        node.touch(&mut around, access);
+        let next = node.tick_at.unwrap_or(SimTime::MAX);
+        self.ticks_from = self.ticks_from.min(next);
     }
 
     /// The next request of an instance touches the nodes' caches; whether there is one.

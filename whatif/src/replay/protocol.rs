@@ -4,7 +4,7 @@
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_ati::{RecordKind, Resource};
-use foretell_scenarios::model::{Cipher, CpuProfile, ReadFrom, Volume as Model};
+use foretell_scenarios::model::ReadFrom;
 use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
 
 use super::Replay;
@@ -79,29 +79,6 @@ const fn instance_thread(instance: u32) -> u64 {
     instance as u64 | 1 << 40
 }
 
-/// Time to encrypt and encode `size` bytes.
-pub(super) fn seal_time(volume: &Model, cpu: &CpuProfile, size: Bytes) -> SimSpan {
-    let passes = if volume.m == 1 { 0 } else { u64::from(volume.n - volume.m) };
-    let cipher = match volume.cipher {
-        Cipher::None => SimSpan::ZERO,
-        Cipher::Aes128Cbc => cpu.encrypt.of(size),
-    };
-    cipher + coding_time(cpu, size, passes)
-}
-
-/// Time to decode and decrypt `size` bytes of which so many data fragments were not read.
-pub(super) fn open_time(volume: &Model, cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
-    let cipher = match volume.cipher {
-        Cipher::None => SimSpan::ZERO,
-        Cipher::Aes128Cbc => cpu.decrypt.of(size),
-    };
-    cipher + coding_time(cpu, size, passes)
-}
-
-fn coding_time(cpu: &CpuProfile, size: Bytes, passes: u64) -> SimSpan {
-    if passes == 0 { SimSpan::ZERO } else { cpu.code.of(size * passes) }
-}
-
 impl Replay<'_> {
     /// A client issues a request.
     pub(super) fn start(&mut self, instance: u32, op: Op, offset: Bytes, size: Bytes) {
@@ -126,7 +103,8 @@ impl Replay<'_> {
         let cpu = &self.scenario.hosts[client as usize].cpu;
         let mut work = cpu.request.of(size);
         if op == Op::Write && !fetching {
-            work += seal_time(&self.scenario.volumes[volume as usize], cpu, whole);
+            let cipher = self.scenario.volumes[volume as usize].cipher.codec();
+            work += cpu.seal(cipher, distribution.encoding(), whole);
         }
         self.compute_request(request, work, Event::Prepared { request });
     }
@@ -365,7 +343,7 @@ impl Replay<'_> {
         } else {
             distribution.covering(offset, size).1
         };
-        let work = open_time(volume, cpu, fetched, passes);
+        let work = cpu.open(volume.cipher.codec(), passes, fetched);
         if work.is_zero() {
             self.decoded(request_id);
         } else {
@@ -383,9 +361,11 @@ impl Replay<'_> {
         request.fetching = false;
         let Request { instance, offset, size, .. } = *request;
         let owner = &self.instances[instance as usize];
-        let (_, whole) = self.distributions[owner.volume as usize].covering(offset, size);
+        let distribution = &self.distributions[owner.volume as usize];
+        let (_, whole) = distribution.covering(offset, size);
         let cpu = &self.scenario.hosts[owner.client as usize].cpu;
-        let work = seal_time(&self.scenario.volumes[owner.volume as usize], cpu, whole);
+        let cipher = self.scenario.volumes[owner.volume as usize].cipher.codec();
+        let work = cpu.seal(cipher, distribution.encoding(), whole);
         self.compute_request(id, work, Event::Prepared { request: id });
     }
 

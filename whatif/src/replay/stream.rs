@@ -40,7 +40,8 @@ pub(super) struct Requests {
 /// How a record goes on.
 #[derive(Debug)]
 enum Beyond {
-    /// In its stride, and from the beginning again behind the last byte that was met.
+    /// In its stride, and from the first byte that was met again behind the last one. Where the record
+    /// does not show that it ever began again, it goes on to the end of the volume before.
     Sequential { from: u64, until: u64 },
     /// As a sample of what was met.
     Drawn {
@@ -74,7 +75,7 @@ const RECENT: usize = 64;
 const TOGETHER: usize = 64;
 
 impl Beyond {
-    fn of(requests: &[Recorded]) -> Self {
+    fn of(requests: &[Recorded], volume: Bytes) -> Self {
         let offsets = || requests.iter().map(|request| request.offset.get());
         let from = offsets().min().unwrap_or(0);
         let until = requests.iter().map(|r| r.offset.get() + u64::from(r.size)).max().unwrap_or(1);
@@ -83,6 +84,8 @@ impl Beyond {
             .filter(|pair| pair[1].offset.get() == pair[0].offset.get() + u64::from(pair[0].size))
             .count();
         if follows * 2 > requests.len() {
+            let began_again = requests.windows(2).any(|pair| pair[1].offset < pair[0].offset);
+            let until = if began_again { until } else { until.max(volume.get()) };
             return Self::Sequential { from, until };
         }
         let grain = offsets().fold(0, gcd).max(512);
@@ -136,14 +139,28 @@ impl Stretch {
     }
 }
 
-/// See [`Beyond::Drawn`].
+/// See [`Beyond::Drawn`]. Of an address so popular that it comes again within [`RECENT`] requests
+/// about as often as not, every request is a choice.
 fn returns(requests: &[Recorded]) -> Vec<u8> {
-    let mut last: HashMap<u64, usize, FixedState> = HashMap::default();
+    let mut met: HashMap<u64, Met, FixedState> = HashMap::default();
+    for request in requests {
+        met.entry(request.offset.get()).or_default().times += 1;
+    }
     let before = |(index, request): (usize, &Recorded)| {
-        let before = last.insert(request.offset.get(), index);
-        before.map(|before| index - before).filter(|back| *back <= RECENT).unwrap_or(0) as u8
+        let met = met.get_mut(&request.offset.get()).expect("it was counted");
+        let before = met.last.replace(index)?;
+        let popular = met.times >= OFTEN && met.times * RECENT * 2 >= requests.len();
+        Some(index - before).filter(|back| *back <= RECENT && !popular)
     };
-    requests.iter().enumerate().map(before).collect()
+    let returns = requests.iter().enumerate().map(before);
+    returns.map(|back| back.unwrap_or(0) as u8).collect()
+}
+
+/// How often an address was met, and by which request last.
+#[derive(Default)]
+struct Met {
+    times: usize,
+    last: Option<usize>,
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -185,7 +202,7 @@ impl Requests {
             let recent = &mut self.recent;
             let beyond = self.beyond.get_or_insert_with(|| {
                 recent.extend(recorded.iter().rev().take(RECENT).map(|last| last.offset.get()));
-                Beyond::of(recorded)
+                Beyond::of(recorded, self.volume)
             });
             let wanted = go_on(recorded, beyond, index, recent, stream);
             recent.push_front(wanted.offset.get());
@@ -237,5 +254,78 @@ fn go_on(
             }
             wanted(request, stretch.from + stream.below(stretch.places) * grain)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+
+    const SIZE: u64 = 4096;
+
+    /// What is asked for after a record of requests to these blocks, of a volume of so many.
+    fn beyond(volume: u64, blocks: impl IntoIterator<Item = u64>, count: usize) -> Vec<u64> {
+        let recorded = |block: u64| Recorded {
+            issued: SimTime::ZERO,
+            pause: SimSpan::ZERO,
+            offset: Bytes(block * SIZE),
+            size: SIZE as u32,
+            op: Op::Read,
+        };
+        let recorded: Arc<[Recorded]> = blocks.into_iter().map(recorded).collect();
+        let met = recorded.len();
+        let mut requests = Requests::new(recorded, Bytes(volume * SIZE));
+        let mut stream = Seed(1).stream("requests");
+        let all = (0..met + count).map(|_| requests.next(&mut stream).offset.get() / SIZE);
+        all.skip(met).collect()
+    }
+
+    #[test]
+    fn a_stream_that_never_began_again_goes_on_to_the_end_of_the_volume() {
+        let expected: Vec<u64> = (40..100).chain(30..40).collect();
+        assert_eq!(beyond(100, 30..40, 70), expected);
+    }
+
+    #[test]
+    fn a_stream_that_began_again_does_so_where_it_did() {
+        let expected: Vec<u64> = (15..40).chain(10..20).collect();
+        assert_eq!(beyond(100, (30..40).chain(10..15), 35), expected);
+    }
+
+    #[test]
+    fn what_came_at_random_comes_from_where_it_came() {
+        let mut draws = Seed(2).stream("record");
+        let met: Vec<u64> = (0..2000).map(|_| 1000 + draws.below(5000)).collect();
+        let found = beyond(10_000, met.clone(), 5000);
+        assert!(found.iter().all(|block| (1000..6000).contains(block)));
+        for tenth in 0..10 {
+            let of_it = |block: &&u64| (**block - 1000) / 500 == tenth;
+            let [found, met] = [&found, &met].map(|all| all.iter().filter(of_it).count() as f64);
+            assert!((found - 2.5 * met).abs() < 4.0 * found.sqrt(), "{tenth}: {found} {met}");
+        }
+        let new = found.iter().filter(|block| !met.contains(block)).count();
+        // exp(-2000 / 5000) of the places were not met
+        assert!((3150..3550).contains(&new), "{new}");
+    }
+
+    #[test]
+    fn what_was_met_often_comes_often() {
+        let mut draws = Seed(3).stream("record");
+        let mut draw = || if draws.chance(0.01) { 7 } else { 1000 + draws.below(5000) };
+        let met: Vec<u64> = (0..20_000).map(|_| draw()).collect();
+        let found = beyond(10_000, met, 20_000);
+        let hot = found.iter().filter(|&&block| block == 7).count();
+        assert!((140..260).contains(&hot), "{hot}");
+    }
+
+    #[test]
+    fn what_is_asked_for_twice_at_once_is_so_again() {
+        let mut draws = Seed(4).stream("record");
+        let pairs = (0..1000).map(|_| draws.below(9_000)).flat_map(|block| [block, block]);
+        let found = beyond(10_000, pairs, 1000);
+        let again = found.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!((450..=550).contains(&again), "{again}");
     }
 }

@@ -6,7 +6,8 @@
 //! An object is written and read in requests of at most 4 MiB, one after the other, as a gateway
 //! streams it; deleting it, or making, listing or removing a container, writes or reads one block.
 //! The size of an object is drawn once, by its number, from the `sizes` that are written; reading it
-//! reads that. `KB` and `MB` count thousands, as in COSBench. Left out: authentication, the storage's
+//! reads that. Where nothing is written, objects are as large as the `sizes` of a read say, which COSBench
+//! itself does not look at, or of 64 KB. `KB` and `MB` count thousands, as in COSBench. Left out: authentication, the storage's
 //! own settings, failures; `totalBytes` is an error that names it, as is any operation that is not
 //! among these.
 

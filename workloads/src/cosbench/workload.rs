@@ -113,7 +113,7 @@ impl OperationKind {
         !matches!(self, Self::Init | Self::Dispose | Self::List)
     }
 
-    const fn has_sizes(self) -> bool {
+    const fn writes_objects(self) -> bool {
         matches!(self, Self::Prepare | Self::Write)
     }
 }
@@ -129,7 +129,7 @@ pub struct Operation {
     pub containers: Select,
     /// Which objects in them.
     pub objects: Select,
-    /// How large what is written is, and the unit.
+    /// How large what is written is, and the unit; of a read, how large what is there is said to be.
     pub sizes: Option<(Select, Bytes)>,
     /// Its own `config`, as written.
     pub config: String,
@@ -229,7 +229,9 @@ impl Workload {
         };
         let written = of_sizes(|kind| kind == OperationKind::Prepare)
             .or_else(|| of_sizes(|kind| kind == OperationKind::Write))
-            // only reads, of objects that must be there: COSBench's examples have 64 KB
+            // only reads, of objects that must be there: as large as the file says, or as in COSBench's
+            // examples, 64 KB
+            .or_else(|| of_sizes(|kind| kind == OperationKind::Read))
             .unwrap_or((Select::Constant(64), Bytes(1000)));
         let bytes = |(select, unit): &(Select, Bytes)| select.largest().saturating_mul(unit.get());
         let largest = self.operations().filter_map(|o| o.sizes.as_ref()).map(bytes).max();
@@ -333,8 +335,9 @@ impl Operation {
             None if kind.is_of_objects() => return Err(missing("objects")),
             None => Select::Constant(0),
         };
-        let sizes = selector(element, config, "sizes")?.filter(|_| kind.has_sizes());
-        if kind.has_sizes() && sizes.is_none() {
+        let has_sizes = kind.writes_objects() || kind == OperationKind::Read;
+        let sizes = selector(element, config, "sizes")?.filter(|_| has_sizes);
+        if kind.writes_objects() && sizes.is_none() {
             return Err(missing("sizes"));
         }
         if sizes
@@ -476,7 +479,8 @@ impl Transactions for Worker {
             let container = operation.containers.at(shares[0], shares[1], place / objects);
             (container, operation.objects.at(shares[2], shares[3], place))
         };
-        let sizes = operation.sizes.as_ref().unwrap_or(&self.layout.written);
+        let own = operation.sizes.as_ref().filter(|_| operation.kind.writes_objects());
+        let sizes = own.unwrap_or(&self.layout.written);
         let size = self.layout.size(at.0, at.1, sizes);
         self.steps(operation.kind, at, size, steps);
         true
@@ -585,6 +589,31 @@ mod tests {
             }
         }
         assert_fits(&kinds, &[0.8, 0.2]);
+    }
+
+    #[test]
+    fn where_nothing_is_written_objects_are_as_large_as_reads_say() {
+        let read_size = |prepare: &str, read: &str| {
+            let config = "containers=u(1,2);objects=u(1,20)";
+            let text = format!(
+                r#"<workload name="w"><workflow>{prepare}<workstage name="m"><work name="m" workers="1"
+                runtime="9"><operation type="read" ratio="100" config="{config}{read}"/></work></workstage>
+                </workflow></workload>"#
+            );
+            let workload = Workload::parse(&text).unwrap();
+            let layout = Arc::new(workload.layout(Bytes::gib(1), 7).unwrap());
+            let work = &workload.stages.last().unwrap().works[0];
+            let mut steps = Vec::new();
+            Worker::new(work, layout, 0, Seed(1).stream("reader")).next(&mut steps);
+            let Step::Io(access) = steps[0] else { panic!("no server") };
+            access.size.get()
+        };
+        let prepare = r#"<workstage name="p"><work type="prepare" workers="1"
+            config="containers=r(1,2);objects=r(1,20);sizes=c(100)KB"/></workstage>"#;
+        assert_eq!(read_size("", ";sizes=c(512)KB"), 512_000);
+        assert_eq!(read_size("", ""), 64_000);
+        // what a read says of what was written is not looked at
+        assert_eq!(read_size(prepare, ";sizes=c(512)KB"), 100_000);
     }
 
     #[test]
