@@ -373,8 +373,11 @@ impl Bottleneck {
                 needed.push((share * of_pure, [rest, into, out_of]));
             }
         }
-        let part =
-            |at: usize| Part::of(needed.iter().map(|(share, seconds)| (*share, seconds[at])));
+        let part = |at: usize| {
+            let of_part: Vec<(f64, f64)> =
+                needed.iter().map(|(share, seconds)| (*share, seconds[at])).collect();
+            Part::of(&of_part)
+        };
         Some([part(0), part(1), part(2)])
     }
 

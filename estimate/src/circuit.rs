@@ -23,9 +23,9 @@ pub(crate) struct Part {
 
 impl Part {
     /// Of requests that are this share of all, and need so many seconds.
-    pub(crate) fn of(requests: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+    pub(crate) fn of(requests: &[(f64, f64)]) -> Self {
         let moment =
-            |power| requests.clone().map(|(share, seconds)| share * seconds.powi(power)).sum();
+            |power| requests.iter().map(|(share, seconds)| share * seconds.powi(power)).sum();
         let (mean, square): (f64, f64) = (moment(1), moment(2));
         let irregular = if mean > 0.0 { (square / (mean * mean) - 1.0).max(0.0) } else { 0.0 };
         Self { mean, irregular }
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn moments_by_arithmetic() {
         // half 1 s, half 3 s: mean 2, variance 1
-        assert_eq!(Part::of([(0.5, 1.0), (0.5, 3.0)].into_iter()), part(2.0, 0.25));
-        assert_eq!(Part::of([(1.0, 0.0)].into_iter()), part(0.0, 0.0));
+        assert_eq!(Part::of(&[(0.5, 1.0), (0.5, 3.0)]), part(2.0, 0.25));
+        assert_eq!(Part::of(&[(1.0, 0.0)]), part(0.0, 0.0));
     }
 
     #[test]
