@@ -33,6 +33,21 @@ pub enum ResultError {
         /// The file's name.
         file: String,
     },
+    /// A job lacks what all known versions print.
+    #[error(
+        "fio result `{file}` ({version}): job `{job}` has no {lacks}; the results of fio 2 and 3 are \
+         known"
+    )]
+    Unknown {
+        /// The file's name.
+        file: String,
+        /// What the document says of fio's version.
+        version: String,
+        /// The job's name.
+        job: String,
+        /// What is not there.
+        lacks: String,
+    },
 }
 
 /// One direction of one job.
@@ -146,13 +161,26 @@ pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let both = [(Op::Read, &raw.read), (Op::Write, &raw.write)];
+        let unknown = |lacks: String| ResultError::Unknown {
+            file: file.to_owned(),
+            version: version(&document),
+            job: raw.jobname.clone(),
+            lacks,
+        };
+        if raw.read.is_null() && raw.write.is_null() {
+            return Err(unknown("`read` and no `write`".to_owned()));
+        }
+        let mut directions = Vec::new();
+        for (op, side) in [(Op::Read, &raw.read), (Op::Write, &raw.write)] {
+            let lacking = |field: &str| unknown(format!("`{field}` of what it did as `{op}`"));
+            directions.extend(measured(op, side).map_err(lacking)?);
+        }
         found.push(JobResult {
             name: raw.jobname,
             group: raw.groupid,
             error: raw.error,
             options: options.into_iter().map(|(key, value)| (key, text(value))).collect(),
-            measured: both.iter().filter_map(|(op, side)| measured(*op, side)).collect(),
+            measured: directions,
         });
     }
     if found.is_empty() {
@@ -163,8 +191,16 @@ pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
     Ok(RunResult { jobs: found, devices: devices.filter_map(name).collect() })
 }
 
+/// What the document says of fio's version.
+fn version(document: &Value) -> String {
+    let version = document.get("fio version").and_then(Value::as_str);
+    version.unwrap_or("of a version that it does not tell").to_owned()
+}
+
 /// What a direction holds; `None`: nothing was done in it.
-fn measured(op: Op, side: &Value) -> Option<Measured> {
+///
+/// Errors with the name of a field without which that cannot be told.
+fn measured(op: Op, side: &Value) -> Result<Option<Measured>, &'static str> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_f64);
     // scripts that put results together may have made `3` into `3.0`
     let count = |key: &str| {
@@ -173,7 +209,12 @@ fn measured(op: Op, side: &Value) -> Option<Measured> {
     };
     // fio 2.1 and older give rate and time alone
     let by_rate = || Some((number(side, "iops")? * number(side, "runtime")? / 1e3).round() as u64);
-    let requests = count("total_ios").or_else(by_rate).filter(|requests| *requests > 0)?;
+    let Some(requests) = count("total_ios").or_else(by_rate) else {
+        return if side.is_null() { Ok(None) } else { Err("total_ios") };
+    };
+    if requests == 0 {
+        return Ok(None);
+    }
     // the whole latency, else what completion took; fio 2 counts microseconds
     let latencies = [("lat_ns", 1e6), ("lat", 1e3), ("clat_ns", 1e6), ("clat", 1e3)];
     let latency = latencies.iter().find_map(|(key, per_ms)| {
@@ -198,19 +239,21 @@ fn measured(op: Op, side: &Value) -> Option<Measured> {
         number(side, "bw_bytes").or_else(|| number(side, "bw").map(|kib| kib * 1024.0));
     let bytes_per_s = bytes_per_s.unwrap_or(0.0);
     let runtime_ms = count("runtime").unwrap_or(0);
+    let by_count = || (runtime_ms > 0).then(|| requests as f64 / (runtime_ms as f64 / 1e3));
+    let iops = number(side, "iops").or_else(by_count).ok_or("iops")?;
     let moved = bytes_per_s * runtime_ms as f64 / 1e3;
-    Some(Measured {
+    Ok(Some(Measured {
         op,
         requests,
         bytes: bytes(count("io_bytes").unwrap_or(0), side.get("io_kbytes").is_some(), moved),
-        iops: number(side, "iops").unwrap_or(0.0),
+        iops,
         bytes_per_s,
         mean_ms: of("mean").unwrap_or(0.0),
         deviation_ms: of("stddev").unwrap_or(0.0),
         max_ms: of("max").unwrap_or(0.0),
         percentiles_ms: percentiles.unwrap_or_default(),
         runtime_ms,
-    })
+    }))
 }
 
 /// `io_bytes` in bytes. Before there was `io_kbytes` too, in fio 2, it counted KiB: whichever is nearer
@@ -263,6 +306,20 @@ mod tests {
         assert!(matches!(parse("x", "{}"), Err(ResultError::NoJobs { .. })));
         assert!(matches!(parse("x", ""), Err(ResultError::NoJobs { .. })));
         assert!(parse("x", "{\"jobs\": [1]}").is_err());
+    }
+
+    #[test]
+    fn a_form_that_is_not_known_is_told() {
+        let said = |text: &str| parse("x.json", text).unwrap_err().to_string();
+        let renamed = RESULT.replace("total_ios", "ops").replace("\"iops\"", "\"ops_per_s\"");
+        let wanted = "fio result `x.json` (fio-3.33): job `a` has no `total_ios` of what it did as `read`; \
+                      the results of fio 2 and 3 are known";
+        assert_eq!(said(&renamed), wanted);
+        let named = RESULT.replace("\"read\"", "\"reads\"").replace("\"write\"", "\"writes\"");
+        assert!(said(&named).contains("job `a` has no `read` and no `write`"), "{}", said(&named));
+        // what a rate must be follows from the count and the time
+        let RunResult { jobs, .. } = parse("x", &RESULT.replace("\"iops\"", "\"rate\"")).unwrap();
+        assert_eq!(jobs[0].measured[0].iops, 20.0);
     }
 
     proptest! {
