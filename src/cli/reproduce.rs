@@ -12,7 +12,7 @@ pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,
     /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
-    /// configurations and shorter searches; of `constant-capacity`, one seed instead of three and
+    /// configurations and shorter searches; of `constant-capacity`, one seed instead of two and
     /// a smaller cluster; of `inside-out`, fewer runs and stages.
     #[arg(long)]
     pub quick: bool,
