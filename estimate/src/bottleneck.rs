@@ -330,7 +330,7 @@ impl Bottleneck {
     /// One after the other, a request costs what its size does. Where links are known, sizes may wait
     /// for different parts side by side: the links, and the rest. The cost is at least what any part
     /// needs for all of them. How near it comes to that depends on how many are outstanding: where
-    /// that is known, see [`Self::going_round`]; otherwise estimated is the (geometric) middle.
+    /// that is known, requests go round between the parts; otherwise estimated is the (geometric) middle.
     pub fn of_sizes(&self, sizes: &[(Bytes, f64)], reads: ReadShare) -> Option<Estimate> {
         let (mut seconds, mut least, mut most, mut alone) = (0.0, 0.0, 0.0, 0.0_f64);
         let mut costs = Vec::new();
