@@ -24,10 +24,10 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         "{:.3} s simulated{}: {} requests, {} events in {:.2} s ({:.2} CPU-s, {:.1} M events per \
          CPU-second)\n",
         truth.simulated_seconds,
-        if scenario.warmup.is_zero() {
+        if truth.warmup.is_zero() {
             String::new()
         } else {
-            format!(" after {} of warm-up", scenario.warmup)
+            format!(" after {} of warm-up", truth.warmup)
         },
         truth.workloads.values().map(|workload| workload.requests).sum::<u64>(),
         truth.events,

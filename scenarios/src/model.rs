@@ -173,7 +173,7 @@ pub struct Host {
     /// What it has of its own if it is a virtual machine: it shares processor and adapter with the
     /// others of its group.
     pub guest: Option<Guest>,
-    /// Where it runs, if it is a storage node on a virtual machine.
+    /// Where it runs, if it is a storage node that is a virtual machine.
     pub machine: Option<Machine>,
 }
 

@@ -25,7 +25,7 @@ use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
 use crate::network::{Network, Step};
-use crate::node::{Node, Surroundings, Tag};
+use crate::node::{Node, Surroundings, Tag, call_disk};
 use crate::objects::{Pool, Settings, Task};
 use crate::payload::Vault;
 use crate::program::Programs;
@@ -389,7 +389,8 @@ impl Cluster {
     fn goes_on_beyond(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
         let measured = (end - self.mark_at) * 2;
-        if measured > spec.longest {
+        // what has ended could not be measured again
+        if measured > spec.longest || self.instances.iter().any(Instance::is_done) {
             return false;
         }
         let of_all = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
@@ -535,7 +536,7 @@ impl Cluster {
         let now = self.agenda.now();
         let completion = self.disks[machine.index()][disk as usize].complete(now);
         if let Some(next) = completion.next {
-            self.agenda.schedule(next, Event::DiskDone { host: machine.0, disk: disk as u16 });
+            call_disk(&mut self.agenda, machine, disk, next);
         }
         let Some(done) = completion.done else { return };
         let host = done.io.tag.host;

@@ -1,6 +1,6 @@
 //! What each workload demanded of each resource: the roll-up `rollup_demand`.
 //!
-//! An operator's accounting from the end of the warm-up on, kept beside the records and whatever
+//! An operator's accounting from when measuring began on, kept beside the records and whatever
 //! their sampling: processor time of
 //! the tasks that work for a workload (without context switches), time on the wire of its messages,
 //! service time of its disk operations. A flush is charged to the workload of the write that it

@@ -180,7 +180,7 @@ impl Cluster {
     /// Hands a leg's message to the network.
     pub(crate) fn transmit(&mut self, id: u32) {
         let leg = &self.legs[id];
-        let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
+        let hosts = (leg.sender(), leg.receiver());
         let now = self.agenda.now();
         if hosts.0 == hosts.1 {
             // what stays on the host meets no cable
@@ -188,8 +188,11 @@ impl Cluster {
             return;
         }
         let mut at = now;
-        if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
-            at = limit.let_out(now, wire, self.network.wire_time(hosts.0, wire));
+        if self.hosts[hosts.0.index()].limit.is_some() {
+            let wire = leg.wire();
+            let on_cable = self.network.cable_time(hosts.0, hosts, wire);
+            let limit = self.hosts[hosts.0.index()].limit.as_mut();
+            at = limit.map_or(now, |limit| limit.let_out(now, wire, on_cable));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { leg: id });
@@ -199,7 +202,7 @@ impl Cluster {
     }
 
     /// A leg's message goes on the cable; to another virtual machine on the same machine, over the
-    /// machine's bridge, which takes no time.
+    /// machine's bridge, which takes no time and of which there are no records.
     pub(crate) fn put_on_cable(&mut self, id: u32) {
         let leg = &self.legs[id];
         let (hosts, wire) = ((leg.sender(), leg.receiver()), leg.wire());
@@ -234,8 +237,9 @@ impl Cluster {
         if let Some(collectors) = &mut self.collectors {
             collectors.sent(from, to, wire);
         }
-        self.tracker
-            .charge(from, Resource::Transmit, leg.workload, || self.network.wire_time(from, wire));
+        let machine = self.network.machine(from);
+        let charged = || self.network.wire_time(from, wire);
+        self.tracker.charge(machine, Resource::Transmit, leg.workload, charged);
     }
 
     /// A leg's message has come over the cable, and goes in as fast as its receiver's bandwidth lets it.
@@ -244,9 +248,11 @@ impl Cluster {
         let (from, to) = (leg.sender(), leg.receiver());
         let now = self.agenda.now();
         let mut at = now;
-        if let Some(limit) = self.hosts[to.index()].limit.as_mut().filter(|_| from != to) {
+        if from != to && self.hosts[to.index()].limit.is_some() {
             let wire = leg.wire();
-            at = limit.let_in(now, wire, self.network.wire_time(to, wire));
+            let on_cable = self.network.cable_time(to, (from, to), wire);
+            let limit = self.hosts[to.index()].limit.as_mut();
+            at = limit.map_or(now, |limit| limit.let_in(now, wire, on_cable));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetIn { leg: id });
@@ -285,9 +291,10 @@ impl Cluster {
             if let Some(collectors) = &mut self.collectors {
                 collectors.received(host, from, wire);
             }
-            if self.network.machine(from) != self.network.machine(host) {
+            let machine = self.network.machine(host);
+            if self.network.machine(from) != machine {
                 let charged = || self.network.wire_time(host, wire);
-                self.tracker.charge(host, Resource::Receive, workload, charged);
+                self.tracker.charge(machine, Resource::Receive, workload, charged);
             }
         }
         self.compute(host, workload, HostTask { thread, breadcrumb, work, then });

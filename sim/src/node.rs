@@ -131,6 +131,13 @@ impl Hardware<'_, '_> {
         self.around.agenda.schedule(at, event);
     }
 
+    /// Whom a disk takes a reader for: each virtual machine has readers of its own.
+    fn thread(&self, reader: u64) -> u64 {
+        let Surroundings { host, machine, .. } = *self.around;
+        // readers are numbers of clients and workloads, which leave the highest bits free
+        if host == machine { reader } else { reader ^ u64::from(host.0).rotate_right(14) }
+    }
+
     /// Gives a disk an operation.
     pub(crate) fn submit(&mut self, number: u32, operation: &DiskOperation) {
         let now = self.around.now;
@@ -138,9 +145,10 @@ impl Hardware<'_, '_> {
         let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
         let tag = Tag { host: self.around.host, number };
         let lbn = self.begins[disk as usize] + lbn;
-        let io = Io { lbn, sectors: Sectors::covering(size), op, thread: reader, tag };
+        let thread = self.thread(reader);
+        let io = Io { lbn, sectors: Sectors::covering(size), op, thread, tag };
         if let Some(next) = self.around.disks[disk as usize].submit(now, io) {
-            call_disk(self.around, disk, next);
+            call_disk(self.around.agenda, self.around.machine, disk, next);
         }
     }
 }
@@ -188,9 +196,9 @@ impl Machine for Hardware<'_, '_> {
     }
 }
 
-fn call_disk(around: &mut Surroundings, disk: u32, at: SimTime) {
-    let host = around.machine.0;
-    around.agenda.schedule(at, Event::DiskDone { host, disk: disk as u16 });
+/// A disk of a machine wants to be asked then.
+pub(crate) fn call_disk(agenda: &mut Agenda<Event>, machine: HostId, disk: u32, at: SimTime) {
+    agenda.schedule(at, Event::DiskDone { host: machine.0, disk: disk as u16 });
 }
 
 impl Node {
@@ -278,7 +286,7 @@ impl Node {
         self.operations[operation.op as usize] += 1;
         self.moved[operation.op as usize] += operation.size.get();
         let workload = operation.workload;
-        around.tracker.charge(around.host, Resource::Disk(disk), workload, || done.service);
+        around.tracker.charge(around.machine, Resource::Disk(disk), workload, || done.service);
         let (software, mut hardware) = self.parts(around);
         match software {
             Served::Files(software) => software.disk_done(&mut hardware, number, ready),
@@ -351,4 +359,28 @@ fn post_disk_op(around: &mut Surroundings, operation: &DiskOperation, phase: Pha
         phase,
     };
     around.tracker.post(around.now, around.host, operation.thread, operation.breadcrumb, body);
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_scenarios::Document;
+
+    use super::*;
+
+    #[test]
+    fn virtual_machines_have_parts_of_their_machines_disks() {
+        let scenario = Document::shipped("first-look").unwrap().unwrap().check().unwrap();
+        let storage = scenario.hosts.iter().find_map(|host| host.role.storage()).unwrap();
+        let whole = storage.disks[0].device.capacity();
+        let mut storage = storage.clone();
+        assert_eq!(storage.capacities().next(), Some(whole));
+        storage.shared_by = 3;
+        let part = storage.capacities().next().unwrap();
+        assert!(part * 3 <= whole && part * 3 + Bytes::mib(3) > whole, "{part} of {whole}");
+        assert_eq!(part.get() % Bytes::mib(1).get(), 0);
+        for place in 0..3 {
+            let node = Node::new((&storage, place), &[Bytes::gib(1)], Bytes::ZERO);
+            assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
+        }
+    }
 }

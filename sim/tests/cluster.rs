@@ -5,8 +5,8 @@ mod common;
 use common::{cluster, run, run_recorded, run_with, ssio};
 use foretell_ati::{Body, KindSet, Record, RecordKind, Recorder, Selection};
 use foretell_scenarios::model::{
-    Cipher, Guest, Layout, Payload, ReadFrom, Role, Scheduler, TrackingCost, WorkloadKind,
-    WritePolicy,
+    Cipher, Guest, Intervals, Layout, Payload, ReadFrom, Role, Scheduler, TrackingCost,
+    WorkloadKind, WritePolicy,
 };
 use foretell_sim::truth::Truth;
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan};
@@ -175,4 +175,20 @@ fn guest() -> Guest {
         hypervisor: SimSpan::ZERO,
         journal_commit: SimSpan::ZERO,
     }
+}
+
+#[test]
+fn what_has_ended_is_not_measured_anew() {
+    let mut scenario = cluster(3, 1, 1, 1);
+    (scenario.warmup, scenario.duration) = (SimSpan::ZERO, Some(SimSpan::from_secs(1)));
+    let longest = SimSpan::from_secs(8);
+    scenario.intervals = Some(Intervals { count: 2, requests: 1, error: 0.0, longest });
+    ssio(&mut scenario, 0, 1.0, 4);
+    // as long as requests come, intervals are never as alike as that
+    let grown = run(&scenario).unwrap();
+    assert!((grown.simulated_seconds - 8.0).abs() < 1e-9, "{}", grown.simulated_seconds);
+    scenario.workloads[0].requests = Some(20);
+    let ended = run(&scenario).unwrap();
+    assert!((ended.simulated_seconds - 1.0).abs() < 1e-9, "{}", ended.simulated_seconds);
+    assert_eq!(ended.workloads["load0"].requests, 20);
 }

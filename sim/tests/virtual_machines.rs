@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{cluster, run, ssio};
+use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::model::{
     Ceph, Cost, Machine, OsdStore, Role, Scenario, System, WorkloadKind,
 };
@@ -129,4 +130,26 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
     let truth = run(&apart).unwrap();
     let all = busy(&truth, "brick0", "nic_receive") + busy(&truth, "brick1", "nic_receive");
     assert!(all > 1.9 * busy(&truth, "app0", "nic_transmit"), "{all}");
+}
+
+#[test]
+fn demands_are_of_the_machine_that_has_the_resource() {
+    let mut shared = on_machines(&scenario(4, Bytes::mib(512), 4), 2, None);
+    shared.warmup = SimSpan::ZERO;
+    let directory = tempfile::tempdir().unwrap();
+    // demands are kept for a store
+    let recorder = Recorder::create(directory.path(), Selection::NONE).unwrap();
+    let mut cluster = foretell_sim::Cluster::new(shared.clone(), recorder).unwrap();
+    let truth = cluster.run(|_| std::ops::ControlFlow::Continue(())).unwrap();
+    let mut busy: BTreeMap<(String, String), f64> = BTreeMap::new();
+    for demand in cluster.demands() {
+        let host = shared.hosts[demand.host.index()].name.clone();
+        *busy.entry((host, demand.resource)).or_default() += demand.busy.as_secs_f64();
+    }
+    assert_eq!(busy.keys().filter(|(_, resource)| resource == "disk0").count(), 2);
+    for ((host, resource), charged_s) in &busy {
+        let truly_s = truth.hosts[host][resource].utilization * truth.simulated_seconds;
+        // an operation is charged when it is done, a message when it is handed over
+        assert!(*charged_s <= truly_s + 0.005, "{host} {resource}: {charged_s} {truly_s}");
+    }
 }

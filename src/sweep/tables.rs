@@ -13,6 +13,7 @@ use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value
 use foretell_metrics::Collected;
 use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
+use foretell_units::SimSpan;
 
 use crate::failure::Failure;
 
@@ -200,7 +201,7 @@ impl Tables {
     ) -> Vec<Vec<Row>> {
         let mut tables = vec![vec![self.run_row(run, facts, scenario, truth)], Vec::new()];
         if self.requests {
-            tables.push(request_rows(run, scenario, records));
+            tables.push(request_rows(run, scenario, truth.warmup, records));
         }
         for kind in &self.records {
             let of_kind = records.iter().filter(|record| record.body.kind() == *kind);
@@ -491,8 +492,7 @@ fn request_table() -> TableSchema {
     }
 }
 
-fn request_rows(run: &Run, scenario: &Scenario, records: &[Record]) -> Vec<Row> {
-    let warmup = scenario.warmup.as_ns();
+fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Record]) -> Vec<Row> {
     let mut issued: BTreeMap<u64, &Record> = BTreeMap::new();
     let mut rows = Vec::new();
     for record in records {
@@ -504,7 +504,7 @@ fn request_rows(run: &Run, scenario: &Scenario, records: &[Record]) -> Vec<Row> 
             continue;
         }
         let Some(issue) = issued.remove(&record.header.breadcrumb.0) else { continue };
-        if issue.header.ts_ns < warmup {
+        if issue.header.ts_ns < warmup.as_ns() {
             continue;
         }
         let ns = record.header.ts_ns - issue.header.ts_ns;

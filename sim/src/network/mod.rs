@@ -209,6 +209,13 @@ impl Network {
         self.machines[host.index()]
     }
 
+    /// How long a message takes the cable of a host: over the bridge between two virtual machines of one
+    /// machine, it takes none.
+    pub fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+        let together = self.machine(from) == self.machine(to);
+        if together { SimSpan::ZERO } else { self.wire_time(of, wire) }
+    }
+
     /// Looks at every segment on its own, when it arrives: the slow model that the fast one is
     /// compared with.
     pub fn segment_by_segment(mut self) -> Self {

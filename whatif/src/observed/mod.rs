@@ -87,7 +87,9 @@ impl Observed {
             return Err(WhatIfError::System { system: scenario.system.name() });
         }
         all_were_recorded(&run)?;
-        let duration = SimSpan::from_ns(facts.integer("measured")?.max(0).cast_unsigned());
+        let span = |ns: i64| SimSpan::from_ns(ns.max(0).cast_unsigned());
+        // measuring may have begun later than the scenario says
+        let (warmup, duration) = (span(facts.integer("warmup")?), span(facts.integer("measured")?));
         let mut measured = BTreeMap::new();
         for fact in facts.below("device") {
             let name = fact.path.strip_prefix("device.").and_then(|p| p.strip_suffix(".measured"));
@@ -97,7 +99,7 @@ impl Observed {
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, completed) = requests::read(&run, &scenario, duration)?;
+        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration))?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {

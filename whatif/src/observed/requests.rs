@@ -39,7 +39,7 @@ type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Completed>);
 pub(super) fn read(
     run: &RunDb,
     scenario: &Scenario,
-    duration: SimSpan,
+    (warmup, duration): (SimSpan, SimSpan),
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
@@ -52,7 +52,7 @@ pub(super) fn read(
     // requests under way: since when, and which of its workload's clients issued it
     let mut under_way: HashMap<Breadcrumb, (SimTime, Option<usize>), FixedState> =
         HashMap::default();
-    let from = SimTime::ZERO + scenario.warmup;
+    let from = SimTime::ZERO + warmup;
     let until = from + duration;
     run.scan(RecordKind::Request, |record| {
         let Body::Request { workload, client, op, offset, size, phase, .. } = record.body else {

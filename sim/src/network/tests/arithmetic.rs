@@ -178,3 +178,12 @@ fn cables_alone_give_the_times_of_tcp_with_ample_windows() {
     let tcp = run(network(&[1000, 100, 1000], &wide_open()), &messages);
     assert_eq!(run(network(&[1000, 100, 1000], &queue), &messages), tcp);
 }
+
+#[test]
+fn what_goes_over_the_bridge_takes_no_cable() {
+    let hosts = [HostId(0), HostId(0), HostId(2)];
+    let network = Network::new([nic(1000); 3], &switch(), Seed(7)).with_machines(hosts);
+    let wire = Bytes(1250);
+    let time = |from, to| network.cable_time(HostId(from), (HostId(from), HostId(to)), wire);
+    assert_eq!([time(0, 1), time(1, 2), time(2, 0)], [0, 10, 10].map(SimSpan::from_us));
+}
