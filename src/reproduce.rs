@@ -70,10 +70,10 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let paper = paper.to_possible_value();
         let paper = paper.as_ref().map_or("it", |paper| paper.get_name());
         let there = match there[..] {
-            [] => "all are made from the same measurements".to_owned(),
-            _ => format!("it has {}", there.join(", ")),
+            [] => " alone; all are made from the same measurements".to_owned(),
+            _ => format!("; it has {}", there.join(", ")),
         };
-        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}` alone; {there}")));
+        return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`{there}")));
     }
     // two reproductions at once would write over each other
     let _lock = DirectoryLock::take(&arguments.output)?;

@@ -59,6 +59,11 @@ impl ConstantCapacity {
         ReadShare::from_percent(percent).expect("a share of a whole")
     }
 
+    /// The same to a whole percentage of reads, with some of both.
+    pub fn telling_percent(self) -> u32 {
+        self.balanced().percent().round().clamp(1.0, 99.0) as u32
+    }
+
     /// k of equation 6: requests a second for each percent of the mix.
     pub fn k(self, reads: ReadShare) -> f64 {
         let percent = reads.percent();

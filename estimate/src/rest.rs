@@ -9,8 +9,6 @@ use foretell_units::Bytes;
 /// The rest for reads alone, or for writes alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Rest {
-    /// Sizes that show it, and seconds.
-    shown: Vec<(Bytes, f64)>,
     /// Seconds of a request without any bytes, and of a byte; neither below 0.
     request: f64,
     byte: f64,
@@ -18,7 +16,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// From the sizes that do not fill a link, with the seconds that a request costs.
-    pub(crate) fn of(shown: Vec<(Bytes, f64)>) -> Self {
+    pub(crate) fn of(shown: &[(Bytes, f64)]) -> Self {
         let count = shown.len().max(1) as f64;
         let mean = |of: &dyn Fn(f64, f64) -> f64| {
             shown.iter().map(|(size, cost)| of(size.get() as f64, *cost)).sum::<f64>() / count
@@ -28,15 +26,12 @@ impl Rest {
         let together = mean(&|of, seconds| (of - size) * (seconds - cost));
         let byte = if spread > 0.0 { (together / spread).max(0.0) } else { 0.0 };
         let request = (cost - byte * size).max(0.0);
-        Self { shown, request, byte }
+        Self { request, byte }
     }
 
-    /// Seconds of the rest for a request of this size, which costs so many in all.
-    pub(crate) fn seconds(&self, size: Bytes, cost: f64) -> f64 {
-        match self.shown.iter().find(|(shown, _)| *shown == size) {
-            Some((_, seconds)) => *seconds,
-            None => (self.request + self.byte * size.get() as f64).min(cost),
-        }
+    /// Seconds of the rest for a request of a size that hides it.
+    pub(crate) fn seconds(&self, size: Bytes) -> f64 {
+        self.request + self.byte * size.get() as f64
     }
 }
 
@@ -51,15 +46,12 @@ mod tests {
     #[test]
     fn it_goes_on_as_it_began() {
         // 10 s and 1 s a byte
-        let rest = Rest::of(vec![(Bytes(2), 12.0), (Bytes(4), 14.0)]);
-        near(rest.seconds(Bytes(4), 14.0), 14.0);
-        near(rest.seconds(Bytes(20), 100.0), 30.0);
-        // never more than all of it
-        near(rest.seconds(Bytes(20), 25.0), 25.0);
+        let rest = Rest::of(&[(Bytes(2), 12.0), (Bytes(4), 14.0)]);
+        near(rest.seconds(Bytes(20)), 30.0);
         // larger requests that cost less are noise
-        let falling = Rest::of(vec![(Bytes(2), 12.0), (Bytes(4), 10.0)]);
-        near(falling.seconds(Bytes(20), 100.0), 11.0);
+        let falling = Rest::of(&[(Bytes(2), 12.0), (Bytes(4), 10.0)]);
+        near(falling.seconds(Bytes(20)), 11.0);
         // all that is known is what links need
-        near(Rest::of(Vec::new()).seconds(Bytes(20), 25.0), 0.0);
+        near(Rest::of(&[]).seconds(Bytes(20)), 0.0);
     }
 }

@@ -10,7 +10,7 @@ use crate::point::{Point, ReadShare};
 
 /// Points that differ by more contradict each other: noise does not do that (runs on a busy virtual
 /// machine differ by 2.4 at the most), another unit or another system does.
-const CONTRADICTION: f64 = 4.0;
+pub(crate) const CONTRADICTION: f64 = 4.0;
 
 /// Runs that the spread of all points together counts for, where one point's own is estimated.
 const COMMON_RUNS: f64 = 4.0;

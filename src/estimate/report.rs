@@ -36,8 +36,8 @@ struct OfSize {
     capacity: f64,
     f_rw: f64,
     exponent: f64,
-    /// The mix that would say most; none: a mix was measured.
-    worth: Option<ReadShare>,
+    /// The mix that would say most, percent of reads; none: a mix was measured.
+    worth: Option<u32>,
 }
 
 /// A mix that was asked for.
@@ -123,7 +123,7 @@ impl OfSeries {
             capacity: of.plain().capacity(),
             f_rw: of.plain().f_rw(),
             exponent: fitted.exponent(*size).expect(known),
-            worth: of.mixed.is_empty().then(|| of.plain().balanced()),
+            worth: of.mixed.is_empty().then(|| of.plain().telling_percent()),
         });
         let loads: Vec<Vec<ShareOfSize>> = match together {
             Some(sizes) => vec![sizes.to_vec()],
@@ -240,9 +240,8 @@ impl OfSeries {
             );
         }
         let worth = self.sizes.iter().filter_map(|of| Some((of.size, of.worth?)));
-        let worth: Vec<String> = worth
-            .map(|(size, reads)| format!("{size} at {:.0} % reads", reads.percent()))
-            .collect();
+        let worth: Vec<String> =
+            worth.map(|(size, reads)| format!("{size} at {reads} % reads")).collect();
         if !worth.is_empty() {
             let worth = worth.join(", ");
             let _ = writeln!(text, "\nNot measured mixed; one more point says most there: {worth}");
@@ -269,7 +268,7 @@ impl OfSeries {
             json!({
                 "size_bytes": of.size.get(), "reads_alone": measured(&of.read),
                 "writes_alone": measured(&of.write), "capacity_iops": of.capacity, "f_rw": of.f_rw,
-                "exponent": of.exponent, "worth_measuring_read_percent": of.worth.map(ReadShare::percent),
+                "exponent": of.exponent, "worth_measuring_read_percent": of.worth,
             })
         });
         let predictions = self.predictions.iter().map(|one| {

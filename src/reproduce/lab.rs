@@ -59,7 +59,12 @@ impl Results {
         self.outcomes[setup].values().all(|outcome| of(&outcome.truth))
     }
 
-    /// With those of a later plan; of what both have, the later ones.
+    /// Whether this cluster did anything.
+    pub(crate) fn has(&self, setup: &Setup) -> bool {
+        self.outcomes.contains_key(setup)
+    }
+
+    /// With those of another plan, of other clusters.
     pub(crate) fn and(mut self, later: Self) -> Self {
         self.outcomes.extend(later.outcomes);
         self

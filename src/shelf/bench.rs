@@ -150,6 +150,11 @@ impl Bench {
         (self.now - start).as_ns() as f64
     }
 
+    /// A multiple of so many sectors, of which as many follow.
+    fn anywhere(&mut self, sectors: u64) -> u64 {
+        self.stream.below(self.sectors / sectors - 1) * sectors
+    }
+
     /// Rates of long sequential operations over the device.
     fn streams(&mut self, op: Op) -> Vec<f64> {
         let piece = 512;
@@ -259,7 +264,7 @@ impl Bench {
             for _ in 0..trials {
                 let idle = 50_000_000 + self.stream.below(20_000_000);
                 self.pause(SimSpan::from_ns(idle));
-                let lbn = self.stream.below(self.sectors / sectors - 1) * sectors;
+                let lbn = self.anywhere(sectors);
                 sum += self.one(Op::Write, lbn, sectors);
             }
             (bytes, sum / f64::from(trials))
@@ -365,7 +370,7 @@ impl Bench {
         const MOST: u32 = 100_000;
         self.pause(SimSpan::from_secs(1));
         for number in 0..MOST {
-            let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
+            let lbn = self.anywhere(PIECE);
             if self.one(Op::Write, lbn, PIECE) > 5.0 * alone_ns {
                 return number;
             }
@@ -386,7 +391,7 @@ impl Bench {
         for joined in &mut joined {
             self.pause(SimSpan::from_secs(1));
             for _ in 1..buffered {
-                let lbn = self.stream.below(self.sectors / PIECE - 1) * PIECE;
+                let lbn = self.anywhere(PIECE);
                 self.one(Op::Write, lbn, PIECE);
             }
             let first = self.stream.below(self.sectors.saturating_sub(MOST + LARGE).max(1));
@@ -443,5 +448,24 @@ impl Bench {
             mean_ns: sum / counted.max(1) as f64,
             per_s: counted as f64 / seconds,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_scenarios::Document;
+
+    use super::*;
+
+    #[test]
+    fn a_drives_buffer_is_measured_to_the_sector() {
+        let scenario = Document::shipped("first-look").unwrap().unwrap().check().unwrap();
+        let mut storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
+        let disk = &storage.next().unwrap().disks[0];
+        assert_eq!(disk.device_name, "sata-7200-2005");
+        let found = measure(&disk.device_name, &disk.device);
+        // segments of 1024 sectors hold what is read on to, and a write with what continues it
+        assert_eq!((found.read_ahead_sectors, found.read_ahead_holds_read), (1024, false));
+        assert_eq!((found.buffered_writes, found.joined_write_sectors), (1, 1024));
     }
 }

@@ -153,7 +153,7 @@ fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
     loads
 }
 
-/// The balanced mixes, which follow from the pure loads.
+/// The balanced mixes, which follow from the pure loads, as far as no figure has them.
 fn balanced(
     measured: &Measurements<'_>,
     wanted: &impl Fn(&str) -> bool,
@@ -161,7 +161,9 @@ fn balanced(
     let mut loads = Vec::new();
     for storage in Storage::ALL.into_iter().filter(|of| need(*of, wanted) > Need::PureLoads) {
         let told = told(&measured.pure(storage)?);
-        loads.extend(told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads)));
+        let mixes = told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads));
+        loads
+            .extend(mixes.filter(|(storage, sizes, reads)| !measured.has(*storage, sizes, *reads)));
     }
     Ok(loads)
 }
@@ -169,8 +171,8 @@ fn balanced(
 /// The mix of each size that the better estimator is told, to a whole percentage of reads.
 fn told(pure: &Series) -> BTreeMap<u32, u32> {
     let balanced = |kib: u32| {
-        let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().balanced();
-        (kib, mix.percent().round().clamp(1.0, 99.0) as u32)
+        let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().telling_percent();
+        (kib, mix)
     };
     SIZES_KIB.into_iter().map(balanced).collect()
 }
@@ -186,6 +188,11 @@ impl Measurements<'_> {
     fn runs(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> Vec<f64> {
         let setup = self.laboratory.setup(storage, sizes, reads);
         self.results.truths(&setup, |truth| storage.iops(truth))
+    }
+
+    /// Whether that was measured.
+    fn has(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> bool {
+        self.results.has(&self.laboratory.setup(storage, sizes, reads))
     }
 
     /// What those who estimate are told of one storage system; `mixes`: also the balanced ones.

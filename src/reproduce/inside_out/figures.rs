@@ -14,6 +14,9 @@ use crate::reproduce::page::Page;
 use crate::reproduce::picture::Chart;
 use crate::reproduce::sheet::{NOT_KNOWN, figure};
 
+/// Of a claim about many accuracies.
+const SEE_ALL: &str = "why is not known; `accuracies.csv` has all of them";
+
 type Make = fn(&Results, NonZeroUsize) -> Result<Page, Failure>;
 
 /// All of them, by the names of their files.
@@ -144,7 +147,7 @@ fn figure_3(results: &Results, threads: NonZeroUsize) -> Result<Page, Failure> {
     page.claim(
         ("Fig. 3", "regression on ten principal components does not help"),
         (pca < lasso, format!("{pca:.1} %, where the lasso reaches {lasso:.1} %")),
-        "ten components hold what matters here",
+        NOT_KNOWN,
     );
     Ok(page)
 }
@@ -212,12 +215,12 @@ fn claims(results: &Results, page: &mut Page) {
     page.claim(
         ("Section V", "Inside-Out predicts with 91.1 % accuracy on average"),
         (average >= PUBLISHED_PERCENT, format!("{average:.1} % over all scenarios and targets")),
-        "why is not known; `accuracies.csv` has all of them",
+        SEE_ALL,
     );
     page.claim(
         ("Section V", "no scenario and target is below 75 % (our own aim)"),
         (worst >= LEAST_PERCENT, format!("{worst:.1} % at the least")),
-        "why is not known; `accuracies.csv` has all of them",
+        SEE_ALL,
     );
     let singles = learners::singles().iter().map(|learner| (learner.name, of(learner.name)));
     let best = singles
@@ -256,8 +259,7 @@ fn claims(results: &Results, page: &mut Page) {
                 ours.average
             ),
         ),
-        "relative errors weigh small values most: writes are told better where they leave what was learned, \
-         reads worse; `accuracies.csv` has all of them",
+        SEE_ALL,
     );
 }
 

@@ -24,9 +24,8 @@ use crate::cli::ReproduceArguments;
 use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
-use learners::{Learner, accuracy};
+use learners::accuracy;
 use runs::{Rows, Setup};
-use scenarios::Change;
 
 /// The place of read throughput among targets, which Table I and Figures 3 and 8 are about.
 const READ_THROUGHPUT: usize = 0;
@@ -175,16 +174,22 @@ fn scores(
     threads: NonZeroUsize,
     wanted: &impl Fn(&str) -> bool,
 ) -> Result<Vec<Score>, Failure> {
-    // Figure 9 is about all of them
-    let needed = |change: &&Change| wanted(change.figure) || wanted("fig09");
+    let mut changes = Vec::new();
+    for change in scenarios::ALL.iter().filter(|change| change.is_scored(wanted)) {
+        let rows = [results.rows_of(change.learned)?, results.rows_of(change.predicted)?];
+        changes.push((change, rows));
+    }
     let mut jobs = Vec::new();
-    for change in scenarios::ALL.iter().filter(needed) {
+    for (change, rows) in &changes {
         for learner in &learners::ALL {
-            jobs.extend((0..TARGETS.len()).map(|target| (change, learner, target)));
+            jobs.extend((0..TARGETS.len()).map(|target| (*change, rows, learner, target)));
         }
     }
-    let done = jobs::perform(&jobs, threads, |&(change, learner, target)| {
-        let found = score(results, change, learner, target)?;
+    let done = jobs::perform(&jobs, threads, |&(change, [learned, predicted], learner, target)| {
+        let model = learner.fit(learned, target)?;
+        let told = learner.predict(&model, predicted)?;
+        // none: there was nothing to predict
+        let found = accuracy(&predicted.found.targets[target], &told);
         Ok(found.map(|accuracy_percent| Score {
             figure: change.figure,
             scenario: change.name,
@@ -194,19 +199,6 @@ fn scores(
         }))
     });
     Ok(done.all()?.into_iter().flatten().collect())
-}
-
-/// The accuracy of a learner in a scenario; `None`: there was nothing to predict.
-fn score(
-    results: &Results,
-    change: &Change,
-    learner: &Learner,
-    target: usize,
-) -> Result<Option<f64>, Failure> {
-    let known = results.rows_of(change.learned)?;
-    let asked = results.rows_of(change.predicted)?;
-    let model = learner.fit(&known, target)?;
-    Ok(accuracy(&asked.found.targets[target], &learner.predict(&model, &asked)?))
 }
 
 /// A line for each scenario and target, a column for each learner, in percent.
@@ -224,7 +216,8 @@ fn accuracies(scores: &[Score]) -> String {
         let _ = write!(text, "{figure},\"{scenario}\",{target}");
         for learner in &learners::ALL {
             let of = scores.iter().find(|score| {
-                (score.scenario, score.target, score.learner) == (scenario, target, learner.name)
+                (score.figure, score.scenario, score.target, score.learner)
+                    == (figure, scenario, target, learner.name)
             });
             let _ = match of {
                 Some(score) => write!(text, ",{:.1}", score.accuracy_percent),

@@ -14,6 +14,14 @@ pub(super) struct Change {
     pub(super) predicted: fn(&Setup) -> bool,
 }
 
+impl Change {
+    /// Whether figures that are wanted show how near every learner comes.
+    pub(super) fn is_scored(&self, wanted: &impl Fn(&str) -> bool) -> bool {
+        // Figure 9 is about all of them
+        wanted(self.figure) || wanted("fig09")
+    }
+}
+
 const READS: [u32; 5] = [0, 25, 50, 75, 100];
 const DRIVERS: [u32; 3] = [1, 2, 4];
 /// In Table III; Table II goes on to 16 and 32 where many users are predicted.
@@ -152,10 +160,7 @@ pub(super) const FIGURE_3: [&str; 3] = ["Scale out to 20", "Read intensive", "Co
 pub(super) fn is_needed(setup: &Setup, wanted: &impl Fn(&str) -> bool) -> bool {
     let of_usual = (wanted("tab01") || wanted("fig08")) && usual(setup);
     let shown = |change: &Change| {
-        // Figure 9 is about all of them
-        wanted(change.figure)
-            || wanted("fig09")
-            || wanted("fig03") && FIGURE_3.contains(&change.name)
+        change.is_scored(wanted) || wanted("fig03") && FIGURE_3.contains(&change.name)
     };
     let of_change = |change: &Change| (change.learned)(setup) || (change.predicted)(setup);
     of_usual || ALL.iter().filter(|change| shown(change)).any(of_change)

@@ -256,8 +256,22 @@ fn features(technique: Technique, inputs: Inputs, points: &[&Point]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use foretell_scenarios::device::Device;
+
     use super::super::design;
     use super::*;
+
+    #[test]
+    fn the_caches_that_models_know_are_those_of_the_system() {
+        let scenario = foretell_scenarios::Document::shipped("virtualized").unwrap().unwrap();
+        let scenario = scenario.check().unwrap();
+        let storage = scenario.hosts.iter().find_map(|host| host.role.storage()).unwrap();
+        let Device::Array(array) = &storage.disks[0].device else { panic!("it is an array") };
+        let cache = array.cache.as_ref().unwrap();
+        let mib = [cache.write.unwrap().size, cache.size].map(|size| size.get() as f64 / 1048576.0);
+        let off = mib.iter().zip(CACHES_MIB).map(|(mib, known)| (mib - known).abs());
+        assert!(off.sum::<f64>() < 1e-9, "{mib:?}");
+    }
 
     #[test]
     fn linear_models_have_all_products_of_five_inputs() {
