@@ -219,14 +219,14 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// What an access reads from a place; `waits`: whether its leg waits for that.
-    fn reading(access: &FileAccess, run: Run, place: Extent, waits: bool) -> Self {
+    /// What an access does at a place; `waits`: whether its leg waits for that.
+    fn of(access: &FileAccess, op: Op, (run, place): (Run, Extent), waits: bool) -> Self {
         Self {
             run,
             disk: place.disk,
             lbn: place.lbn,
             size: place.bytes,
-            op: Op::Read,
+            op,
             breadcrumb: access.breadcrumb,
             workload: access.workload,
             thread: access.thread,
@@ -345,9 +345,8 @@ impl Node {
         while done < size {
             let extent = self.locate(file, offset + done, size.saturating_sub(done));
             done += extent.bytes;
-            let reading = Operation::reading(access, run, extent, true);
-            let operation =
-                self.operations.insert(Operation { op: access.op, direct: true, ..reading });
+            let operation = Operation::of(access, access.op, (run, extent), true);
+            let operation = self.operations.insert(Operation { direct: true, ..operation });
             self.start(machine, operation);
             started += 1;
         }
@@ -428,7 +427,7 @@ impl Node {
                 let place = Extent { bytes: page * u64::from(pages), ..extent };
                 let run = Run { first: rest.first, pages };
                 let operation =
-                    self.operations.insert(Operation::reading(access, run, place, wait));
+                    self.operations.insert(Operation::of(access, Op::Read, (run, place), wait));
                 let ticket = self.buffer.reading(effects, slot, pages, operation);
                 self.operations[operation].ticket = Some(ticket);
                 self.start(machine, operation);
@@ -485,7 +484,8 @@ impl Node {
             let size = self.buffer.page();
             let extent = self.addresses.locate(first, size);
             let (run, place) = (Run { first, pages: 1 }, Extent { bytes: size, ..extent });
-            let operation = self.operations.insert(Operation::reading(access, run, place, true));
+            let operation =
+                self.operations.insert(Operation::of(access, Op::Read, (run, place), true));
             self.operations[operation].ticket = Some(self.buffer.filling(operation));
             self.start(machine, operation);
             started += 1;

@@ -45,12 +45,13 @@ pub(super) fn place(
         }
     }
     for hosts in on.values() {
+        let Some(first) = list[hosts[0]].clone() else { continue };
         for (place, &number) in hosts.iter().enumerate() {
-            let first = list[hosts[0]].clone();
-            let (Some(first), Some(host)) = (first, &mut list[number]) else { continue };
+            let Some(host) = &mut list[number] else { continue };
             let Wanted { bandwidth, place: written, .. } = wanted[host.group.as_str()];
-            let shares = |host: &Host| host.role.storage().map(|storage| storage.disks.clone());
-            if host.nic != first.nic || shares(host) != shares(&first) {
+            let [own, shared] =
+                [&*host, &first].map(|host| host.role.storage().map(|of| &of.disks));
+            if host.nic != first.nic || own != shared {
                 let message = format!(
                     "`{}` and `{}` are on one machine and cannot have different adapters or disks",
                     host.name, first.name

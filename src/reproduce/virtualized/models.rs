@@ -268,7 +268,8 @@ mod tests {
         let storage = scenario.hosts.iter().find_map(|host| host.role.storage()).unwrap();
         let Device::Array(array) = &storage.disks[0].device else { panic!("it is an array") };
         let cache = array.cache.as_ref().unwrap();
-        let mib = [cache.write.unwrap().size, cache.size].map(|size| size.get() as f64 / 1048576.0);
+        let mib =
+            [cache.write.unwrap().size, cache.size].map(|size| size.get() as f64 / 1_048_576.0);
         let off = mib.iter().zip(CACHES_MIB).map(|(mib, known)| (mib - known).abs());
         assert!(off.sum::<f64>() < 1e-9, "{mib:?}");
     }
