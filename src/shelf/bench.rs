@@ -72,7 +72,8 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     let positioning = ops.map(|op| {
         // the medium passes as fast for writes, which may lose a turn between two operations
         let rates = &stream_bytes_per_s[0];
-        if moves { fresh().positioning(op, rates) } else { Vec::new() }
+        let buffered = if op == Op::Write && is_soon_full { buffered_writes } else { 0 };
+        if moves { fresh().positioning(op, buffered, rates) } else { Vec::new() }
     });
     let continued = ops.map(|op| if moves { fresh().continued(op, outer) } else { Vec::new() });
     let depths: Vec<u32> = DEPTHS.into_iter().filter(|&at| at == 1 || at <= depth).collect();
@@ -90,6 +91,9 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         found.sort_by_key(|point| (point.bytes, point.depth));
         found
     });
+    let read_ahead_hit_ns = fresh().read_ahead_hits();
+    let waiting = || fresh().reads_wait_for_writes(read_ahead_hit_ns[0].1);
+    let reads_wait_for_writes = reads_on && is_soon_full && waiting();
     Measurement {
         capacity_bytes: profile.capacity().get(),
         depth,
@@ -104,7 +108,8 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
         read_ahead_holds_read,
         read_ahead_streams,
         read_ahead_stops,
-        read_ahead_hit_ns: fresh().read_ahead_hits(),
+        read_ahead_hit_ns,
+        reads_wait_for_writes,
     }
 }
 
@@ -174,8 +179,9 @@ impl Bench {
         (0..PLACES).map(|place| rate(self, place)).collect()
     }
 
-    /// Positioning around the middle of the device.
-    fn positioning(&mut self, op: Op, bytes_per_s: &[f64]) -> Vec<Positioning> {
+    /// Positioning around the middle of the device, whose buffer takes so many operations before it
+    /// has done one.
+    fn positioning(&mut self, op: Op, buffered: u32, bytes_per_s: &[f64]) -> Vec<Positioning> {
         let mut distances: Vec<i64> = Vec::new();
         let mut near = 8_i64;
         while near <= 8192 {
@@ -190,11 +196,17 @@ impl Bench {
         let end = (self.sectors - self.sectors / 64).cast_signed();
         distances.extend([end, -end]);
         distances.sort_unstable();
-        distances.iter().map(|&distance| self.distance(op, distance, bytes_per_s)).collect()
+        let mut measured = |&distance: &i64| self.distance((op, buffered), distance, bytes_per_s);
+        distances.iter().map(&mut measured).collect()
     }
 
     /// Times of operations a distance after another.
-    fn distance(&mut self, op: Op, distance_sectors: i64, bytes_per_s: &[f64]) -> Positioning {
+    fn distance(
+        &mut self,
+        (op, buffered): (Op, u32),
+        distance_sectors: i64,
+        bytes_per_s: &[f64],
+    ) -> Positioning {
         // spread over so much that the device's own buffer does not know the place
         let spread = self.sectors / 8;
         let room = self.sectors - 4 * PIECE;
@@ -215,7 +227,13 @@ impl Bench {
                 let to = (from + PIECE).saturating_add_signed(distance_sectors + off);
                 let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
                 let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
-                (self.one(op, to, PIECE) - transfer).max(0.0)
+                let mut taken = self.one(op, to, PIECE);
+                // what went into the buffer is on the medium when so many more have been taken
+                for _ in 0..buffered {
+                    let elsewhere = self.anywhere(PIECE);
+                    taken = self.one(op, elsewhere, PIECE);
+                }
+                (taken - transfer).max(0.0)
             })
             .collect();
         found.sort_by(f64::total_cmp);
@@ -350,6 +368,19 @@ impl Bench {
         waits > 1
     }
 
+    /// Whether a read of what the device has read on to waits for a write that was taken before it and
+    /// is not on the medium: `hit_ns` is the time of one that does not.
+    fn reads_wait_for_writes(&mut self, hit_ns: f64) -> bool {
+        const TRIALS: usize = 9;
+        let waits = (0..TRIALS).filter(|_| {
+            let end = self.read_somewhere(PIECE);
+            let lbn = self.anywhere(PIECE);
+            self.one(Op::Write, lbn, PIECE);
+            self.one(Op::Read, end, PIECE) > 5.0 * hit_ns
+        });
+        waits.count() > TRIALS / 2
+    }
+
     /// Times of reads of what the device has read on to, by size.
     fn read_ahead_hits(&mut self) -> Vec<(u64, f64)> {
         let mut mean = |bytes: u64| {
@@ -467,5 +498,11 @@ mod tests {
         // segments of 1024 sectors hold what is read on to, and a write with what continues it
         assert_eq!((found.read_ahead_sectors, found.read_ahead_holds_read), (1024, false));
         assert_eq!((found.buffered_writes, found.joined_write_sectors), (1, 1024));
+        // nothing else is done until all is written
+        assert!(found.reads_wait_for_writes);
+        // a write a little before the last waits for a turn of 8.3 ms, all but that
+        let before = found.positioning[1].iter().find(|point| point.distance_sectors == -64);
+        let middle_ms = before.unwrap().quantiles_ns[QUANTILES / 2] / 1e6;
+        assert!((6.5..8.3).contains(&middle_ms), "{middle_ms}");
     }
 }

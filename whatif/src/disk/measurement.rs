@@ -49,6 +49,9 @@ pub struct Measurement {
     pub read_ahead_stops: bool,
     /// Times of reads of what is there, by size in bytes, ns.
     pub read_ahead_hit_ns: Vec<(u64, f64)>,
+    /// Whether such a read waits until writes that were taken before it are on the medium.
+    #[serde(default)]
+    pub reads_wait_for_writes: bool,
 }
 
 impl Measurement {
@@ -78,7 +81,7 @@ pub(crate) const fn index(op: Op) -> usize {
 }
 
 /// Time of an operation of 8 KiB besides its transfer, a distance after the one before, without a
-/// pause.
+/// pause. Of writes that go into a buffer: on the medium.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Positioning {
     /// Where the operation before ended, on average.

@@ -102,6 +102,8 @@ pub(super) struct Rotating {
     run: u64,
     /// Until then the medium is busy.
     busy_until: SimTime,
+    /// What it was busy with last.
+    last: Op,
 }
 
 impl Rotating {
@@ -151,6 +153,7 @@ impl Rotating {
             written: VecDeque::new(),
             run: 0,
             busy_until: SimTime::ZERO,
+            last: Op::Read,
             measured,
         }
     }
@@ -177,14 +180,36 @@ impl Rotating {
         let chance = self.stream.unit();
         let head = self.head(now);
         let distance = lbn.get().abs_diff(head.get());
-        let op = index(op);
         if distance > NEAR_SECTORS {
             let distance = (self.radius(lbn) - self.radius(head)).abs();
-            self.far[op].draw(distance, chance)
-        } else if lbn >= head {
-            self.forwards[op].draw(distance as f64, chance)
+            return self.far[index(op)].draw(distance, chance);
+        }
+        let near = |op: Op| {
+            let curves = if lbn >= head { &self.forwards } else { &self.backwards };
+            curves[index(op)].draw(distance as f64, chance)
+        };
+        if op == Op::Read && !self.wrote_last() {
+            return near(op);
+        }
+        let pause =
+            if self.wrote_last() { now.saturating_since(self.ended) } else { SimSpan::ZERO };
+        let moved = if distance == 0 { 0.0 } else { near(Op::Write) };
+        self.turned(moved, pause)
+    }
+
+    /// Whether the last operation was a write from the buffer: what those take near the last one is
+    /// known of the medium alone, where reads may be in the buffer.
+    fn wrote_last(&self) -> bool {
+        self.last == Op::Write && self.measured.buffered_writes > 0
+    }
+
+    /// How long a place is away after a pause, which was so far away before it: the platter turns on.
+    fn turned(&self, away_ns: f64, pause: SimSpan) -> f64 {
+        let left = away_ns - pause.as_ns() as f64;
+        if left >= 0.0 || self.turn_ns <= 0.0 {
+            left.max(0.0)
         } else {
-            self.backwards[op].draw(distance as f64, chance)
+            left.rem_euclid(self.turn_ns)
         }
     }
 
@@ -209,9 +234,12 @@ impl Rotating {
         (op, lbn, sectors): (Op, Sectors, Sectors),
         reach_ns: Option<f64>,
     ) -> Served {
-        let taken_at = self.room_at(now);
+        let mut taken_at = self.room_at(now);
         if op == Op::Write && self.measured.buffered_writes > 0 {
             return self.take_write(now, taken_at, (lbn, sectors));
+        }
+        if self.measured.reads_wait_for_writes && !self.written.is_empty() {
+            taken_at = taken_at.max(self.busy_until);
         }
         if op == Op::Read
             && let Some(done) = self.read_on(taken_at, lbn, sectors)
@@ -221,7 +249,7 @@ impl Rotating {
         }
         let transfer = self.transfer_ns(lbn, sectors);
         let start = now.max(self.busy_until);
-        let continues = lbn == self.end && self.ended != SimTime::ZERO;
+        let continues = lbn == self.end && self.ended != SimTime::ZERO && !self.wrote_last();
         let work = if continues && op == Op::Read && self.has_stopped() {
             // the platter has turned on meanwhile
             self.stream.unit() * self.turn_ns + transfer
@@ -233,6 +261,7 @@ impl Rotating {
         self.stop_reading_on(start);
         let done = start + span(work);
         (self.end, self.ended, self.busy_until) = (lbn + sectors, done, done);
+        self.last = op;
         if op == Op::Read {
             self.begin_reading_on(lbn.get(), (lbn + sectors).get(), done);
         }
@@ -350,23 +379,15 @@ impl Rotating {
         }
         self.run += sectors.get();
         let start = now.max(self.busy_until);
-        let skipped = lbn.get().checked_sub(self.end.get());
-        let move_ns = match skipped {
-            Some(0) => 0.0,
-            // the drive knows what follows before it is there, so it waits only for the sectors between
-            Some(skipped)
-                if start > now && self.transfer_ns(lbn, Sectors(skipped)) < self.turn_ns =>
-            {
-                self.transfer_ns(lbn, Sectors(skipped))
-            }
-            // what is taken into a buffer shows nothing of the arm, which reads show
-            _ => self.positioning_ns(start, Op::Read, lbn),
-        };
+        // the drive knows what follows before the end of the last is there
+        let follows = start > now && lbn == self.end;
+        let move_ns = if follows { 0.0 } else { self.positioning_ns(start, Op::Write, lbn) };
         self.stop_reading_on(start);
         let work = span(move_ns + self.transfer_ns(lbn, sectors));
         self.busy_until = start + work;
         self.written.push_back(self.busy_until);
         (self.end, self.ended) = (lbn + sectors, self.busy_until);
+        self.last = Op::Write;
         let bytes = (sectors.get() * SECTOR_BYTES) as f64;
         let done = taken_at + span(alone_ns(&self.measured.write_alone_ns, bytes));
         let service = done - now;
@@ -422,6 +443,7 @@ mod tests {
             read_ahead_streams: 1,
             read_ahead_stops: false,
             read_ahead_hit_ns: vec![(4096, 0.1 * MS), (65536, 0.1 * MS)],
+            reads_wait_for_writes: false,
         }
     }
 
@@ -477,5 +499,54 @@ mod tests {
         near(times_ms([9000, 9256, 9512, 9768]), [0.1, 0.1, 6.411, 7.722]);
         // elsewhere each waits until the one before is on the medium
         near(times_ms([9000, 900, 19_000, 500]), [0.1, 6.411, 12.722, 19.032]);
+    }
+
+    /// A disk whose buffer takes two writes, and which has read the first 8 sectors, read on, and just
+    /// taken a write of 8 at 9000; a place near a write is 7 ms away, of turns of 8 ms.
+    fn after_a_write(reads_wait_for_writes: bool) -> (Rotating, SimTime) {
+        let mut measured = Measurement {
+            buffered_writes: 2,
+            write_alone_ns: vec![(4096, 0.1 * MS), (131_072, 0.1 * MS)],
+            reads_wait_for_writes,
+            ..measurement()
+        };
+        let near = |distance_sectors| Positioning {
+            from_sector: 0,
+            distance_sectors,
+            quantiles_ns: [7.0 * MS; QUANTILES],
+        };
+        measured.positioning[1].extend([-1, -64, 32].map(near));
+        let mut disk = disk(measured);
+        disk.turn_ns = 8.0 * MS;
+        let read = disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), None).done;
+        let begin = read + SimSpan::from_ms(2);
+        let write = (Op::Write, Sectors(9000), Sectors(8));
+        let written = disk.serve(begin, write, None).done;
+        assert!(((written - begin).as_ms_f64() - 0.1).abs() < 0.001);
+        (disk, begin)
+    }
+
+    #[test]
+    fn reads_wait_for_writes_where_they_were_seen_to() {
+        // the write is on the medium after 5.041 ms
+        for (waits, expected_ms) in [(true, 5.141), (false, 0.2)] {
+            let (mut disk, begin) = after_a_write(waits);
+            let now = begin + SimSpan::from_us(100);
+            let hit = disk.serve(now, (Op::Read, Sectors(8), Sectors(8)), None).done;
+            assert!(((hit - begin).as_ms_f64() - expected_ms).abs() < 0.001, "{hit:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_near_a_write_comes_by_after_a_turn_less_the_pause() {
+        for (pause_ms, expected_ms) in [(5, 7.041), (7, 5.082), (13, 7.082)] {
+            let (mut disk, begin) = after_a_write(true);
+            let now = begin + SimSpan::from_ms(pause_ms);
+            let near = disk.serve(now, (Op::Read, Sectors(8950), Sectors(8)), None).done;
+            // from the end of the write, or from now
+            let from = now.max(begin + SimSpan::from_us(5041));
+            let took = (near - from).as_ms_f64();
+            assert!((took - expected_ms).abs() < 0.002, "{pause_ms}: {took}");
+        }
     }
 }
