@@ -93,6 +93,9 @@ pub(super) struct Rotating {
     segments: VecDeque<Segment>,
     /// Time of a turn: by so much do times over the same long distance differ.
     turn_ns: f64,
+    /// Whose times behind the last operation are those of the arm: writes', as what is read there may
+    /// have passed before and be in the buffer; reads' where writes hardly ever wait for the medium.
+    mechanical: Op,
     stream: Stream,
     end: Sectors,
     ended: SimTime,
@@ -139,7 +142,17 @@ impl Rotating {
             .map(|range| range / (QUANTILES - 5) as f64)
             .collect();
         turns.sort_by(f64::total_cmp);
+        let median = |op: Op| {
+            let points = measured.positioning[index(op)].iter();
+            let points = points.filter(|point| !near(point.distance_sectors));
+            let mut middles: Vec<f64> = points.map(|p| p.quantiles_ns[QUANTILES / 2]).collect();
+            middles.sort_by(f64::total_cmp);
+            middles.get(middles.len() / 2).copied().unwrap_or(0.0)
+        };
+        let mechanical =
+            if median(Op::Write) > 0.5 * median(Op::Read) { Op::Write } else { Op::Read };
         Self {
+            mechanical,
             turn_ns: turns.get(turns.len() / 2).copied().unwrap_or(0.0),
             forwards: [curve(0, &forwards), curve(1, &forwards)],
             backwards: [curve(0, &backwards), curve(1, &backwards)],
@@ -184,21 +197,18 @@ impl Rotating {
             let distance = (self.radius(lbn) - self.radius(head)).abs();
             return self.far[index(op)].draw(distance, chance);
         }
-        let near = |op: Op| {
-            let curves = if lbn >= head { &self.forwards } else { &self.backwards };
-            curves[index(op)].draw(distance as f64, chance)
-        };
-        if op == Op::Read && !self.wrote_last() {
-            return near(op);
+        if lbn >= head && !self.wrote_last() {
+            return self.forwards[index(op)].draw(distance as f64, chance);
         }
+        let curves = if lbn >= head { &self.forwards } else { &self.backwards };
+        let curve = &curves[index(if op == Op::Read { self.mechanical } else { op })];
+        let moved = if distance == 0 { 0.0 } else { curve.draw(distance as f64, chance) };
         let pause =
             if self.wrote_last() { now.saturating_since(self.ended) } else { SimSpan::ZERO };
-        let moved = if distance == 0 { 0.0 } else { near(Op::Write) };
         self.turned(moved, pause)
     }
 
-    /// Whether the last operation was a write from the buffer: what those take near the last one is
-    /// known of the medium alone, where reads may be in the buffer.
+    /// Whether the last operation was a write from the buffer.
     fn wrote_last(&self) -> bool {
         self.last == Op::Write && self.measured.buffered_writes > 0
     }
@@ -381,7 +391,7 @@ impl Rotating {
         let start = now.max(self.busy_until);
         // the drive knows what follows before the end of the last is there
         let follows = start > now && lbn == self.end;
-        let move_ns = if follows { 0.0 } else { self.positioning_ns(start, Op::Write, lbn) };
+        let move_ns = if follows { 0.0 } else { self.positioning_ns(start, self.mechanical, lbn) };
         self.stop_reading_on(start);
         let work = span(move_ns + self.transfer_ns(lbn, sectors));
         self.busy_until = start + work;
