@@ -111,6 +111,9 @@ impl Cluster {
             }
         }
         let mut left: Bytes = all.iter().map(|files| files.file * files.count).sum();
+        for disk in self.disks.iter_mut().flatten() {
+            disk.expect(left);
+        }
         for number in 0..all.iter().map(|files| files.count).max().unwrap_or(0) {
             for Files { volume, base, file, count, .. } in &all {
                 if number >= *count {

@@ -44,6 +44,12 @@ impl<T: Default> Directory<T> {
 }
 
 impl<T> Directory<T> {
+    /// Makes room for so many keys in all.
+    pub(crate) fn reserve(&mut self, keys: usize) {
+        self.index.reserve(keys);
+        self.nodes.reserve(keys.saturating_sub(self.len()));
+    }
+
     /// Number of keys.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len() - self.queues as usize - self.free.len()

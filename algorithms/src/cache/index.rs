@@ -79,7 +79,7 @@ impl Index {
     pub(crate) fn insert(&mut self, hash: u32, node: u32) {
         debug_assert!(node != 0);
         if (self.len + 1) * 8 > self.places.len() * 3 {
-            self.grow();
+            self.grow_to(self.places.len() * 2);
         }
         self.place(u64::from(hash) << 32 | u64::from(node));
         self.len += 1;
@@ -94,9 +94,16 @@ impl Index {
         self.places[at & mask] = entry;
     }
 
-    fn grow(&mut self) {
-        let doubled = vec![0; self.places.len() * 2];
-        for entry in std::mem::replace(&mut self.places, doubled) {
+    /// Makes room for so many entries in all, so that the table need not grow on the way.
+    pub(crate) fn reserve(&mut self, entries: usize) {
+        let places = (entries * 8).div_ceil(3).next_power_of_two();
+        if places > self.places.len() {
+            self.grow_to(places);
+        }
+    }
+
+    fn grow_to(&mut self, places: usize) {
+        for entry in std::mem::replace(&mut self.places, vec![0; places]) {
             if entry != 0 {
                 self.place(entry);
             }

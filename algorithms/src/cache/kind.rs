@@ -103,6 +103,11 @@ macro_rules! policies {
                     $(Self::$kind(policy) => policy.room(),)+
                 }
             }
+            fn reserve(&mut self, objects: usize) {
+                match self {
+                    $(Self::$kind(policy) => Replacement::reserve(policy, objects),)+
+                }
+            }
         }
     };
 }

@@ -204,6 +204,10 @@ impl<W: Weight> Replacement for Lirs<W> {
         self.shelves.residents()
     }
 
+    fn reserve(&mut self, objects: usize) {
+        self.shelves.reserve(objects);
+    }
+
     fn room(&self) -> &Room {
         self.shelves.room()
     }

@@ -126,6 +126,10 @@ pub trait Policy {
 
     /// The largest number of resident objects.
     fn capacity(&self) -> usize;
+
+    /// Makes room for so many objects at once, where it is known that they will come. Has no effect
+    /// on any decision.
+    fn reserve(&mut self, objects: usize);
 }
 
 /// A cache of objects that have sizes.
@@ -165,6 +169,7 @@ pub(crate) trait Replacement {
     fn forget(&mut self, key: u64) -> Option<u32>;
     fn residents(&self) -> usize;
     fn room(&self) -> &Room;
+    fn reserve(&mut self, objects: usize);
 }
 
 /// How much is used, of how much.
@@ -231,6 +236,10 @@ macro_rules! on_shelves {
         fn room(&self) -> &$crate::cache::Room {
             self.shelves.room()
         }
+
+        fn reserve(&mut self, objects: usize) {
+            self.shelves.reserve(objects);
+        }
     };
 }
 use on_shelves;
@@ -264,6 +273,10 @@ macro_rules! faces {
             }
             fn capacity(&self) -> usize {
                 $crate::cache::Replacement::room(self).capacity as usize
+            }
+            fn reserve(&mut self, objects: usize) {
+                let most = $crate::cache::Policy::capacity(self);
+                $crate::cache::Replacement::reserve(self, objects.min(most));
             }
         }
 

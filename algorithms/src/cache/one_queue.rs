@@ -93,4 +93,8 @@ impl<R: Rule, W: Weight> Replacement for OneQueue<R, W> {
     fn room(&self) -> &Room {
         &self.room
     }
+
+    fn reserve(&mut self, objects: usize) {
+        self.keys.reserve(objects);
+    }
 }

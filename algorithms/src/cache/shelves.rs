@@ -53,6 +53,11 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         &self.room
     }
 
+    /// Makes room for so many keys in all.
+    pub(crate) fn reserve(&mut self, keys: usize) {
+        self.keys.reserve(keys);
+    }
+
     /// Number of residents.
     pub(crate) fn residents(&self) -> usize {
         self.slots as usize - self.free_slots.len()

@@ -147,6 +147,13 @@ impl Buffer {
         }
     }
 
+    /// Makes room for so many pages at once, where it is known that they will come.
+    pub fn reserve(&mut self, pages: u64) {
+        let pages = usize::try_from(pages).unwrap_or(usize::MAX).min(self.policy.capacity());
+        self.policy.reserve(pages);
+        self.states.reserve(pages.saturating_sub(self.states.len()));
+    }
+
     /// Size of a page.
     pub fn page(&self) -> Bytes {
         self.page

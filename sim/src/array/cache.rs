@@ -2,7 +2,7 @@
 
 use foretell_algorithms::cache::PolicyKind;
 use foretell_scenarios::device::ArrayCache;
-use foretell_units::{Breadcrumb, SECTOR_BYTES, SimTime};
+use foretell_units::{Breadcrumb, Bytes, SECTOR_BYTES, SimTime};
 
 use super::layout::Range;
 use super::written::Written;
@@ -162,6 +162,11 @@ impl Cache {
     /// The job with that ticket has brought its pages.
     pub(super) fn arrived(&mut self, ticket: u32) {
         self.buffer.arrived(ticket);
+    }
+
+    /// So much is going to be touched: there will be room for it at once.
+    pub(super) fn expect(&mut self, bytes: Bytes) {
+        self.buffer.reserve(bytes.get().div_ceil(self.page * SECTOR_BYTES));
     }
 
     /// Sectors are read before the simulation begins: they are there at once.

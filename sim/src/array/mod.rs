@@ -207,6 +207,13 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
+    /// So much will be told by [`Array::touch`].
+    pub fn expect(&mut self, bytes: Bytes) {
+        if let Some(cache) = &mut self.cache {
+            cache.expect(bytes);
+        }
+    }
+
     /// An operation was done before the simulation began, as far as the caches remember it; what leaves
     /// them takes no time. To be called before anything is submitted.
     pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use foretell_scenarios::{device, model};
-use foretell_units::{Op, Sectors, SimSpan, SimTime};
+use foretell_units::{Bytes, Op, Sectors, SimSpan, SimTime};
 
 use crate::array::{Array, ArrayHits};
 use crate::curves::Curves;
@@ -85,6 +85,13 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
         Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
+    }
+
+    /// So much will be told by [`Device::touch`], at the most.
+    pub fn expect(&mut self, bytes: Bytes) {
+        if let Kind::Array(array) = &mut self.kind {
+            array.expect(bytes);
+        }
     }
 
     /// An operation was done before the simulation began: an array that is new remembers it in its

@@ -42,7 +42,11 @@ struct Summary {
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let directory = &arguments.output;
     let quick = arguments.quick;
-    let effort = if arguments.full { Effort::Full } else { Effort::Usual };
+    let effort = match (arguments.full, quick) {
+        (true, _) => Effort::Full,
+        (false, true) => Effort::Quick,
+        (false, false) => Effort::Usual,
+    };
     let threads = jobs::threads(arguments.jobs);
     let mut laboratory = Laboratory::open(directory, effort, threads)?;
     let mut claims = Vec::new();
