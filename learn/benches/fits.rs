@@ -86,7 +86,7 @@ fn main() {
 
     // paper 000's size: 32 metrics, 4 features of each, of OSDs and of monitors
     let (x, y) = synthetic(5300, 256, 12);
-    for text in ["inside-out", "two-level:second=relative"] {
+    for text in ["inside-out", "two-level:second=relative", "adaptive-lasso"] {
         let found = best_of_three(|| spec(text).fit(&x, &y).expect("it fits"));
         row(&format!("{text}, grid and ten folds, 5,300 x 256"), found, "60");
     }

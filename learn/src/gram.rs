@@ -11,6 +11,8 @@ pub(crate) struct Folded {
     /// Of all rows: what columns were centred by, and scaled by (0: the column is constant).
     middles: Vec<f64>,
     scales: Vec<f64>,
+    /// See [`Standard::factors`].
+    factors: Vec<f64>,
     all: Sums,
     of_folds: Vec<Sums>,
 }
@@ -40,6 +42,8 @@ pub(crate) struct Standard {
     pub(crate) gram: Matrix,
     /// Correlations of columns with y.
     pub(crate) with_y: Vec<f64>,
+    /// What the L1 penalty of each column is multiplied by; 1 unless they were weighed.
+    pub(crate) factors: Vec<f64>,
     /// Rows.
     pub(crate) rows: usize,
 }
@@ -88,7 +92,16 @@ impl Folded {
         } else {
             sums(&(0..x.rows()).collect::<Vec<_>>())
         };
-        Self { middles, scales, all, of_folds }
+        Self { factors: vec![1.0; x.columns()], middles, scales, all, of_folds }
+    }
+
+    /// Penalizes a column the less, the more it weighs: by 1 over its share of the largest weight.
+    /// Without any weight nothing changes.
+    pub(crate) fn weigh(&mut self, weights: &[f64]) {
+        let most = weights.iter().copied().fold(0.0, f64::max);
+        if most > 0.0 {
+            self.factors = weights.iter().map(|weight| most / weight).collect();
+        }
     }
 
     /// All rows.
@@ -130,6 +143,7 @@ impl Folded {
             y_deviation,
             means: (0..p).map(|j| self.middles[j] + means[j] * self.scales[j]).collect(),
             deviations: (0..p).map(|j| deviations[j] * self.scales[j]).collect(),
+            factors: self.factors.clone(),
             rows: sums.rows,
         }
     }
@@ -187,6 +201,7 @@ impl Standard {
             y_mean: self.y_mean,
             y_deviation: self.y_deviation,
             with_y: pick(&self.with_y),
+            factors: pick(&self.factors),
             gram,
             rows: self.rows,
         }

@@ -12,7 +12,11 @@
 //! groups are known, are in one. For ridge every tenth λ is tried, then those around the best.
 //!
 //! With relative errors a row counts by 1/y², so that what is minimised is the square of the relative
-//! error, which is what a MAPE is about; a y within [`FLOOR`] of the mean |y| counts as that much.
+//! error, which is what a MAPE is about; a y within [`FLOOR`] of the mean |y| counts as that much. A y of 0
+//! has no relative error: it counts as the mean |y| does, or rows without any would decide alone.
+//!
+//! Columns can be penalized differently by L1, each by 1 over a weight that another model gave it: Zou's
+//! adaptive lasso (2006), glmnet's `penalty.factor`.
 
 use crate::folds::Folds;
 use crate::gram::{Folded, Standard};
@@ -37,7 +41,9 @@ const ROUNDS: usize = 20_000;
 impl Standard {
     /// The smallest λ at which no coefficient is left; of a ridge, that of α = 0.001 (glmnet).
     fn largest_lambda(&self, alpha: f64) -> f64 {
-        let most = self.with_y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+        let pulls =
+            self.with_y.iter().zip(&self.factors).map(|(value, factor)| value.abs() / factor);
+        let most = pulls.fold(0.0_f64, f64::max);
         self.y_deviation * most / alpha.max(1e-3)
     }
 
@@ -60,7 +66,7 @@ impl Standard {
         let mut change = |j: usize, beta: &mut [f64]| {
             let old = beta[j];
             let pull = gradient[j] + old;
-            let new = (pull.abs() - l1).max(0.0).copysign(pull) / (1.0 + l2);
+            let new = (pull.abs() - l1 * self.factors[j]).max(0.0).copysign(pull) / (1.0 + l2);
             if new.to_bits() != old.to_bits() {
                 add_scaled(&mut gradient, old - new, self.gram.column(j));
                 beta[j] = new;
@@ -166,6 +172,12 @@ impl Fitter {
         Self { whole: folded.whole(), folded, tests: tests.unwrap_or_default() }
     }
 
+    /// Has columns that weigh more be penalized less from now on; those without weight get none.
+    pub(crate) fn weigh(&mut self, weights: &[f64]) {
+        self.folded.weigh(weights);
+        self.whole = self.folded.whole();
+    }
+
     /// The model of some columns, of `columns` there are, for a λ.
     pub(crate) fn fit(&self, kept: &[usize], lambda: f64, alpha: f64) -> LinearModel {
         let standard = self.whole.keep(kept);
@@ -237,8 +249,9 @@ impl Fitter {
 /// 1/y² by row, 1 on average.
 fn relative_weights(y: &[f64]) -> Vec<f64> {
     let sizes: Vec<f64> = y.iter().map(|y| y.abs()).collect();
-    let floor = (FLOOR * mean(&sizes)).max(f64::MIN_POSITIVE);
-    let mut weights: Vec<f64> = sizes.iter().map(|size| size.max(floor).powi(-2)).collect();
+    let usual = mean(&sizes).max(f64::MIN_POSITIVE);
+    let counted = |size: &f64| if *size > 0.0 { size.max(FLOOR * usual) } else { usual };
+    let mut weights: Vec<f64> = sizes.iter().map(|size| counted(size).powi(-2)).collect();
     let average = mean(&weights);
     for weight in &mut weights {
         *weight /= average;
@@ -266,4 +279,34 @@ fn path(standard: &Standard, alpha: f64) -> Vec<f64> {
     let largest = standard.largest_lambda(alpha);
     let step = |index: usize| largest * least.powf(index as f64 / (PATH - 1) as f64);
     (0..PATH).map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_nothing_do_not_outweigh_those_that_are_scored() {
+        let weights = relative_weights(&[0.0, 0.0, 2.0, 4.0, 0.001]);
+        let usual = mean(&[0.0, 0.0, 2.0, 4.0, 0.001]);
+        let by_size = |i: usize, size: f64| weights[i] * size * size;
+        for (i, size) in [(0, usual), (1, usual), (2, 2.0), (3, 4.0), (4, FLOOR * usual)] {
+            assert!((by_size(i, size) - by_size(2, 2.0)).abs() < 1e-9, "{i} {weights:?}");
+        }
+        assert!((mean(&weights) - 1.0).abs() < 1e-12);
+    }
+
+    /// Two columns, not correlated and of variance 1, of which the second's penalty is doubled: each
+    /// coefficient is its correlation less λ times the factor.
+    #[test]
+    fn penalties_are_divided_by_weights() {
+        let columns = [vec![1.0, 1.0, -1.0, -1.0], vec![1.0, -1.0, 1.0, -1.0]];
+        let x = Matrix::from_columns(&columns).unwrap();
+        let y: Vec<f64> = (0..4).map(|row| 3.0 * columns[0][row] + 4.0 * columns[1][row]).collect();
+        let mut fitter = Fitter::new(&x, &y, false, None);
+        fitter.weigh(&[0.6, 0.3]);
+        let found = |lambda| fitter.fit(&[0, 1], lambda, 1.0).predict_row(&[1.0, 1.0]);
+        assert!((found(0.5) - (2.5 + 3.0)).abs() < 1e-9, "{}", found(0.5));
+        assert!((found(2.0) - 1.0).abs() < 1e-9, "{}: the second is left out", found(2.0));
+    }
 }

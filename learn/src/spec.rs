@@ -80,11 +80,12 @@ pub enum Kind {
     Boost,
 }
 
-/// Other names of models, and what they stand for: those of paper 000.
-const OTHER_NAMES: [(&str, &str); 3] = [
+/// Other names of models, and what they stand for: those of paper 000, and Zou's.
+const OTHER_NAMES: [(&str, &str); 4] = [
     ("inside-out", "two-level"),
     ("auto-dtl", "two-level:first=tree"),
     ("auto-rfl", "two-level:first=forest"),
+    ("adaptive-lasso", "two-level:first=lasso,second=adaptive"),
 ];
 
 /// What is known of rows beside their values.
@@ -219,7 +220,8 @@ impl Kind {
                 Values::Words(Second::NAMES),
                 Some(0.0),
                 None,
-                "the model that is fitted to these; `relative`: a lasso of relative errors",
+                "the model that is fitted to these; `relative`: a lasso of relative errors; `adaptive`: \
+                 the same, each column's penalty divided by its weight",
             ),
             parameter(
                 "alpha",
@@ -227,7 +229,7 @@ impl Kind {
                 None,
                 None,
                 "weight that a column must have, of the median weight; derived: the best of a grid in \
-                 10-fold cross-validation",
+                 10-fold cross-validation, of `adaptive` 0",
             ),
         ];
         const BOOST: &[Parameter] = &[
@@ -685,6 +687,7 @@ mod tests {
             ("inside-out", "two-level"),
             ("auto-dtl:alpha=1", "two-level:first=tree,alpha=1"),
             (" auto-rfl : second=relative", "two-level:first=forest,second=relative"),
+            ("adaptive-lasso", "two-level:first=lasso,second=adaptive"),
         ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), meant);
         }

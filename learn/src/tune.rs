@@ -16,7 +16,6 @@ use crate::dataset::Dataset;
 use crate::folds::Folds;
 use crate::grow::Sorted;
 use crate::mars::{Drops, Sweep};
-use crate::matrix::Matrix;
 use crate::metrics::rmse;
 use crate::model::logarithms;
 use crate::search::{Found, SearchRange, SearchSettings, search};
@@ -67,7 +66,13 @@ pub fn tune(
         let what = "folds".to_owned();
         return Err(LearnError::Length { what, found: folds.rows(), wanted: data.y.len() });
     }
-    let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
+    let of_logarithms;
+    let data = if log_target {
+        of_logarithms = Dataset { y: logarithms(&data.y)?, ..data.clone() };
+        &of_logarithms
+    } else {
+        data
+    };
     let owners = data.schema.column_features();
     let widest = |name: &str| {
         let range = ranges.iter().find(|range| range.name == name);
@@ -76,16 +81,9 @@ pub fn tune(
     let prepared: Vec<Prepared> = (0..folds.count())
         .map(|fold| {
             let (train, test) = folds.split(fold);
-            let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&row| y[row]).collect() };
             Prepared {
-                x: data.x.take_rows(&train),
-                y: pick(&train),
-                groups: data
-                    .groups
-                    .as_ref()
-                    .map(|groups| train.iter().map(|&row| groups[row]).collect()),
-                test_x: data.x.take_rows(&test),
-                test_y: pick(&test),
+                train: data.take_rows(&train),
+                test: data.take_rows(&test),
                 nnodes: widest("nnodes").map(|value| value as usize),
                 ntrees: widest("ntrees").map_or(1, |value| value as usize),
                 sweep: OnceLock::new(),
@@ -112,12 +110,8 @@ pub fn tune(
 
 /// Rows of one fold, and what was fitted to them before.
 struct Prepared {
-    x: Matrix,
-    y: Vec<f64>,
-    /// By row, its group, where groups are known.
-    groups: Option<Vec<i64>>,
-    test_x: Matrix,
-    test_y: Vec<f64>,
+    train: Dataset,
+    test: Dataset,
     /// The largest `nnodes` and `ntrees` that will be asked for.
     nnodes: Option<usize>,
     ntrees: usize,
@@ -150,9 +144,9 @@ impl Prepared {
             Kind::Mars => Ok(self.mars(spec)),
             Kind::Cubist => Ok(self.cubist(spec)),
             _ => {
-                let known = Rows { owners: Some(owners), groups: self.groups.as_deref() };
-                let model = spec.fit_rows(&self.x, &self.y, &known)?;
-                Ok(rmse(&self.test_y, &model.predict(&self.test_x)))
+                let known = Rows { owners: Some(owners), groups: self.train.groups.as_deref() };
+                let model = spec.fit_rows(&self.train.x, &self.train.y, &known)?;
+                Ok(rmse(&self.test.y, &model.predict(&self.test.x)))
             }
         }
     }
@@ -160,34 +154,35 @@ impl Prepared {
     fn cart(&self, spec: &Spec) -> f64 {
         let min_split = spec.value("minsplit").unwrap_or(20.0) as usize;
         let grown = kept(&self.grown, min_split, || {
-            Grown::new(&self.x, &self.y, &Sorted::new(&self.x), min_split, 0.0)
+            Grown::new(&self.train.x, &self.train.y, &Sorted::new(&self.train.x), min_split, 0.0)
         });
         let tree = grown.prune(spec.value("cp").unwrap_or(0.01));
-        let predicted: Vec<f64> = (0..self.test_y.len())
-            .map(|row| tree.predict_row(|column| self.test_x.get(row, column)))
+        let predicted: Vec<f64> = (0..self.test.y.len())
+            .map(|row| tree.predict_row(|column| self.test.x.get(row, column)))
             .collect();
-        rmse(&self.test_y, &predicted)
+        rmse(&self.test.y, &predicted)
     }
 
     fn mars(&self, spec: &Spec) -> f64 {
         let settings = spec.mars();
-        let nnodes = settings.nodes(self.x.columns());
+        let nnodes = settings.nodes(self.train.x.columns());
         let sweep = self.sweep.get_or_init(|| {
             let most = self.nnodes.map_or(nnodes, |most| most.max(nnodes));
             let widest = crate::mars::Settings { nnodes: Some(most), threshold: 0.0, ..settings };
-            Sweep::new(&self.x, &self.y, &widest)
+            Sweep::new(&self.train.x, &self.train.y, &widest)
         });
         let terms = sweep.terms(nnodes, settings.threshold);
-        let drops = kept(&self.drops, terms, || sweep.backward(&self.x, &self.y, terms));
+        let drops =
+            kept(&self.drops, terms, || sweep.backward(&self.train.x, &self.train.y, terms));
         let key = (terms, drops.choose(settings.nprune, settings.price()).len());
         let lock = || self.errors.lock().expect("no thread panicked");
         let known = lock().get(&key).copied();
         known.unwrap_or_else(|| {
-            let model = sweep.model(&self.x, &self.y, &drops, &settings);
-            let predicted: Vec<f64> = (0..self.test_y.len())
-                .map(|row| model.predict_row(|column| self.test_x.get(row, column)))
+            let model = sweep.model(&self.train.x, &self.train.y, &drops, &settings);
+            let predicted: Vec<f64> = (0..self.test.y.len())
+                .map(|row| model.predict_row(|column| self.test.x.get(row, column)))
                 .collect();
-            let error = rmse(&self.test_y, &predicted);
+            let error = rmse(&self.test.y, &predicted);
             lock().insert(key, error);
             error
         })
@@ -200,12 +195,13 @@ impl Prepared {
         let committee = serving().unwrap_or_else(|| {
             let ntrees = self.ntrees.max(settings.ntrees);
             let widest = crate::cubist::Settings { ntrees, ninstances: 0, ..settings };
-            let made = Arc::new(Committee::new(&self.x, &self.y, &self.test_x, &widest));
+            let made =
+                Arc::new(Committee::new(&self.train.x, &self.train.y, &self.test.x, &widest));
             lock().push(Arc::clone(&made));
             made
         });
-        let predicted = committee.predict(&self.test_x, settings.ntrees, settings.ninstances);
-        rmse(&self.test_y, &predicted)
+        let predicted = committee.predict(&self.test.x, settings.ntrees, settings.ninstances);
+        rmse(&self.test.y, &predicted)
     }
 }
 
@@ -259,6 +255,7 @@ mod tests {
 
     use super::*;
     use crate::dataset::{Feature, Schema};
+    use crate::matrix::Matrix;
 
     /// Each of ten groups has rows that are alike but for a little, and a target of its own that no
     /// column tells: left out row by row, the others of the group give it away.

@@ -46,15 +46,20 @@ impl Page {
         self.charts.push(chart);
     }
 
-    /// Writes the table, and the pictures beside it.
-    pub(crate) fn write(&self, directory: &Path) -> Result<(), Failure> {
+    /// The table as comma-separated values.
+    pub(crate) fn csv(&self) -> String {
         let mut text = format!("{}\n", self.header);
         for row in &self.rows {
             let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
             text += &cells.join(",");
             text.push('\n');
         }
-        write_whole(&directory.join(format!("{}.csv", self.file)), &text)?;
+        text
+    }
+
+    /// Writes the table, and the pictures beside it.
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), Failure> {
+        write_whole(&directory.join(format!("{}.csv", self.file)), &self.csv())?;
         for chart in &self.charts {
             let name = match chart.name {
                 "" => self.file.to_owned(),

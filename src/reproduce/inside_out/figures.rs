@@ -250,7 +250,7 @@ fn claims(results: &Results, page: &mut Page) {
     page.claim(
         (
             "Our own",
-            "ridge and lasso of relative errors beat Inside-Out on average, and scaling out",
+            "an adaptive lasso of relative errors beats Inside-Out on average, and scaling out",
         ),
         (
             ours.average > average && own >= theirs,

@@ -20,7 +20,7 @@ pub(super) struct Learner {
 /// The paper's Inside-Out, ridge before lasso, and ours.
 pub(super) const INSIDE_OUT: &str = "Inside-Out";
 /// The one that is to beat it.
-pub(super) const OURS: &str = "Ridge-relative";
+pub(super) const OURS: &str = "Adaptive Lasso";
 
 /// Those of Figures 4 to 7 and 9.
 pub(super) const ALL: [Learner; 9] = [
@@ -32,7 +32,7 @@ pub(super) const ALL: [Learner; 9] = [
     plain("Auto-DTL", "auto-dtl"),
     plain("Auto-RFL", "auto-rfl"),
     plain(INSIDE_OUT, "inside-out"),
-    plain(OURS, "two-level:second=relative"),
+    plain(OURS, "adaptive-lasso"),
 ];
 
 /// Those of Figure 3: regression on ten components, and a choice by hand. The paper names three of its

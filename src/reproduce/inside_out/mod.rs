@@ -24,7 +24,7 @@ use crate::cli::ReproduceArguments;
 use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
-use learners::accuracy;
+use learners::{Learner, accuracy};
 use runs::{Rows, Setup};
 
 /// The place of read throughput among targets, which Table I and Figures 3 and 8 are about.
@@ -137,7 +137,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     results.scores = scores(&results, threads, &wanted)?;
     if !results.scores.is_empty() {
-        write_whole(&directory.join("accuracies.csv"), &accuracies(&results.scores))?;
+        accuracies(&results.scores).write(directory)?;
     }
     let mut pages: Vec<Page> = Vec::new();
     for (name, make) in figures::ALL {
@@ -202,31 +202,26 @@ fn scores(
 }
 
 /// A line for each scenario and target, a column for each learner, in percent.
-fn accuracies(scores: &[Score]) -> String {
-    let names = learners::ALL.iter().map(|learner| learner.name);
-    let mut text =
-        names.fold("figure,scenario,target".to_owned(), |line, name| line + "," + name) + "\n";
-    let mut lines: Vec<(&str, &str, &str)> = Vec::new();
-    for Score { figure, scenario, target, .. } in scores {
-        if !lines.contains(&(*figure, *scenario, *target)) {
-            lines.push((*figure, *scenario, *target));
+fn accuracies(scores: &[Score]) -> Page {
+    let names = learners::ALL.map(|learner| learner.name).join(",");
+    let mut page = Page::new("accuracies", &format!("figure,scenario,target,{names}"));
+    let line = |score: &Score| [score.figure, score.scenario, score.target];
+    let mut lines: Vec<[&str; 3]> = Vec::new();
+    for score in scores {
+        if !lines.contains(&line(score)) {
+            lines.push(line(score));
         }
     }
-    for (figure, scenario, target) in lines {
-        let _ = write!(text, "{figure},\"{scenario}\",{target}");
-        for learner in &learners::ALL {
-            let of = scores.iter().find(|score| {
-                (score.figure, score.scenario, score.target, score.learner)
-                    == (figure, scenario, target, learner.name)
-            });
-            let _ = match of {
-                Some(score) => write!(text, ",{:.1}", score.accuracy_percent),
-                None => write!(text, ","),
-            };
-        }
-        text.push('\n');
+    for asked in lines {
+        let accuracy = |learner: &Learner| {
+            let is_asked = |score: &&Score| line(score) == asked && score.learner == learner.name;
+            let of = scores.iter().find(is_asked);
+            of.map(|score| format!("{:.1}", score.accuracy_percent)).unwrap_or_default()
+        };
+        let told = learners::ALL.iter().map(accuracy);
+        page.row(asked.into_iter().map(str::to_owned).chain(told).collect());
     }
-    text
+    page
 }
 
 /// Accuracies of a learner, from the least.
@@ -265,10 +260,11 @@ mod tests {
             score("Tenants", "Lasso", "TPr", 97.24),
             score("Tenants", learners::OURS, "TPr", 50.0),
             score("Tenants, one throttled", "Lasso", "TPw", 0.0),
-        ]);
+        ])
+        .csv();
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[0].starts_with("figure,scenario,target,Lasso,Ridge,Elastic Net,"));
-        assert_eq!(lines[1], "fig07,\"Tenants\",TPr,97.2,,,,,,,,50.0");
+        assert_eq!(lines[1], "fig07,Tenants,TPr,97.2,,,,,,,,50.0");
         assert_eq!(lines[2], "fig07,\"Tenants, one throttled\",TPw,0.0,,,,,,,,");
     }
 
