@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn every_configuration_is_a_right_scenario() {
         let directory = tempfile::tempdir().unwrap();
-        for effort in [Effort::Usual, Effort::Full] {
+        for effort in [Effort::Usual, Effort::Quick, Effort::Full] {
             let lab = Laboratory::open(directory.path(), effort, NonZeroUsize::MIN).unwrap();
             for point in design::extrapolated(true).iter().chain(&design::distributed(3, 2)) {
                 let (_, document) = lab.document(point, "").unwrap();

@@ -1,8 +1,8 @@
 //! A disk that serves one operation at a time, as far as measurements tell: positioning by distance,
 //! transfer by place, and what a pause before a continued operation costs.
 //!
-//! Left out: the angle of the platter (rotational latency is drawn from what was measured), what
-//! the drive's own buffer holds beyond the operation that is continued.
+//! Left out: the angle of the platter, but for what lies near a buffered write (rotational latency is
+//! drawn from what was measured); of what the drive's own buffer holds, all but what it has read on to.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
