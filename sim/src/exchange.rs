@@ -188,11 +188,9 @@ impl Cluster {
             return;
         }
         let mut at = now;
-        if self.hosts[hosts.0.index()].limit.is_some() {
+        if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
             let wire = leg.wire();
-            let on_cable = self.network.cable_time(hosts.0, hosts, wire);
-            let limit = self.hosts[hosts.0.index()].limit.as_mut();
-            at = limit.map_or(now, |limit| limit.let_out(now, wire, on_cable));
+            at = limit.let_out(now, wire, self.network.cable_time(hosts.0, hosts, wire));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { leg: id });
@@ -248,11 +246,9 @@ impl Cluster {
         let (from, to) = (leg.sender(), leg.receiver());
         let now = self.agenda.now();
         let mut at = now;
-        if from != to && self.hosts[to.index()].limit.is_some() {
+        if let Some(limit) = self.hosts[to.index()].limit.as_mut().filter(|_| from != to) {
             let wire = leg.wire();
-            let on_cable = self.network.cable_time(to, (from, to), wire);
-            let limit = self.hosts[to.index()].limit.as_mut();
-            at = limit.map_or(now, |limit| limit.let_in(now, wire, on_cable));
+            at = limit.let_in(now, wire, self.network.cable_time(to, (from, to), wire));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetIn { leg: id });

@@ -275,8 +275,7 @@ macro_rules! faces {
                 $crate::cache::Replacement::room(self).capacity as usize
             }
             fn reserve(&mut self, objects: usize) {
-                let most = $crate::cache::Policy::capacity(self);
-                $crate::cache::Replacement::reserve(self, objects.min(most));
+                $crate::cache::Replacement::reserve(self, objects);
             }
         }
 

@@ -147,7 +147,8 @@ impl Buffer {
         }
     }
 
-    /// Makes room for so many pages at once, where it is known that they will come.
+    /// Makes room for so many pages at once, as far as there is any, where it is known that they will
+    /// come.
     pub fn reserve(&mut self, pages: u64) {
         let pages = usize::try_from(pages).unwrap_or(usize::MAX).min(self.policy.capacity());
         self.policy.reserve(pages);

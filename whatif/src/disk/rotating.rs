@@ -47,6 +47,12 @@ fn between(low: f64, high: f64, at: f64) -> f64 {
     if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
 }
 
+/// The middle one, the upper of two; 0 if there is none.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
 /// A span of so many nanoseconds, such that time passes.
 fn span(ns: f64) -> SimSpan {
     SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
@@ -137,23 +143,19 @@ impl Rotating {
         };
         let turns = measured.positioning[0].iter();
         let turns = turns.filter(|point| !near(point.distance_sectors));
-        let mut turns: Vec<f64> = turns
+        let turns = turns
             .map(|p| (p.quantiles_ns[QUANTILES - 3] - p.quantiles_ns[2]) * (QUANTILES - 1) as f64)
-            .map(|range| range / (QUANTILES - 5) as f64)
-            .collect();
-        turns.sort_by(f64::total_cmp);
-        let median = |op: Op| {
+            .map(|range| range / (QUANTILES - 5) as f64);
+        let median_ns = |op: Op| {
             let points = measured.positioning[index(op)].iter();
             let points = points.filter(|point| !near(point.distance_sectors));
-            let mut middles: Vec<f64> = points.map(|p| p.quantiles_ns[QUANTILES / 2]).collect();
-            middles.sort_by(f64::total_cmp);
-            middles.get(middles.len() / 2).copied().unwrap_or(0.0)
+            median(points.map(|point| point.quantiles_ns[QUANTILES / 2]).collect())
         };
         let mechanical =
-            if median(Op::Write) > 0.5 * median(Op::Read) { Op::Write } else { Op::Read };
+            if median_ns(Op::Write) > 0.5 * median_ns(Op::Read) { Op::Write } else { Op::Read };
         Self {
             mechanical,
-            turn_ns: turns.get(turns.len() / 2).copied().unwrap_or(0.0),
+            turn_ns: median(turns.collect()),
             forwards: [curve(0, &forwards), curve(1, &forwards)],
             backwards: [curve(0, &backwards), curve(1, &backwards)],
             far: [curve(0, &far), curve(1, &far)],
@@ -197,15 +199,17 @@ impl Rotating {
             let distance = (self.radius(lbn) - self.radius(head)).abs();
             return self.far[index(op)].draw(distance, chance);
         }
-        if lbn >= head && !self.wrote_last() {
-            return self.forwards[index(op)].draw(distance as f64, chance);
+        let ahead = lbn >= head;
+        // reads' own times of what lies behind, or near a write, may be those of the buffer
+        let shows_arm = op == Op::Write || ahead && !self.wrote_last();
+        let curve = if shows_arm { op } else { self.mechanical };
+        let curves = if ahead { &self.forwards } else { &self.backwards };
+        let away_ns = curves[index(curve)].draw(distance as f64, chance);
+        if !self.wrote_last() {
+            return away_ns;
         }
-        let curves = if lbn >= head { &self.forwards } else { &self.backwards };
-        let curve = &curves[index(if op == Op::Read { self.mechanical } else { op })];
-        let moved = if distance == 0 { 0.0 } else { curve.draw(distance as f64, chance) };
-        let pause =
-            if self.wrote_last() { now.saturating_since(self.ended) } else { SimSpan::ZERO };
-        self.turned(moved, pause)
+        let away_ns = if distance == 0 { 0.0 } else { away_ns };
+        self.turned(away_ns, now.saturating_since(self.ended))
     }
 
     /// Whether the last operation was a write from the buffer.
@@ -234,7 +238,7 @@ impl Rotating {
 
     /// How long the arm takes to reach an operation, as it is now: one drawing.
     pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
-        if lbn == self.end { 0.0 } else { self.positioning_ns(now, op, lbn) }
+        if lbn == self.end && !self.wrote_last() { 0.0 } else { self.positioning_ns(now, op, lbn) }
     }
 
     /// Serves an operation. `reach_ns`: how long the arm takes, if that was drawn.
@@ -558,5 +562,16 @@ mod tests {
             let took = (near - from).as_ms_f64();
             assert!((took - expected_ms).abs() < 0.002, "{pause_ms}: {took}");
         }
+    }
+
+    #[test]
+    fn what_follows_a_write_is_as_far_as_the_platter_has_turned_on() {
+        let (mut disk, begin) = after_a_write(true);
+        let next = Sectors(9008);
+        // as long as the write is under way the drive is there at once
+        assert!(disk.reach_ns(begin, Op::Read, next).abs() < 1.0);
+        // it ends after 5.041 ms, and a turn takes 8
+        let reach_ms = disk.reach_ns(begin + SimSpan::from_ms(7), Op::Read, next) / MS;
+        assert!((reach_ms - (8.0 - 1.959)).abs() < 0.001, "{reach_ms}");
     }
 }

@@ -83,6 +83,27 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn room_made_at_once_changes_no_decision(
+        before in prop::collection::vec(0_u64..40, 0..60),
+        keys in prop::collection::vec(0_u64..40, 0..300),
+        capacity in 1_usize..24,
+    ) {
+        for &kind in PolicyKind::ALL {
+            let mut policies = [kind.build(capacity), kind.build(capacity)];
+            for &key in &before {
+                for policy in &mut policies {
+                    policy.access(key);
+                }
+            }
+            policies[0].reserve(1000);
+            for &key in &keys {
+                let [reserved, plain] = policies.each_mut().map(|policy| policy.access(key));
+                prop_assert_eq!(reserved, plain, "{}", kind);
+            }
+        }
+    }
 }
 
 /// 1,000 caches of the largest capacity, each with one object: if memory were proportional to
