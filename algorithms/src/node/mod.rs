@@ -95,7 +95,7 @@ pub trait Machine {
     fn note(&mut self, thread: Thread, breadcrumb: Breadcrumb, note: Note);
     /// A disk is given an operation; [`Node::disk_done`] is to be called with its number when it is
     /// done.
-    fn start(&mut self, number: u32, operation: &Operation);
+    fn start(&mut self, number: u32, operation: &DiskOperation);
     /// [`Node::flush_tick`] is to be called then.
     fn tick(&mut self, at: SimTime);
 }
@@ -190,9 +190,9 @@ pub struct Node {
     hits: HitCounts,
 }
 
-/// A disk operation under way.
-#[derive(Clone, Debug)]
-pub struct Operation {
+/// An operation of a disk, as far as anybody outside the software needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskOperation {
     /// Which of the node's disks.
     pub disk: u32,
     /// First sector.
@@ -209,6 +209,12 @@ pub struct Operation {
     pub thread: Thread,
     /// On whose behalf it reads; 0 where it writes.
     pub reader: u64,
+}
+
+/// A disk operation under way.
+#[derive(Clone, Debug)]
+struct Operation {
+    what: DiskOperation,
     run: Run,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
@@ -221,8 +227,7 @@ pub struct Operation {
 impl Operation {
     /// What an access does at a place; `waits`: whether its leg waits for that.
     fn of(access: &FileAccess, op: Op, (run, place): (Run, Extent), waits: bool) -> Self {
-        Self {
-            run,
+        let what = DiskOperation {
             disk: place.disk,
             lbn: place.lbn,
             size: place.bytes,
@@ -231,10 +236,9 @@ impl Operation {
             workload: access.workload,
             thread: access.thread,
             reader: access.reader,
-            waiters: waits.then_some(access.leg).into_iter().collect(),
-            ticket: None,
-            direct: false,
-        }
+        };
+        let waiters = waits.then_some(access.leg).into_iter().collect();
+        Self { what, run, waiters, ticket: None, direct: false }
     }
 }
 
@@ -642,16 +646,12 @@ impl Node {
     ) {
         self.unstable += u64::from(run.pages);
         self.flushes += 1;
+        let size = self.buffer.page() * u64::from(run.pages);
+        let Owner { breadcrumb, workload } = owner;
+        let (op, reader) = (Op::Write, 0);
         let operation = self.operations.insert(Operation {
+            what: DiskOperation { disk, lbn, size, op, breadcrumb, workload, thread, reader },
             run,
-            disk,
-            lbn,
-            size: self.buffer.page() * u64::from(run.pages),
-            op: Op::Write,
-            breadcrumb: owner.breadcrumb,
-            workload: owner.workload,
-            thread,
-            reader: 0,
             waiters: leg.into_iter().collect(),
             ticket: None,
             direct: false,
@@ -661,12 +661,12 @@ impl Node {
 
     /// Hands an operation to its disk.
     fn start(&mut self, machine: &mut impl Machine, number: u32) {
-        machine.start(number, &self.operations[number]);
+        machine.start(number, &self.operations[number].what);
     }
 
     /// What a disk was given under that number.
-    pub fn operation(&self, number: u32) -> &Operation {
-        &self.operations[number]
+    pub fn operation(&self, number: u32) -> DiskOperation {
+        self.operations[number].what
     }
 
     /// A disk has finished an operation. Appends the legs that waited for it to `ready`.

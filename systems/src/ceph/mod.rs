@@ -1,0 +1,135 @@
+//! Ceph in outline.
+//!
+//! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when
+//! all OSDs of the group have it; the primary reads for all. In an erasure-coded pool the primary reads
+//! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
+//! shards. Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
+//! modelled: placement-group locks, heartbeats between OSDs.
+
+use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::placement::{Crush, CrushHost};
+use foretell_scenarios::model::{self, CpuProfile, OsdStore, Scenario};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
+
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::hosts::{Hosts, Timer};
+use crate::objects::{Finding, Groups, Later, Pool, Rules, Settings, Target, Task, capacities};
+use crate::protocol::Core;
+use crate::volume::Volume;
+
+/// How often a node reports to a monitor, as Ceph's `mgr_stats_period`.
+const REPORT_PERIOD: SimSpan = SimSpan::from_secs(5);
+/// Size of a report. Assumed: some hundred counters of each OSD.
+const REPORT: Bytes = Bytes::kib(4);
+
+/// `bluestore_deferred_batch_ops` (16 on flash), `bluestore_throttle_deferred_bytes` as the limit; the
+/// bytes that begin it, and the period, are assumed.
+pub(crate) const BLUESTORE: Later =
+    Later { writes: 16, bytes: 1 << 20, limit: 128 << 20, period: SimSpan::from_secs(1) };
+/// `filestore_wbthrottle_xfs_*_start_flusher`, `..._hard_limit`, `filestore_max_sync_interval`.
+const FILESTORE: Later =
+    Later { writes: 500, bytes: 41_943_040, limit: 419_430_400, period: SimSpan::from_secs(5) };
+
+/// The rules of Ceph.
+pub(crate) struct Ceph {
+    settings: model::Ceph,
+    /// Nodes that report, and the monitor of each.
+    reports: Vec<(HostId, HostId)>,
+}
+
+impl Ceph {
+    pub(crate) fn new(scenario: &Scenario, settings: &model::Ceph) -> Self {
+        let report = |(index, host): (usize, &model::Host)| {
+            let monitors = settings.monitors_of(&host.group);
+            let reports = host.role.storage().is_some() && !monitors.is_empty();
+            reports.then(|| (HostId::from(index), monitors[index % monitors.len()]))
+        };
+        let reports = scenario.hosts.iter().enumerate().filter_map(report).collect();
+        Self { settings: settings.clone(), reports }
+    }
+
+    /// How its stores write.
+    pub(crate) fn store(ceph: &model::Ceph) -> Settings {
+        let metadata = ceph.metadata.get();
+        // assumed: once from memory to level 0 and once further down
+        let rewrites = 2;
+        match ceph.store {
+            OsdStore::BlueStore { deferred_below: log_below } => {
+                Settings { log_below, metadata, cache_writes: false, rewrites, later: BLUESTORE }
+            }
+            OsdStore::FileStore => {
+                let log_below = Bytes(u64::MAX);
+                Settings { log_below, metadata, cache_writes: true, rewrites, later: FILESTORE }
+            }
+        }
+    }
+}
+
+impl Rules for Ceph {
+    const FRONT_STORES: bool = true;
+
+    fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
+        let volume = scenario.volume(id);
+        let hosts: Vec<CrushHost> = volume
+            .nodes
+            .iter()
+            .map(|&node| CrushHost { id: node.0, devices: capacities(scenario, node).collect() })
+            .collect();
+        let crush = Crush::new(id, &hosts).map_err(|error| error.to_string())?;
+        let copies = usize::from(volume.n);
+        let devices: usize = hosts.iter().map(|host| host.devices.len()).sum();
+        let wanted = devices * self.settings.placement_groups_per_osd as usize;
+        let groups = wanted.div_ceil(copies).next_power_of_two();
+        let places = (0..groups as u64).flat_map(|group| crush.devices_for(group, copies));
+        let target = |(host, disk)| Target { host: volume.nodes[host as usize], disk };
+        Ok(Groups {
+            targets: places.map(target).collect(),
+            finding: Finding::Mask(groups as u64 - 1),
+            quorum: u32::from(volume.n),
+            devices: devices as u64,
+        })
+    }
+
+    fn front(&self, _instance: u32, targets: &[Target]) -> Target {
+        targets[0]
+    }
+
+    fn first_read(&mut self, _copies: usize) -> usize {
+        0
+    }
+
+    fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan {
+        let ceph = &self.settings;
+        let commit = ceph.commit.of(task.shard.size);
+        match (task.op, task.is_front()) {
+            (Op::Read, _) => ceph.read.of(task.shard.size),
+            (Op::Write, false) => commit,
+            (Op::Write, true) => {
+                let work = ceph.write.of(task.piece.size) + commit;
+                if pool.partial_blocks(volume, &task.piece) > 0 {
+                    return work;
+                }
+                work + pool.encoding_time(volume, cpu, task.shard.size)
+            }
+        }
+    }
+
+    /// Nodes begin to report to monitors, at times spread over the period.
+    fn begin<H: Hosts>(&self, hosts: &mut H) {
+        for (place, (host, _)) in self.reports.iter().enumerate() {
+            let at = REPORT_PERIOD * place as u64 / self.reports.len() as u64;
+            hosts.set_timer(hosts.now() + at, Timer::System { host: host.0 });
+        }
+    }
+
+    /// A node reports to a monitor.
+    fn timer<H: Hosts>(&self, core: &mut Core, hosts: &mut H, host: HostId) {
+        let reports = self.reports.iter().find(|(node, _)| *node == host);
+        let &between = reports.expect("only nodes that report have timers");
+        let of_nobody = (Breadcrumb::NONE, NOBODY);
+        let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_nobody);
+        let report = core.exchanges.insert(report);
+        core.send(hosts, report);
+        hosts.set_timer(hosts.now() + REPORT_PERIOD, Timer::System { host: host.0 });
+    }
+}

@@ -1,0 +1,198 @@
+//! Exchanges between hosts: a message there, work, a message back.
+//!
+//! An exchange has exactly one thing pending at a time: a computation, a message or a store. What it is
+//! for is the business of the storage system ([`Purpose`]).
+
+use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
+use foretell_algorithms::slab::Slab;
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, Thread};
+
+use crate::hosts::{Hosts, Labour, Then, Work, small};
+use crate::objects::Errand;
+use crate::process::{SERVER, TRACKER, application, exchange_thread};
+use crate::protocol::Core;
+use crate::ursa_minor::Fragment;
+
+/// Exchanges under way, by number.
+pub type Exchanges = Slab<Exchange>;
+
+/// A message to a host and a message back.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Who asks.
+    pub client: HostId,
+    /// Who is asked.
+    pub node: HostId,
+    /// Whether its message goes to the node, or back.
+    pub outbound: bool,
+    /// The process that asks.
+    asks: Asks,
+    /// Bytes of the message on its way, header included.
+    message: u32,
+    /// Completions of the store that it waits for.
+    awaiting: u32,
+    /// The request that it is part of.
+    pub breadcrumb: Breadcrumb,
+    /// For which workload, or [`foretell_algorithms::node::NOBODY`].
+    pub workload: u32,
+}
+
+/// What an exchange is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// A batch of activity records on its way to the Activity DB.
+    Records,
+    /// A fragment is written or read by a client.
+    Fragment(Fragment),
+    /// A server is asked for an object, or for its part of it.
+    Object(Errand),
+    /// A message without an answer: a server reports to a monitor.
+    Report,
+}
+
+/// The process that asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asks {
+    /// The application of the workload asks a server.
+    Application,
+    /// A server asks a server.
+    Server,
+    /// The tracker of activities asks its like.
+    Tracker,
+}
+
+impl Exchange {
+    /// An exchange whose first message carries `data`.
+    pub(crate) fn new(
+        purpose: Purpose,
+        asks: Asks,
+        (client, node): (HostId, HostId),
+        data: Bytes,
+        (breadcrumb, workload): (Breadcrumb, u32),
+    ) -> Self {
+        let message = small(data + MESSAGE_HEADER);
+        let (outbound, awaiting) = (true, 0);
+        Self { purpose, client, node, outbound, asks, message, awaiting, breadcrumb, workload }
+    }
+
+    /// The host that sends the message on its way.
+    pub fn sender(&self) -> HostId {
+        if self.outbound { self.client } else { self.node }
+    }
+
+    /// The host that receives it.
+    pub fn receiver(&self) -> HostId {
+        if self.outbound { self.node } else { self.client }
+    }
+
+    /// The processes that send and receive it.
+    fn processes(&self) -> (u32, u32) {
+        let (asks, asked) = match self.asks {
+            Asks::Application => (application(self.workload), SERVER),
+            Asks::Server => (SERVER, SERVER),
+            Asks::Tracker => (TRACKER, TRACKER),
+        };
+        if self.outbound { (asks, asked) } else { (asked, asks) }
+    }
+
+    /// The thread that sends the message on its way, of the exchange with that number.
+    pub fn sending_thread(&self, id: u32) -> Thread {
+        exchange_thread(id, self.processes().0)
+    }
+
+    fn receiving_thread(&self, id: u32) -> Thread {
+        exchange_thread(id, self.processes().1)
+    }
+
+    /// The message has arrived and is answered by one that carries `data`.
+    pub(crate) fn turn_back(&mut self, data: Bytes) {
+        self.outbound = false;
+        self.message = small(data + MESSAGE_HEADER);
+    }
+
+    /// Whom the disks of the node take it for: a client's workload has a connection, and the server a
+    /// process for each of these.
+    pub(crate) fn reader(&self) -> u64 {
+        u64::from(self.client.0) << 32 | u64::from(self.workload)
+    }
+
+    /// Bytes of the message on its way.
+    pub fn message(&self) -> Bytes {
+        Bytes(u64::from(self.message))
+    }
+
+    /// Its size on the wire.
+    pub fn wire(&self) -> Bytes {
+        wire_bytes(self.message())
+    }
+}
+
+impl Core {
+    /// The processor of the sender begins to send the message of an exchange.
+    pub(crate) fn send<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        let exchange = &self.exchanges[id];
+        let span = hosts.cpu(exchange.sender()).send.of(exchange.message());
+        self.send_after(hosts, id, span);
+    }
+
+    /// The same, where the sender has that much work to do in all.
+    pub(crate) fn send_after<H: Hosts>(&mut self, hosts: &mut H, id: u32, span: SimSpan) {
+        let exchange = &self.exchanges[id];
+        hosts.compute(Work {
+            host: exchange.sender(),
+            workload: exchange.workload,
+            thread: exchange.sending_thread(id),
+            breadcrumb: exchange.breadcrumb,
+            span,
+            labour: Labour::Sending,
+            then: Then::Sent { exchange: id },
+        });
+    }
+
+    /// The receiver of a message handles it, which takes `handling` (of that `copying`) beside what the
+    /// network stack does.
+    pub(crate) fn receive<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        id: u32,
+        (handling, copying): (SimSpan, SimSpan),
+    ) {
+        let exchange = &self.exchanges[id];
+        let host = exchange.receiver();
+        let receiving = hosts.cpu(host).receive.of(exchange.message());
+        let outbound = exchange.outbound;
+        let work = Work {
+            host,
+            workload: exchange.workload,
+            thread: exchange.receiving_thread(id),
+            breadcrumb: exchange.breadcrumb,
+            span: receiving + handling,
+            labour: Labour::Receiving { receiving, copying },
+            then: if outbound {
+                Then::Taken { exchange: id }
+            } else {
+                Then::Answered { exchange: id }
+            },
+        };
+        hosts.note_received(exchange);
+        hosts.compute(work);
+    }
+
+    /// An exchange waits for completions of a store.
+    pub(crate) fn wait(&mut self, id: u32, completions: u32) {
+        self.exchanges[id].awaiting = completions;
+    }
+
+    /// One of the completions of a store is there. Returns whether it was the last one.
+    pub(crate) fn one_stored<H: Hosts>(&mut self, hosts: &mut H, id: u32) -> bool {
+        let exchange = &mut self.exchanges[id];
+        exchange.awaiting -= 1;
+        if exchange.awaiting > 0 {
+            return false;
+        }
+        hosts.note_ready(exchange.node);
+        true
+    }
+}

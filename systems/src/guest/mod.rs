@@ -1,0 +1,356 @@
+//! The block layer of a virtual machine, after Linux's, and the file system above it in outline.
+//!
+//! What a guest requests is cut into block operations of `largest` bytes at the most; these wait in an
+//! I/O scheduler (`algorithms`), where those that follow each other are merged, and up to `queue_depth`
+//! requests are under way to the storage at a time. Guests of one machine share its processor, on which
+//! the hypervisor takes time for each request sent, and its adapter; see [`crate::Protocol::machine`].
+//!
+//! The file system is ext4 with direct I/O on files that exist: extents are as long as files and lie where
+//! the workload says, nothing is cached, and only times of modification change. So the journal takes, at
+//! each commit, the inode blocks of the files that were written (an inode of 256 bytes for each file of
+//! 16 MiB, so a block of 4 KiB for each 256 MiB of addresses), one block that describes and one that
+//! commits them; it is written by a thread of its own, one after the other in an area at the end of
+//! the volume.
+//!
+//! Left out: allocation of blocks, the page cache, locks on inodes (ext4 lets one thread write to a file
+//! at a time), writing inodes back from the journal, barriers, plugging, the limit of requests in the
+//! scheduler (128 in Linux), and how a hypervisor shares its processor out among guests: their threads
+//! take turns as those of one system. Operations of a merged request take one of the `queue_depth`
+//! places, but each is a message of its own. All volumes of a guest are behind one scheduler.
+//!
+//! Sources: Linux 2.6.32, `block/` and `Documentation/filesystems/ext4.txt`; Noorshams et al. 2013,
+//! Section 4.
+
+mod core;
+
+use std::collections::BTreeSet;
+
+use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, Writes, scheduler_for};
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::{self, Scenario};
+use foretell_units::{Bytes, HostId, Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+
+/// The block operation of what is not sent by a guest.
+pub(crate) const NO_OPERATION: u32 = u32::MAX;
+
+/// Data whose files have their inodes in one block.
+const INODE_BLOCK_COVERS: Bytes = Bytes::mib(256);
+/// A block of the journal.
+const JOURNAL_BLOCK: Bytes = Bytes::kib(4);
+/// Bytes of the journal, as `mke2fs` makes it for file systems of some gigabytes and more; the whole of
+/// a volume that is smaller.
+const JOURNAL: Bytes = Bytes::mib(128);
+
+/// A block operation: a stretch of a volume that a request reads or writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// The request that it is a part of.
+    pub(crate) request: u32,
+    pub(crate) op: Op,
+    /// In the volume.
+    pub(crate) offset: Bytes,
+    pub(crate) size: Bytes,
+    arrived: SimTime,
+    /// Of its parts on their way, those that are not answered.
+    parts_left: u32,
+    /// The request of the scheduler that it was merged into, while that is under way.
+    merged_in: u32,
+    live: bool,
+}
+
+/// The block layer of one guest.
+#[derive(Debug)]
+pub struct Guest {
+    scheduler: Box<dyn Scheduler<u32>>,
+    operations: Slab<Operation>,
+    /// Requests of the scheduler that are under way, and how many of their operations are not done.
+    under_way: Slab<Option<(Request<u32>, u32)>>,
+    depth: u32,
+    largest: Bytes,
+    /// Where the last request that was sent ends.
+    head: Sectors,
+    /// When it was last said that it wants to be asked again, if that time has not come.
+    wake: Option<SimTime>,
+    pub(crate) journal: Journal,
+    /// Processor time of the hypervisor for each message sent.
+    pub(crate) hypervisor: SimSpan,
+}
+
+/// The journal of a guest's file system.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// Time from a transaction's first write to its commit; zero: there is no journal.
+    every: SimSpan,
+    /// Inode blocks changed since the last commit.
+    changed: BTreeSet<u64>,
+    /// Where its area begins in its volume, how large it is, and how far it is written.
+    begin: Bytes,
+    area: Bytes,
+    written: Bytes,
+}
+
+impl Journal {
+    /// A write goes to that place of the volume. Returns how long after it a commit is due, if none
+    /// was.
+    pub(crate) fn note_write(&mut self, offset: Bytes) -> Option<SimSpan> {
+        if self.every.is_zero() {
+            return None;
+        }
+        let first = self.changed.is_empty();
+        self.changed.insert(offset.get() / INODE_BLOCK_COVERS.get());
+        first.then_some(self.every)
+    }
+
+    /// Commits what has changed: where to write, and how much.
+    pub(crate) fn commit(&mut self) -> (Bytes, Bytes) {
+        let blocks = self.changed.len() as u64 + 2;
+        self.changed.clear();
+        let size = (JOURNAL_BLOCK * blocks).min(self.area);
+        if self.written + size > self.area {
+            self.written = Bytes::ZERO;
+        }
+        let at = self.begin + self.written;
+        self.written += size;
+        (at, size)
+    }
+}
+
+impl Guest {
+    /// The block layer of a host, if it is a guest.
+    pub(crate) fn of(scenario: &Scenario, id: HostId) -> Option<Box<Self>> {
+        let spec = scenario.host(id).guest.as_ref()?;
+        let number = id.0 - crate::protocol::machine_of(scenario, id).0;
+        let own = scenario.workloads.iter().find(|workload| workload.clients.contains(&id));
+        // the file system is in the volume of the first workload
+        let volume = own.map_or(Bytes::ZERO, |workload| scenario.volume(workload.volume).size);
+        Some(Box::new(Self::new(spec, u64::from(number), volume)))
+    }
+
+    /// An idle one, the `number`th of its machine, whose journal is in a volume of `volume` bytes.
+    pub(crate) fn new(spec: &model::Guest, number: u64, volume: Bytes) -> Self {
+        let scheduler = scheduler_for(spec.scheduler, spec.queue_depth, Writes::Synchronous);
+        let begin = volume.saturating_sub(JOURNAL * (number + 1));
+        Self {
+            scheduler,
+            operations: Slab::new(),
+            under_way: Slab::new(),
+            depth: spec.queue_depth,
+            largest: spec.largest,
+            head: Sectors(0),
+            wake: None,
+            journal: Journal {
+                every: spec.journal_commit,
+                changed: BTreeSet::new(),
+                begin,
+                area: JOURNAL.min(volume),
+                written: Bytes::ZERO,
+            },
+            hypervisor: spec.hypervisor,
+        }
+    }
+
+    /// A thread reads or writes a stretch of a volume, which begins at the address `base` of the
+    /// guest. Returns how many operations that makes.
+    pub(crate) fn submit(
+        &mut self,
+        now: SimTime,
+        (request, op, thread): (u32, Op, u64),
+        base: Bytes,
+        (offset, size): (Bytes, Bytes),
+    ) -> u32 {
+        let (mut at, end, mut count) = (offset, offset + size, 0);
+        while at < end {
+            let size = end.saturating_sub(at).min(self.largest);
+            let tag = self.operations.insert(Operation {
+                request,
+                op,
+                offset: at,
+                size,
+                arrived: now,
+                parts_left: 0,
+                merged_in: NO_OPERATION,
+                live: true,
+            });
+            let address = base + at;
+            let lbn = Sectors(address.get() / SECTOR_BYTES);
+            let last = (address + size).get().div_ceil(SECTOR_BYTES);
+            let sectors = Sectors(last - lbn.get());
+            self.scheduler.add(now, Io { lbn, sectors, op, thread, tag });
+            at += size;
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes what is to be sent now: appends operations to `sent`. Returns when to ask again, unless
+    /// that was said before.
+    pub(crate) fn take(&mut self, now: SimTime, sent: &mut Vec<u32>) -> Option<SimTime> {
+        if self.wake.is_some_and(|wake| wake <= now) {
+            self.wake = None;
+        }
+        while (self.under_way.len() as u32) < self.depth {
+            match self.scheduler.next(now, self.head) {
+                Choice::Serve(request) => {
+                    self.head = request.end();
+                    let count = 1 + request.merged.len() as u32;
+                    let first = sent.len();
+                    sent.extend(request.operations().map(|(_, io)| io.tag));
+                    let place = self.under_way.insert(Some((request, count)));
+                    for &operation in &sent[first..] {
+                        self.operations[operation].merged_in = place;
+                    }
+                }
+                Choice::Wait(until) if self.wake.is_none_or(|wake| until < wake) => {
+                    self.wake = Some(until);
+                    return self.wake;
+                }
+                Choice::Wait(_) | Choice::Nothing => return None,
+            }
+        }
+        None
+    }
+
+    pub(crate) fn operation(&self, id: u32) -> &Operation {
+        &self.operations[id]
+    }
+
+    /// A part of an operation is sent.
+    pub(crate) fn part_sent(&mut self, id: u32) {
+        self.operations[id].parts_left += 1;
+    }
+
+    /// A part of an operation is answered. Returns when the operation entered the block layer, if it is
+    /// done by that.
+    pub(crate) fn part_done(&mut self, now: SimTime, id: u32) -> Option<SimTime> {
+        let operation = &mut self.operations[id];
+        operation.parts_left -= 1;
+        if operation.parts_left > 0 {
+            return None;
+        }
+        let operation = self.operations.remove(id);
+        operation.live = false;
+        let (place, arrived) = (operation.merged_in, operation.arrived);
+        let (_, left) = self.under_way[place].as_mut().expect("it is under way");
+        *left -= 1;
+        if *left == 0 {
+            let (request, _) = self.under_way.remove(place).take().expect("it was under way");
+            self.scheduler.served(now, &request);
+        }
+        Some(arrived)
+    }
+
+    /// When the operations inside entered it.
+    pub fn arrivals(&self) -> impl Iterator<Item = SimTime> {
+        let live = self.operations.places().filter(|operation| operation.live);
+        live.map(|operation| operation.arrived)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_scenarios::model::Scheduler as Name;
+
+    fn spec(scheduler: Name, queue_depth: u32) -> model::Guest {
+        model::Guest {
+            scheduler,
+            queue_depth,
+            largest: Bytes::kib(512),
+            hypervisor: SimSpan::ZERO,
+            journal_commit: SimSpan::from_secs(5),
+        }
+    }
+
+    fn guest(scheduler: Name, queue_depth: u32) -> Guest {
+        Guest::new(&spec(scheduler, queue_depth), 0, Bytes::gib(1))
+    }
+
+    fn ms(ms: u64) -> SimTime {
+        SimTime::ZERO + SimSpan::from_ms(ms)
+    }
+
+    /// Submits 4 KiB of a thread at that multiple of 4 KiB; the request has the thread's number.
+    fn submit(guest: &mut Guest, now: SimTime, op: Op, thread: u32, at: u64) {
+        let place = (Bytes::kib(4) * at, Bytes::kib(4));
+        guest.submit(now, (thread, op, u64::from(thread)), Bytes::ZERO, place);
+    }
+
+    /// Takes what is sent now, and sends each operation as one part: the requests.
+    fn sent(guest: &mut Guest, now: SimTime) -> (Vec<u32>, Vec<u32>, Option<SimTime>) {
+        let mut operations = Vec::new();
+        let again = guest.take(now, &mut operations);
+        for &operation in &operations {
+            guest.part_sent(operation);
+        }
+        let requests = operations.iter().map(|at| guest.operation(*at).request).collect();
+        (operations, requests, again)
+    }
+
+    #[test]
+    fn large_requests_are_split_and_neighbours_merged() {
+        let mut guest = guest(Name::Noop, 1);
+        // 1.25 MiB are 512, 512 and 256 KiB
+        let whole = (Bytes::ZERO, Bytes::kib(1280));
+        assert_eq!(guest.submit(ms(0), (7, Op::Read, 1), Bytes::ZERO, whole), 3);
+        submit(&mut guest, ms(0), Op::Read, 2, 320);
+        let (first, requests, _) = sent(&mut guest, ms(0));
+        assert_eq!(requests, [7]);
+        assert_eq!(guest.part_done(ms(1), first[0]), Some(ms(0)));
+        let (second, ..) = sent(&mut guest, ms(1));
+        assert!(guest.part_done(ms(2), second[0]));
+        // the third part and what follows it are one request
+        let (third, requests, _) = sent(&mut guest, ms(2));
+        assert_eq!(requests, [7, 2]);
+        guest.part_done(ms(3), third[0]);
+        assert_eq!(guest.under_way.len(), 1);
+        guest.part_done(ms(4), third[1]);
+        assert_eq!(guest.under_way.len(), 0);
+        assert_eq!(guest.arrivals().count(), 0);
+    }
+
+    #[test]
+    fn noop_keeps_the_queue_full_where_cfq_waits_for_a_sequential_thread() {
+        for (name, expected) in [(Name::Noop, vec![1, 2, 3]), (Name::Cfq, vec![1])] {
+            let mut guest = guest(name, 32);
+            for thread in 1..4 {
+                submit(&mut guest, ms(0), Op::Write, thread, u64::from(thread) * 10_000);
+            }
+            let (operations, requests, _) = sent(&mut guest, ms(0));
+            assert_eq!(requests, expected, "{name:?}");
+            guest.part_done(ms(1), operations[0]);
+            let (_, requests, again) = sent(&mut guest, ms(1));
+            assert!(requests.is_empty());
+            // for a thread whose writes are synchronous the disk is kept idle for 8 ms
+            assert_eq!(again, (name == Name::Cfq).then_some(ms(9)), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_writes_the_inode_blocks_of_what_was_written_and_two_more() {
+        let mut journal = guest(Name::Noop, 1).journal;
+        assert_eq!(journal.note_write(Bytes::mib(1)), Some(SimSpan::from_secs(5)));
+        assert_eq!(journal.note_write(Bytes::mib(255)), None);
+        assert_eq!(journal.note_write(Bytes::mib(256)), None);
+        let begin = Bytes::gib(1).saturating_sub(Bytes::mib(128));
+        assert_eq!(journal.commit(), (begin, Bytes::kib(16)));
+        assert!(journal.note_write(Bytes::ZERO).is_some());
+        assert_eq!(journal.commit(), (begin + Bytes::kib(16), Bytes::kib(12)));
+    }
+
+    #[test]
+    fn a_journal_stays_within_a_volume_smaller_than_itself() {
+        let spec = spec(Name::Noop, 1);
+        let volume = Bytes::kib(100);
+        let mut journal = Guest::new(&spec, 3, volume).journal;
+        // of 12 KiB each, eight fit; then it begins again
+        let begins: Vec<u64> = (0..9)
+            .map(|_| {
+                journal.note_write(Bytes::ZERO);
+                let (at, size) = journal.commit();
+                assert!(at + size <= volume, "{at} {size}");
+                at.get() >> 10
+            })
+            .collect();
+        assert_eq!(begins, [0, 12, 24, 36, 48, 60, 72, 84, 0]);
+    }
+}

@@ -1,0 +1,39 @@
+//! What the software of a storage system does with a request, as state machines over effects.
+//!
+//! [`Protocol`] knows what happens next and what it costs; it has no clock, no queue, no random
+//! source and keeps no records. An engine provides those as [`Hosts`]: the simulator with simulated
+//! hardware, the predictor with measured hardware. Both therefore run the same protocol.
+//!
+//! An engine calls [`Protocol::start`] to issue a request, and hands back each effect when it is
+//! over: a computation to [`Protocol::resume`], a message to [`Protocol::delivered`], an access to a
+//! store to [`Protocol::stored`], a timer to [`Protocol::timer`]. After each call it takes completed
+//! requests with [`Protocol::take_done`].
+//!
+//! A storage system is one folder, which implements [`system::System`]; `system.rs` lists them.
+//!
+//! Not modelled: failures of hosts and links, versions, authentication.
+
+#![forbid(unsafe_code)]
+
+mod ceph;
+mod exchange;
+pub mod guest;
+mod hosts;
+pub mod objects;
+pub mod process;
+mod protocol;
+mod records;
+mod request;
+mod store;
+mod swift;
+mod system;
+mod ursa_minor;
+mod volume;
+
+pub use exchange::{Exchange, Exchanges, Purpose};
+pub use hosts::{Fragments, Hosts, Labour, Then, Timer, Work};
+pub use protocol::{NO_EXCHANGE, Protocol};
+pub use request::{Done, Issue, Phase, Request};
+pub use store::{Access, Software};
+pub use system::SystemError;
+pub use volume::Volume;

@@ -1,0 +1,137 @@
+//! The log of a store of objects: what makes a write durable.
+//!
+//! One write to the log is under way at a time; what comes meanwhile goes out together with the next
+//! (group commit, as by `BlueStore`'s `kv_sync_thread` and `FileStore`'s journal).
+
+use foretell_units::{Breadcrumb, Bytes, Thread};
+
+use super::BLOCK;
+
+/// Most that one write to the log holds, unless one commit alone is more. Assumed, as
+/// `journal_max_write_bytes` was 10 MB and `RocksDB` batches of that size do not occur.
+const MOST_WRITTEN: u64 = 4 << 20;
+/// Bytes of the device that the log goes round in, unless the device is small.
+const MOST_LOG: u64 = 1 << 30;
+
+/// Something that is to be in the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Commit {
+    /// The leg that waits for it.
+    pub(super) leg: u32,
+    /// Bytes of data and of metadata.
+    pub(super) data: u64,
+    pub(super) metadata: u64,
+    /// Where the data go later: address and bytes; none: they are there already.
+    pub(super) later: Option<(Bytes, Bytes)>,
+    pub(super) breadcrumb: Breadcrumb,
+    pub(super) workload: u32,
+    pub(super) thread: Thread,
+}
+
+/// A log on a device.
+#[derive(Debug)]
+pub(super) struct Log {
+    bytes: u64,
+    at: u64,
+    waiting: Vec<Commit>,
+    /// What the write under way holds.
+    committing: Vec<Commit>,
+}
+
+impl Log {
+    /// The log of a device of that capacity; it lies at its beginning.
+    pub(super) fn new(capacity: Bytes) -> Self {
+        let bytes = (capacity.get() / 16).min(MOST_LOG) / BLOCK * BLOCK;
+        Self { bytes: bytes.max(BLOCK), at: 0, waiting: Vec::new(), committing: Vec::new() }
+    }
+
+    /// Bytes of the device that it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn add(&mut self, commit: Commit) {
+        self.waiting.push(commit);
+    }
+
+    /// The next write, as address and bytes, and whose it is; none: one is under way, or nothing
+    /// waits.
+    pub(super) fn next(&mut self) -> Option<(Bytes, Bytes, Commit)> {
+        if !self.committing.is_empty() || self.waiting.is_empty() {
+            return None;
+        }
+        let mut bytes = 0;
+        let mut count = 0;
+        for commit in &self.waiting {
+            let more = bytes + commit.data + commit.metadata;
+            if count > 0 && more > MOST_WRITTEN {
+                break;
+            }
+            (bytes, count) = (more, count + 1);
+        }
+        self.committing.extend(self.waiting.drain(..count));
+        let bytes = bytes.next_multiple_of(BLOCK);
+        if self.at + bytes > self.bytes {
+            self.at = 0;
+        }
+        let at = self.at;
+        self.at += bytes;
+        Some((Bytes(at), Bytes(bytes), self.committing[0]))
+    }
+
+    /// The write under way is done: what it held, in order.
+    pub(super) fn done(&mut self, held: &mut Vec<Commit>) {
+        held.append(&mut self.committing);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(leg: u32, data: u64) -> Commit {
+        let thread = Thread { pid: 1, tid: 1 };
+        let breadcrumb = Breadcrumb::NONE;
+        Commit { leg, data, metadata: 1024, later: None, breadcrumb, workload: 0, thread }
+    }
+
+    #[test]
+    fn what_comes_during_a_write_goes_out_together() {
+        let mut log = Log::new(Bytes::gib(1));
+        for leg in 0..4 {
+            log.add(commit(leg, 4096));
+            let begun = log.next();
+            assert_eq!(
+                begun.map(|(at, bytes, _)| (at, bytes)),
+                match leg {
+                    // 4 KiB and 1 KiB in blocks of 4 KiB
+                    0 => Some((Bytes(0), Bytes::kib(8))),
+                    _ => None,
+                }
+            );
+        }
+        let mut held = Vec::new();
+        log.done(&mut held);
+        assert_eq!(held.iter().map(|commit| commit.leg).collect::<Vec<_>>(), [0]);
+        // three times 5 KiB
+        let (at, bytes, _) = log.next().unwrap();
+        assert_eq!((at, bytes), (Bytes::kib(8), Bytes::kib(16)));
+        held.clear();
+        log.done(&mut held);
+        assert_eq!(held.iter().map(|commit| commit.leg).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn it_goes_round() {
+        let mut log = Log::new(Bytes::mib(16));
+        let mut held = Vec::new();
+        let mut begins = Vec::new();
+        for _ in 0..3 {
+            // 1 MiB holds one such and not two
+            log.add(commit(0, 700 << 10));
+            begins.push(log.next().unwrap().0);
+            log.done(&mut held);
+        }
+        assert_eq!(begins, [Bytes(0); 3]);
+    }
+}

@@ -1,0 +1,395 @@
+//! What storage systems have in common whose servers place objects: Ceph and Swift.
+//!
+//! A volume is a set of objects. For each object that a request touches the client asks one server,
+//! which stands *in front* of the others: it has them read or write their copies or shards, and answers
+//! when enough of them have. [`Rules`] say what each system does differently.
+//!
+//! Not modelled: versions, locks, recovery, scrubbing, heartbeats.
+
+mod log;
+mod pool;
+mod store;
+mod task;
+
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::{CpuProfile, Scenario};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
+
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::{Core, NO_EXCHANGE};
+use crate::request::{Issue, Part};
+use crate::store::Access;
+use crate::system::{Few, Stretch, System, SystemError};
+use crate::volume::Volume;
+
+pub(crate) use pool::{Finding, Groups, Pool, capacities};
+pub use pool::{Shard, Target};
+pub(crate) use store::{Later, Settings};
+pub use store::{StoreAccess, Stores};
+pub(crate) use task::Task;
+
+/// Blocks in which devices are used: data are aligned to them, and the log is written in them.
+pub(crate) const BLOCK: u64 = 4096;
+
+/// What a storage system does with objects in its own way.
+pub(crate) trait Rules {
+    /// Whether the server in front has the first copy or shard itself.
+    const FRONT_STORES: bool;
+
+    /// Where the objects of a volume are.
+    fn groups(&self, scenario: &Scenario, volume: VolumeId) -> Result<Groups, String>;
+
+    /// The server in front, for a client and an object with these targets.
+    fn front(&self, instance: u32, targets: &[Target]) -> Target;
+
+    /// The first of so many copies that the server in front asks to read.
+    fn first_read(&mut self, copies: usize) -> usize;
+
+    /// The work of a server for a task, beside what handling any message takes.
+    fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan;
+
+    /// Sets the first timers.
+    fn begin<H: Hosts>(&self, _hosts: &mut H) {}
+
+    /// A timer has run out for a host.
+    fn timer<H: Hosts>(&self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
+        unreachable!("no timers were set")
+    }
+}
+
+/// Objects under a system's rules.
+pub(crate) struct Objects<R> {
+    rules: R,
+    /// By volume.
+    pools: Vec<Pool>,
+    /// Of servers.
+    tasks: Slab<Task>,
+}
+
+/// What an exchange with a server is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Errand {
+    /// What the server is asked for.
+    task: u32,
+    /// The part of the client's request that waits for the answer; none: another server waits.
+    part: u32,
+}
+
+/// The part of an errand between servers.
+const NO_PART: u32 = u32::MAX;
+
+impl<R: Rules> Objects<R> {
+    pub(crate) fn new(scenario: &Scenario, rules: R) -> Result<Self, SystemError> {
+        let mut pools: Vec<Pool> = Vec::new();
+        let mut base = 0;
+        for (index, volume) in scenario.volumes.iter().enumerate() {
+            let groups = rules.groups(scenario, VolumeId::from(index));
+            let pool = groups.and_then(|groups| Pool::new(volume, groups, base));
+            let failed = |reason| SystemError { volume: volume.name.clone(), reason };
+            let pool = pool.map_err(failed)?;
+            base += pool.share(volume.size.get());
+            pools.push(pool);
+        }
+        Ok(Self { rules, pools, tasks: Slab::new() })
+    }
+
+    fn task_of(core: &Core, exchange: u32) -> u32 {
+        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+            unreachable!("servers are asked for objects only")
+        };
+        errand.task
+    }
+
+    /// The server in front reads, and has others read.
+    fn gather<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32, shard: Shard) {
+        let Task { piece, volume, .. } = self.tasks[task];
+        let pool = &self.pools[volume as usize];
+        let targets = Few::from_slice(pool.targets(piece.object));
+        let wanted = pool.encoding.m();
+        let first = self.rules.first_read(targets.len());
+        self.ask(core, hosts, task, (Op::Read, shard), &targets[first..first + wanted]);
+    }
+
+    /// The server in front writes, and has others write.
+    fn scatter<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32) {
+        let Task { piece, volume, shard, .. } = self.tasks[task];
+        let targets = Few::from_slice(self.pools[volume as usize].targets(piece.object));
+        self.ask(core, hosts, task, (Op::Write, shard), &targets);
+    }
+
+    /// Has servers read or write; where the server in front stores, the first target is its own device.
+    fn ask<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        task: u32,
+        (op, shard): (Op, Shard),
+        targets: &[Target],
+    ) {
+        let front = &mut self.tasks[task];
+        front.needed = match op {
+            Op::Read => targets.len() as u32,
+            Op::Write => self.pools[front.volume as usize].quorum,
+        };
+        front.outstanding = targets.len() as u32;
+        let copy = front.for_others(task, op, shard);
+        let asked = &core.exchanges[front.exchange];
+        let (host, whose) = (asked.node, (asked.breadcrumb, asked.workload));
+        let own = usize::from(R::FRONT_STORES);
+        for target in &targets[own..] {
+            let id = self.tasks.insert(Task { disk: target.disk, ..copy });
+            let data = if op == Op::Write { shard.size } else { Bytes::ZERO };
+            let purpose = Purpose::Object(Errand { task: id, part: NO_PART });
+            let between = (host, target.host);
+            let exchange = Exchange::new(purpose, Asks::Server, between, data, whose);
+            let exchange = core.exchanges.insert(exchange);
+            self.tasks[id].exchange = exchange;
+            core.send(hosts, exchange);
+        }
+        if R::FRONT_STORES {
+            self.use_device(core, hosts, task, op, shard);
+        }
+    }
+
+    /// A server reads or writes its own device for a task.
+    fn use_device<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        task: u32,
+        op: Op,
+        shard: Shard,
+    ) {
+        let Task { exchange, disk, volume, .. } = self.tasks[task];
+        let asked = &core.exchanges[exchange];
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op,
+            disk,
+            file: volume,
+            shard,
+            breadcrumb: asked.breadcrumb,
+            thread: exchange_thread(exchange, SERVER),
+            workload: asked.workload,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        if waits == 0 {
+            self.one_done(core, hosts, task);
+        }
+    }
+
+    /// One of the answers that a task waits for is there.
+    fn one_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let task = &mut self.tasks[id];
+        let completes = task.count_answer();
+        let over = task.outstanding == 0 && task.is_front();
+        let task = *task;
+        if completes {
+            if task.fetches() {
+                self.encode(core, hosts, &task);
+                return;
+            }
+            answer(core, hosts, &task);
+        }
+        if over {
+            self.tasks.remove(id);
+        }
+    }
+
+    /// The blocks that a write touches in part have been read: they are encoded again.
+    fn encode<H: Hosts>(&self, core: &Core, hosts: &mut H, task: &Task) {
+        let asked = &core.exchanges[task.exchange];
+        let volume = &core.volumes[task.volume as usize];
+        let pool = &self.pools[task.volume as usize];
+        let span = pool.encoding_time(volume, hosts.cpu(asked.node), task.shard.size);
+        hosts.compute(Work {
+            host: asked.node,
+            workload: asked.workload,
+            thread: exchange_thread(task.exchange, SERVER),
+            breadcrumb: asked.breadcrumb,
+            span,
+            labour: Labour::Application,
+            then: Then::Step { exchange: task.exchange },
+        });
+    }
+}
+
+/// A server answers whoever asked it.
+fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, task: &Task) {
+    let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
+    let asked = &mut core.exchanges[task.exchange];
+    asked.turn_back(carried);
+    let cpu = hosts.cpu(asked.node);
+    let span = cpu.send.of(asked.message()) + cpu.copy.of(carried);
+    core.send_after(hosts, task.exchange, span);
+}
+
+impl<R: Rules> System for Objects<R> {
+    fn begin<H: Hosts>(&self, hosts: &mut H) {
+        self.rules.begin(hosts);
+    }
+
+    fn send_range<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        op: Op,
+        (offset, size): Stretch,
+        operation: u32,
+    ) {
+        let Issue { client, volume, breadcrumb, workload, instance, whole, .. } =
+            core.requests[request].issue;
+        let hypervisor = core.guests[client.index()].is_some();
+        let client_machine = core.machines[client.index()];
+        let pieces = self.pools[volume as usize].pieces(offset, size, whole);
+        for piece in pieces {
+            let pool = &self.pools[volume as usize];
+            let target = self.rules.front(instance, pool.targets(piece.object));
+            let shard = pool.shard(&piece);
+            let task = self.tasks.insert(Task::in_front(op, volume, piece, shard, target.disk));
+            let part = core.begin_part(Part {
+                request,
+                needed: 1,
+                outstanding: 1,
+                operation,
+                first_block: 0,
+                blocks: 0,
+            });
+            let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
+            let purpose = Purpose::Object(Errand { task, part });
+            let between = (client_machine, target.host);
+            let whose = (breadcrumb, workload);
+            let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+            let exchange = core.exchanges.insert(exchange);
+            self.tasks[task].exchange = exchange;
+            let extra =
+                if hypervisor { core.send_for_guest(client, operation) } else { SimSpan::ZERO };
+            let span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
+            core.send_after(hosts, exchange, span + extra);
+        }
+    }
+
+    fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
+        let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
+            return (SimSpan::ZERO, SimSpan::ZERO);
+        };
+        let task = &self.tasks[task];
+        let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
+        let copying = cpu.copy.of(carried);
+        let (volume, pool) = (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
+        (cpu.request.of(carried) + copying + self.rules.work(volume, pool, cpu, task), copying)
+    }
+
+    fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        if let Purpose::Report = core.exchanges[exchange].purpose {
+            core.exchanges.remove(exchange);
+            return;
+        }
+        let id = Self::task_of(core, exchange);
+        let task = self.tasks[id];
+        if !task.is_front() {
+            self.tasks[id].expect_own();
+            self.use_device(core, hosts, id, task.op, task.shard);
+            return;
+        }
+        let pool = &self.pools[task.volume as usize];
+        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
+        if task.op == Op::Write && partial > 0 {
+            let shard = Shard { size: pool.stride() * partial, ..task.shard };
+            self.tasks[id].begin_fetch();
+            self.gather(core, hosts, id, shard);
+        } else if task.op == Op::Write {
+            self.scatter(core, hosts, id);
+        } else {
+            self.gather(core, hosts, id, task.shard);
+        }
+    }
+
+    fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        let task = Self::task_of(core, exchange);
+        self.one_done(core, hosts, task);
+    }
+
+    fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        let task = Self::task_of(core, exchange);
+        self.tasks[task].end_fetch();
+        self.scatter(core, hosts, task);
+    }
+
+    fn answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        exchange: u32,
+    ) -> Option<u32> {
+        let Purpose::Object(Errand { task, part }) = core.exchanges.remove(exchange).purpose
+        else {
+            unreachable!("reports are not answered")
+        };
+        if part != NO_PART {
+            return Some(part);
+        }
+        let front = self.tasks.remove(task).front;
+        self.one_done(core, hosts, front);
+        None
+    }
+
+    fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        self.rules.timer(core, hosts, host);
+    }
+
+    fn touch(
+        &mut self,
+        core: &mut Core,
+        issue: &Issue,
+        _choose: impl FnMut(&mut [u8], usize),
+        mut store: impl FnMut(HostId, &Access),
+    ) {
+        let Issue { client, volume: file, op, offset, size, workload, whole, .. } = *issue;
+        let pool = &self.pools[file as usize];
+        let volume = &core.volumes[file as usize];
+        let machine = core.machines[client.index()];
+        for piece in pool.pieces(offset, size, whole) {
+            let targets = pool.targets(piece.object);
+            let mut touch = |op: Op, shard: Shard, targets: &[Target]| {
+                for target in targets {
+                    let access = Access::Object(StoreAccess {
+                        exchange: NO_EXCHANGE,
+                        op,
+                        disk: target.disk,
+                        file,
+                        shard,
+                        breadcrumb: Breadcrumb::NONE,
+                        thread: exchange_thread(0, SERVER),
+                        workload,
+                        reader: u64::from(machine.0) << 32 | u64::from(workload),
+                    });
+                    store(target.host, &access);
+                }
+            };
+            let shard = pool.shard(&piece);
+            let wanted = pool.encoding.m();
+            let partial = pool.partial_blocks(volume, &piece);
+            match op {
+                Op::Write => {
+                    if partial > 0 {
+                        let size = pool.stride() * partial;
+                        let first = self.rules.first_read(targets.len());
+                        let read = &targets[first..first + wanted];
+                        touch(Op::Read, Shard { size, ..shard }, read);
+                    }
+                    touch(Op::Write, shard, targets);
+                }
+                Op::Read => {
+                    let first = self.rules.first_read(targets.len());
+                    touch(Op::Read, shard, &targets[first..first + wanted]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Which servers have an object: placement groups of Ceph, partitions of Swift.
+
+use foretell_algorithms::codec::Encoding;
+use foretell_algorithms::mix;
+use foretell_algorithms::placement::partition_of;
+use foretell_scenarios::model::{CpuProfile, Scenario, Storage, Volume};
+use foretell_units::{Bytes, HostId, SECTOR_BYTES, SimSpan};
+
+use super::BLOCK;
+
+/// A storage device of a host: an OSD, or a device of an object server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The host.
+    pub host: HostId,
+    /// Which of its devices.
+    pub disk: u32,
+}
+
+/// A volume as a set of objects.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    pub(crate) encoding: Encoding,
+    /// Copies or shards that complete a write.
+    pub(crate) quorum: u32,
+    /// Bytes of the volume in one object.
+    object: u64,
+    /// Unit of erasure coding, and bytes of it on each server.
+    block: u64,
+    stride: u64,
+    /// Targets of each group or partition, the primary first.
+    targets: Vec<Target>,
+    finding: Finding,
+    /// Devices that the pool is spread over.
+    devices: u64,
+    /// Where its data begins on each device, beyond those of the pools before it.
+    base: u64,
+}
+
+/// How an object's group is found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Finding {
+    /// By the last bits of its hash.
+    Mask(u64),
+    /// By the ring of that partition power.
+    Ring(u32),
+}
+
+/// The part of a request that is on one object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    /// The object's beginning in the volume, which is its name as well.
+    pub(crate) object: Bytes,
+    /// Where in it the piece begins.
+    pub(crate) start: Bytes,
+    /// Bytes.
+    pub(crate) size: Bytes,
+}
+
+/// What a piece is on each of the servers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// Where on the device.
+    pub address: Bytes,
+    /// What the server's cache knows it by.
+    pub key: Bytes,
+    /// Bytes.
+    pub size: Bytes,
+}
+
+/// Where the objects of a volume are.
+pub(crate) struct Groups {
+    /// Targets of each group or partition, the one in front first.
+    pub(crate) targets: Vec<Target>,
+    pub(crate) finding: Finding,
+    /// Copies or shards that complete a write.
+    pub(crate) quorum: u32,
+    /// Devices that the volume is spread over.
+    pub(crate) devices: u64,
+}
+
+impl Pool {
+    /// The pool of a volume whose data begins at `base` on each device.
+    pub(super) fn new(volume: &Volume, groups: Groups, base: u64) -> Result<Self, String> {
+        let encoding = Encoding::new(u32::from(volume.m), u32::from(volume.n))
+            .map_err(|error| error.to_string())?;
+        let fragment = encoding.fragment_len(volume.block).get();
+        let Groups { targets, finding, quorum, devices } = groups;
+        Ok(Self {
+            encoding,
+            quorum,
+            object: volume.group.get(),
+            block: volume.block.get(),
+            stride: fragment.next_multiple_of(SECTOR_BYTES),
+            targets,
+            finding,
+            devices,
+            base,
+        })
+    }
+
+    /// Blocks that a write of a piece touches in part, and so must read first.
+    pub(crate) fn partial_blocks(&self, volume: &crate::Volume, piece: &Piece) -> u64 {
+        volume.distribution.partial_blocks(piece.start, piece.size).count() as u64
+    }
+
+    /// Time to encode the blocks of which a server has that shard.
+    pub(crate) fn encoding_time(
+        &self,
+        volume: &crate::Volume,
+        cpu: &CpuProfile,
+        shard: Bytes,
+    ) -> SimSpan {
+        volume.seal_time(cpu, shard * self.encoding.m() as u64)
+    }
+
+    /// What of so many bytes of the volume is on each device.
+    pub(super) fn share(&self, bytes: u64) -> u64 {
+        let (m, n) = (self.encoding.m() as u128, self.encoding.n() as u128);
+        let share = u128::from(bytes) * n / (m * u128::from(self.devices));
+        share as u64 / BLOCK * BLOCK
+    }
+
+    /// The pieces of a request; one that is whole is on one object, whatever its size.
+    pub(super) fn pieces(
+        &self,
+        offset: Bytes,
+        size: Bytes,
+        whole: bool,
+    ) -> impl Iterator<Item = Piece> + use<> {
+        let object_bytes = self.object;
+        let (mut at, end) = (offset.get(), (offset + size).get());
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let object = if whole { at } else { at / object_bytes * object_bytes };
+            let stop = if whole { end } else { end.min(object + object_bytes) };
+            let piece =
+                Piece { object: Bytes(object), start: Bytes(at - object), size: Bytes(stop - at) };
+            at = stop;
+            Some(piece)
+        })
+    }
+
+    /// The targets of an object, the primary first.
+    pub(super) fn targets(&self, object: Bytes) -> &[Target] {
+        let group = match self.finding {
+            Finding::Mask(mask) => (mix(object.get()) & mask) as usize,
+            Finding::Ring(power) => partition_of(power, object.get()),
+        };
+        let copies = self.encoding.n();
+        &self.targets[group * copies..][..copies]
+    }
+
+    /// What a piece is on each server: its own bytes of a copy; of a shard, that of all blocks that
+    /// it touches.
+    pub(super) fn shard(&self, piece: &Piece) -> Shard {
+        let (start, size) = if self.is_coded() {
+            let first = piece.start.get() / self.block;
+            let last = (piece.start + piece.size).get().div_ceil(self.block);
+            (first * self.stride, (last - first) * self.stride)
+        } else {
+            (piece.start.get(), piece.size.get())
+        };
+        Shard {
+            address: Bytes(self.base + self.share(piece.object.get()) + start),
+            // of a shard, data of one object only: it is shorter than the object
+            key: piece.object + Bytes(start),
+            size: Bytes(size),
+        }
+    }
+
+    /// Whether objects are erasure-coded.
+    fn is_coded(&self) -> bool {
+        !self.encoding.is_replication()
+    }
+
+    /// Bytes of a block's shard.
+    pub(super) fn stride(&self) -> Bytes {
+        Bytes(self.stride)
+    }
+}
+
+/// Capacities of a node's devices.
+pub(crate) fn capacities(scenario: &Scenario, node: HostId) -> impl Iterator<Item = f64> {
+    let storage = scenario.host(node).role.storage();
+    let capacities = storage.into_iter().flat_map(Storage::capacities);
+    capacities.map(|capacity| capacity.get() as f64)
+}

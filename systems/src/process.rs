@@ -1,0 +1,40 @@
+//! Processes and threads of hosts by number. Processes have the same numbers on each host.
+
+use foretell_algorithms::node::FLUSHER as FLUSHER_THREAD;
+use foretell_units::Thread;
+
+/// The storage server of a node.
+pub const SERVER: u32 = 1;
+/// The kernel's flusher of dirty pages.
+pub const FLUSHER: u32 = FLUSHER_THREAD.pid;
+/// Ships activity records and stores them.
+pub const TRACKER: u32 = 3;
+/// The application of the first workload; the others follow in order.
+pub const FIRST_APPLICATION: u32 = 100;
+
+/// The process that runs a workload.
+pub const fn application(workload: u32) -> u32 {
+    FIRST_APPLICATION + workload
+}
+
+/// The processes that every host has, by number and name.
+pub const SYSTEM: [(u32, &str); 4] =
+    [(Thread::IDLE.pid, "idle"), (SERVER, "server"), (FLUSHER, "flusher"), (TRACKER, "tracker")];
+
+// No two threads that live on a host have the same number: exchanges have odd numbers, requests even
+// ones from the bottom, transactions even ones from the top.
+
+/// The thread of a client's request.
+pub const fn request_thread(request: u32, workload: u32) -> Thread {
+    Thread { pid: application(workload), tid: request * 2 + 2 }
+}
+
+/// The thread of a transaction that its client works on by itself.
+pub const fn transaction_thread(transaction: u32, workload: u32) -> Thread {
+    Thread { pid: application(workload), tid: u32::MAX - 1 - transaction * 2 }
+}
+
+/// The thread of a process that works on an exchange.
+pub const fn exchange_thread(exchange: u32, pid: u32) -> Thread {
+    Thread { pid, tid: exchange * 2 + 1 }
+}

@@ -1,0 +1,348 @@
+//! What an engine talks to: the requests, exchanges and guests of a cluster, and its storage system.
+
+use foretell_algorithms::distribution::Place;
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::Scenario;
+use foretell_units::{Bytes, HostId, Op, SimSpan};
+
+use crate::exchange::{Exchanges, Purpose};
+use crate::guest::{Guest, NO_OPERATION};
+use crate::hosts::{Hosts, Then, Timer};
+use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
+use crate::store::Access;
+use crate::system::{AnySystem, System, SystemError};
+use crate::volume::Volume;
+
+/// The software of a cluster.
+pub struct Protocol {
+    core: Core,
+    system: AnySystem,
+}
+
+/// What all storage systems have in common.
+pub(crate) struct Core {
+    pub(crate) volumes: Vec<Volume>,
+    /// By host: whose processor and adapter it has.
+    pub(crate) machines: Vec<HostId>,
+    /// By host.
+    pub(crate) guests: Vec<Option<Box<Guest>>>,
+    pub(crate) requests: Slab<Request>,
+    pub(crate) parts: Slab<Part>,
+    pub(crate) exchanges: Exchanges,
+    /// Bytes in the file of the Activity DB.
+    pub(crate) database: Bytes,
+    pub(crate) done: Vec<Done>,
+    pub(crate) scratch: Scratch,
+}
+
+/// Vectors that are used again and again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) chosen: Vec<u8>,
+    pub(crate) exchanges: Vec<u32>,
+    pub(crate) operations: Vec<u32>,
+}
+
+impl Protocol {
+    /// The software of a scenario's cluster, at rest.
+    pub fn new(scenario: &Scenario) -> Result<Self, SystemError> {
+        let host = |index| HostId::from(index);
+        let hosts = 0..scenario.hosts.len();
+        let core = Core {
+            volumes: Volume::all(scenario)?,
+            machines: hosts.clone().map(|index| machine_of(scenario, host(index))).collect(),
+            guests: hosts.map(|index| Guest::of(scenario, host(index))).collect(),
+            requests: Slab::new(),
+            parts: Slab::new(),
+            exchanges: Slab::new(),
+            database: Bytes::ZERO,
+            done: Vec::new(),
+            scratch: Scratch::default(),
+        };
+        Ok(Self { core, system: AnySystem::of(scenario)? })
+    }
+
+    /// Sets the first timers.
+    pub fn begin<H: Hosts>(&mut self, hosts: &mut H) {
+        self.system.begin(hosts);
+    }
+
+    /// A client issues a request; its response time counts from now.
+    pub fn start<H: Hosts>(&mut self, hosts: &mut H, issue: Issue) {
+        let (id, span) = self.insert(hosts, issue, false);
+        hosts.note_request(id, &self.core.requests[id], Phase::Issue);
+        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+    }
+
+    /// Keeps a request; returns its number and the work of its client before anything goes out.
+    fn insert<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        issue: Issue,
+        is_journal: bool,
+    ) -> (u32, SimSpan) {
+        let volume = &self.core.volumes[issue.volume as usize];
+        let cpu = hosts.cpu(issue.client);
+        let (stage, sealing) = self.system.prepare(volume, cpu, &issue);
+        let span = cpu.request.of(issue.size) + sealing;
+        (self.core.insert_request(hosts, issue, stage, is_journal), span)
+    }
+
+    /// A computation is over.
+    pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
+        let Self { core, system } = self;
+        match then {
+            Then::Prepared { request } => self.send_out(hosts, request),
+            Then::Sent { exchange } => hosts.transmit(&core.exchanges, exchange),
+            Then::Taken { exchange } => match core.exchanges[exchange].purpose {
+                Purpose::Records => core.store_records(hosts, exchange),
+                _ => system.serve(core, hosts, exchange),
+            },
+            Then::Answered { exchange } => {
+                if let Some(part) = system.answered(core, hosts, exchange) {
+                    self.part_answered(hosts, part);
+                }
+            }
+            Then::Opened { request } => self.opened(hosts, request),
+            Then::Step { exchange } => system.computed(core, hosts, exchange),
+            Then::Load { .. } => unreachable!("the engine keeps what is its own"),
+        }
+    }
+
+    /// The message of an exchange has arrived.
+    pub fn delivered<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
+        let Self { core, system } = self;
+        let nothing = (SimSpan::ZERO, SimSpan::ZERO);
+        let asked = &core.exchanges[exchange];
+        let handling = match asked.purpose {
+            Purpose::Records => nothing,
+            _ if !asked.outbound => nothing,
+            _ => system.handling(core, hosts.cpu(asked.node), exchange),
+        };
+        core.receive(hosts, exchange, handling);
+    }
+
+    /// A store has done one of the things that an exchange waits for.
+    pub fn stored<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
+        let Self { core, system } = self;
+        if !core.one_stored(hosts, exchange) {
+            return;
+        }
+        match core.exchanges[exchange].purpose {
+            Purpose::Records => {
+                core.exchanges.remove(exchange);
+            }
+            _ => system.stored(core, hosts, exchange),
+        }
+    }
+
+    /// A timer has run out. `journal`: who writes the journal of the guest, if it is a journal's timer.
+    pub fn timer<H: Hosts>(&mut self, hosts: &mut H, timer: Timer, journal: Option<Issue>) {
+        match timer {
+            Timer::Guest { host } => self.send_from_guest(hosts, HostId(host)),
+            Timer::Journal { host } => {
+                let issue = journal.expect("a guest's journal has a writer");
+                self.commit_journal(hosts, HostId(host), issue);
+            }
+            Timer::System { host } => self.system.timer(&mut self.core, hosts, HostId(host)),
+        }
+    }
+
+    /// A full batch of activity records leaves its host for the Activity DB.
+    pub fn ship_records<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        between: (HostId, HostId),
+        batch: Bytes,
+    ) {
+        self.core.ship_records(hosts, between, batch);
+    }
+
+    /// A request that has completed and was not taken yet.
+    pub fn take_done(&mut self) -> Option<Done> {
+        self.core.done.pop()
+    }
+
+    /// The messages of a request go out.
+    fn send_out<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        let Self { core, system } = self;
+        let request = &core.requests[id];
+        let Issue { client, volume, op, offset, size, .. } = request.issue;
+        let has_guest = core.guests[client.index()].is_some();
+        let stage = request.stage;
+        // nobody reads back what journals hold
+        if hosts.has_payload()
+            && op == Op::Write
+            && stage == Stage::Transfer
+            && !request.is_journal
+        {
+            hosts.payload_written(request);
+        }
+        match stage {
+            Stage::Transfer => {
+                let (offset, size) =
+                    system.range(&core.volumes[volume as usize], offset, size);
+                self.send_range(hosts, id, op, (offset, size), has_guest);
+            }
+            Stage::Fetch => {
+                let distribution = &core.volumes[volume as usize].distribution;
+                let block = distribution.block();
+                for number in distribution.partial_blocks(offset, size) {
+                    self.send_range(hosts, id, Op::Read, (block * number, block), has_guest);
+                }
+            }
+        }
+        if has_guest {
+            self.send_from_guest(hosts, client);
+        }
+    }
+
+    /// A stretch that a request reads or writes goes to the nodes, or into the block layer of its guest.
+    fn send_range<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        id: u32,
+        op: Op,
+        stretch: (Bytes, Bytes),
+        has_guest: bool,
+    ) {
+        let Self { core, system } = self;
+        if has_guest {
+            core.submit_to_guest(hosts, id, op, stretch);
+        } else {
+            system.send_range(core, hosts, id, op, stretch, NO_OPERATION);
+        }
+    }
+
+    /// A guest sends what its block layer lets out.
+    fn send_from_guest<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let Self { core, system } = self;
+        let mut operations = std::mem::take(&mut core.scratch.operations);
+        core.take_from_guest(hosts, host, &mut operations);
+        for &operation in &operations {
+            let (request, op, stretch) = core.operation(host, operation);
+            system.send_range(core, hosts, request, op, stretch, operation);
+        }
+        core.scratch.operations = operations;
+    }
+
+    /// A guest writes what has changed in its file system to its journal.
+    fn commit_journal<H: Hosts>(&mut self, hosts: &mut H, host: HostId, issue: Issue) {
+        let (offset, size) = self.core.commit_journal(host);
+        let issue = Issue { op: Op::Write, offset, size, ..issue };
+        let (id, span) = self.insert(hosts, issue, true);
+        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+    }
+
+    /// One of the answers that a part of a request waits for is there.
+    fn part_answered<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        let (id, answered, guest) = self.core.part_answered(hosts, part);
+        if let Some(host) = guest {
+            self.send_from_guest(hosts, host);
+        }
+        if answered == Answered::Waits {
+            return;
+        }
+        let Self { core, system } = self;
+        let request = &core.requests[id];
+        if request.issue.op == Op::Write && request.stage == Stage::Transfer {
+            core.complete(hosts, id);
+            return;
+        }
+        let volume = &core.volumes[request.issue.volume as usize];
+        let span = system.opening(volume, hosts.cpu(request.issue.client), request);
+        if span.is_zero() {
+            self.opened(hosts, id);
+        } else {
+            core.compute_request(hosts, id, span, Then::Opened { request: id });
+        }
+    }
+
+    /// What a request has read is in the clear.
+    fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        let core = &mut self.core;
+        let request = &mut core.requests[id];
+        let Issue { volume, op, offset, size, client, .. } = request.issue;
+        if hosts.has_payload() {
+            hosts.payload_opened(id, volume);
+        }
+        if op == Op::Read {
+            core.complete(hosts, id);
+            return;
+        }
+        // the fetched blocks are changed, and go out whole
+        assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
+        request.stage = Stage::Transfer;
+        let volume = &core.volumes[volume as usize];
+        let (_, whole) = volume.distribution.covering(offset, size);
+        let span = volume.seal_time(hosts.cpu(client), whole);
+        core.compute_request(hosts, id, span, Then::Prepared { request: id });
+    }
+
+    /// What a request makes nodes read or write, as far as their stores remember it: for engines that
+    /// pass over time. `choose` moves `m` fragments chosen at random to the front.
+    pub fn touch(
+        &mut self,
+        issue: &Issue,
+        choose: impl FnMut(&mut [u8], usize),
+        store: impl FnMut(HostId, &Access),
+    ) {
+        self.system.touch(&mut self.core, issue, choose, store);
+    }
+}
+
+/// What engines look at.
+impl Protocol {
+    /// Exchanges under way.
+    pub fn exchanges(&self) -> &Exchanges {
+        &self.core.exchanges
+    }
+
+    /// Requests outstanding, journals' among them. Places may be of requests that are complete.
+    pub fn requests(&self) -> &Slab<Request> {
+        &self.core.requests
+    }
+
+    /// Volumes of the cluster.
+    pub fn volumes(&self) -> &[Volume] {
+        &self.core.volumes
+    }
+
+    /// Whose processor and adapter a host has: its own, or of a guest those of the first one of its
+    /// group.
+    pub fn machine(&self, host: HostId) -> HostId {
+        self.core.machines[host.index()]
+    }
+
+    /// The block layer of a host, if it is a guest.
+    pub fn guest(&self, host: HostId) -> Option<&Guest> {
+        self.core.guests[host.index()].as_deref()
+    }
+
+    /// Bytes in the file of the Activity DB.
+    pub fn database(&self) -> Bytes {
+        self.core.database
+    }
+
+    /// The Activity DB grows by a batch while time is passed over: the access that appends it.
+    pub fn append_records(&mut self, batch: Bytes) -> Access {
+        let access = self.core.append_records(batch, NO_EXCHANGE);
+        self.core.database += batch;
+        access
+    }
+}
+
+/// The exchange of an access for which nobody waits.
+pub const NO_EXCHANGE: u32 = u32::MAX;
+
+/// Whose processor and adapter a host has.
+pub(crate) fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
+    let host = scenario.host(id);
+    if host.guest.is_none() {
+        return id;
+    }
+    let first = scenario.hosts[..id.index()].iter().position(|other| other.group == host.group);
+    first.map_or(id, HostId::from)
+}

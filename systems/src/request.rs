@@ -1,0 +1,194 @@
+//! Requests of clients: begun, cut into parts, answers counted, completed.
+
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+
+use crate::guest::NO_OPERATION;
+use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::process::request_thread;
+use crate::protocol::Core;
+
+/// A request that a client is to issue.
+#[derive(Clone, Copy, Debug)]
+pub struct Issue {
+    /// A number of the engine's, with which fragments are chosen.
+    pub instance: u32,
+    /// The workload.
+    pub workload: u32,
+    /// The client.
+    pub client: HostId,
+    /// The volume.
+    pub volume: u32,
+    /// Direction.
+    pub op: Op,
+    /// The first byte.
+    pub offset: Bytes,
+    /// How many bytes.
+    pub size: Bytes,
+    /// Its own number in the records.
+    pub breadcrumb: Breadcrumb,
+    /// A number of the engine's: what waits for it.
+    pub owner: u32,
+    /// The thread of the client's application that issues it, as schedulers of guests know it.
+    pub thread: u64,
+    /// Whether it is one object, whatever its size.
+    pub whole: bool,
+}
+
+/// A request that is outstanding.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What was issued.
+    pub issue: Issue,
+    /// When.
+    pub issued: SimTime,
+    /// Whether it is outstanding: places of a table outlive their requests.
+    pub live: bool,
+    /// Whether a guest writes its journal with it.
+    pub is_journal: bool,
+    pub(crate) stage: Stage,
+    /// Parts and block operations that are not done.
+    pub(crate) parts_left: u32,
+    /// Data fragments that were not among those asked for, at the most in one part.
+    pub(crate) missing: u64,
+}
+
+/// How far a request, or a task of a server, has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// The blocks that a write covers in part are fetched.
+    Fetch,
+    /// The request itself.
+    Transfer,
+}
+
+/// When a record of a request is posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// It is issued.
+    Issue,
+    /// It is complete.
+    Complete,
+}
+
+/// A request that has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// What was issued.
+    pub issue: Issue,
+    /// When.
+    pub issued: SimTime,
+    /// Whether a guest wrote its journal with it.
+    pub is_journal: bool,
+}
+
+/// The part of a request that one set of nodes serves.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) request: u32,
+    /// Answers that it still needs.
+    pub(crate) needed: u32,
+    /// Exchanges under way.
+    pub(crate) outstanding: u32,
+    /// The block operation of a guest that it is part of, or [`NO_OPERATION`].
+    pub(crate) operation: u32,
+    /// The blocks that it touches.
+    pub(crate) first_block: u64,
+    pub(crate) blocks: u64,
+}
+
+/// What an answer means for the request that waits for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answered {
+    /// It needs more.
+    Waits,
+    /// Everything that was asked for is there.
+    Complete,
+}
+
+impl Core {
+    /// Keeps a request whose client has `span` of work before anything of it goes out.
+    pub(crate) fn insert_request<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        issue: Issue,
+        stage: Stage,
+        is_journal: bool,
+    ) -> u32 {
+        let issued = hosts.now();
+        let (live, parts_left, missing) = (true, 0, 0);
+        self.requests.insert(Request {
+            issue,
+            issued,
+            live,
+            is_journal,
+            stage,
+            parts_left,
+            missing,
+        })
+    }
+
+    /// The client of a request computes.
+    pub(crate) fn compute_request<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        id: u32,
+        span: SimSpan,
+        then: Then,
+    ) {
+        let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
+        let thread = request_thread(id, workload);
+        let labour = Labour::Application;
+        hosts.compute(Work { host, workload, thread, breadcrumb, span, labour, then });
+    }
+
+    /// Begins a part of a request.
+    pub(crate) fn begin_part(&mut self, part: Part) -> u32 {
+        self.requests[part.request].parts_left += 1;
+        self.parts.insert(part)
+    }
+
+    /// One of the answers that a part of a request waits for is there. Returns the request, and whether
+    /// that was the last thing it waited for.
+    pub(crate) fn part_answered<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        id: u32,
+    ) -> (u32, Answered, Option<HostId>) {
+        let part = &mut self.parts[id];
+        let (request_id, operation) = (part.request, part.operation);
+        part.outstanding -= 1;
+        let completes = part.needed == 1;
+        part.needed = part.needed.saturating_sub(1);
+        if part.outstanding == 0 {
+            self.parts.remove(id);
+        }
+        if !completes {
+            return (request_id, Answered::Waits, None);
+        }
+        let request = &mut self.requests[request_id];
+        request.parts_left -= 1;
+        let mut guest_goes_on = None;
+        if operation != NO_OPERATION {
+            let client = request.issue.client;
+            if self.operation_answered(hosts, client, operation) {
+                self.requests[request_id].parts_left -= 1;
+                guest_goes_on = Some(client);
+            }
+        }
+        let waits = self.requests[request_id].parts_left > 0;
+        let answered = if waits { Answered::Waits } else { Answered::Complete };
+        (request_id, answered, guest_goes_on)
+    }
+
+    /// A request is complete.
+    pub(crate) fn complete<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        let request = &self.requests[id];
+        if !request.is_journal {
+            hosts.note_request(id, request, Phase::Complete);
+        }
+        let request = self.requests.remove(id);
+        request.live = false;
+        let &mut Request { issue, issued, is_journal, .. } = request;
+        self.done.push(Done { issue, issued, is_journal });
+    }
+}

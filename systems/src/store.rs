@@ -1,0 +1,139 @@
+//! What a node stores with, whichever storage system it belongs to: files or objects.
+
+use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
+use foretell_scenarios::model::{Scenario, Storage, System};
+use foretell_units::{Bytes, HostId};
+
+use crate::ceph::Ceph;
+use crate::objects::{Settings, StoreAccess, Stores};
+use crate::swift::Swift;
+use crate::volume::Volume;
+
+/// What an exchange asks of a store.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// Bytes of a file.
+    File(FileAccess),
+    /// Bytes of an object.
+    Object(StoreAccess),
+    /// Bytes at the end of a file that belongs to the node itself.
+    Append(FileAccess),
+}
+
+/// The software that a node stores with.
+#[derive(Debug)]
+pub enum Software {
+    /// Files, over all its disks.
+    Files(Box<Node>),
+    /// Objects, on each device.
+    Objects(Box<Stores>),
+}
+
+impl Software {
+    /// That of a host of a scenario; none if the host stores nothing. `reserved`: memory that its cache
+    /// lacks.
+    pub fn of(scenario: &Scenario, host: HostId, volumes: &[Volume], reserved: Bytes) -> Option<Self> {
+        let storage = scenario.host(host).role.storage()?;
+        if let Some(settings) = object_settings(&scenario.system) {
+            return Some(Self::Objects(Box::new(Stores::new(settings, storage, reserved))));
+        }
+        let file = |(volume, model): (&Volume, &foretell_scenarios::model::Volume)| {
+            let holds = volume.nodes.contains(&host);
+            if holds { volume.distribution.file_size(model.size) } else { Bytes::ZERO }
+        };
+        let mut files: Vec<Bytes> = volumes.iter().zip(&scenario.volumes).map(file).collect();
+        // the file of the Activity DB comes last
+        files.push(Bytes::ZERO);
+        Some(Self::files(storage, &files, reserved))
+    }
+
+    fn files(storage: &Storage, files: &[Bytes], reserved: Bytes) -> Self {
+        Self::Files(Box::new(Node::new(&storage.settings(reserved), files)))
+    }
+
+    /// Serves an access. Returns the number of completions to wait for: as often its exchange comes out
+    /// of [`Software::disk_done`] later. Zero: it is done.
+    pub fn access(&mut self, machine: &mut impl Machine, access: &Access) -> u32 {
+        match (self, access) {
+            (Self::Files(node), Access::File(access) | Access::Append(access)) => {
+                node.access(machine, access)
+            }
+            (Self::Objects(stores), Access::Object(access)) => stores.access(machine, access),
+            (Self::Objects(stores), Access::Append(access)) => {
+                stores.append(machine, access.leg, access.size, access.thread);
+                1
+            }
+            (Self::Files(_), Access::Object(_)) | (Self::Objects(_), Access::File(_)) => {
+                unreachable!("all nodes of a cluster store the same")
+            }
+        }
+    }
+
+    /// An operation of a disk under way.
+    pub fn operation(&self, number: u32) -> DiskOperation {
+        match self {
+            Self::Files(node) => node.operation(number),
+            Self::Objects(stores) => *stores.operation(number),
+        }
+    }
+
+    /// A disk has finished an operation. Appends the exchanges that waited for it to `ready`.
+    pub fn disk_done(&mut self, machine: &mut impl Machine, number: u32, ready: &mut Vec<u32>) {
+        match self {
+            Self::Files(node) => node.disk_done(machine, number, ready),
+            Self::Objects(stores) => stores.disk_done(machine, number, ready),
+        }
+    }
+
+    /// Writes what has waited for long enough.
+    pub fn flush_tick(&mut self, machine: &mut impl Machine) {
+        match self {
+            Self::Files(node) => node.flush_tick(machine),
+            Self::Objects(stores) => stores.flush_tick(machine),
+        }
+    }
+
+    /// Measuring begins.
+    pub fn mark(&mut self) {
+        match self {
+            Self::Files(node) => node.mark(),
+            Self::Objects(stores) => stores.mark(),
+        }
+    }
+
+    /// Cache hits since the mark.
+    pub fn hits(&self) -> &HitCounts {
+        match self {
+            Self::Files(node) => node.hits(),
+            Self::Objects(stores) => stores.hits(),
+        }
+    }
+
+    /// Bytes in the cache; of objects also those that have left it since the beginning.
+    pub fn cached_and_evicted(&self) -> (u64, Option<u64>) {
+        match self {
+            Self::Files(node) => (node.cached().get(), None),
+            Self::Objects(stores) => {
+                let (cached, evicted) = stores.cached_and_evicted();
+                (cached, Some(evicted))
+            }
+        }
+    }
+
+    /// Where a stretch of a file lies, at most `most` bytes of it; objects have no fixed place.
+    pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Option<Extent> {
+        match self {
+            Self::Files(node) => Some(node.locate(file, offset, most)),
+            Self::Objects(_) => None,
+        }
+    }
+}
+
+/// How the stores of a system write; none where nodes store files.
+fn object_settings(system: &System) -> Option<Settings> {
+    match system {
+        System::UrsaMinor => None,
+        System::Ceph(ceph) => Some(Ceph::store(ceph)),
+        System::Swift(swift) => Some(Swift::store(swift)),
+    }
+}

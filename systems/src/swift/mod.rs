@@ -1,0 +1,90 @@
+//! `OpenStack` Swift in outline.
+//!
+//! A client asks a *proxy*, which sends three copies to object servers; a write is done when two have
+//! it. A read comes from any of the servers. Source: Swift's documentation of its architecture. Not
+//! modelled: a proxy passes an object on when it has it whole, where Swift streams; account and container
+//! servers.
+
+use foretell_algorithms::placement::{Ring, RingDevice};
+use foretell_scenarios::model::{self, CpuProfile, Scenario};
+use foretell_units::{Bytes, Op, SimSpan, VolumeId};
+
+use crate::ceph::BLUESTORE;
+use crate::objects::{Finding, Groups, Pool, Rules, Settings, Target, Task, capacities};
+use crate::volume::Volume;
+
+/// The rules of Swift.
+pub(crate) struct Swift {
+    settings: model::Swift,
+    /// Whose turn it is among equal copies.
+    turn: u32,
+}
+
+impl Swift {
+    pub(crate) fn new(settings: &model::Swift) -> Self {
+        Self { settings: settings.clone(), turn: 0 }
+    }
+
+    /// How its stores write: nothing is deferred.
+    pub(crate) fn store(swift: &model::Swift) -> Settings {
+        Settings {
+            log_below: Bytes::ZERO,
+            metadata: swift.metadata.get(),
+            cache_writes: false,
+            rewrites: 0,
+            later: BLUESTORE,
+        }
+    }
+}
+
+impl Rules for Swift {
+    const FRONT_STORES: bool = false;
+
+    fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
+        let power = self.settings.partition_power;
+        let volume = scenario.volume(id);
+        let mut devices = Vec::new();
+        let mut all = Vec::new();
+        for &node in &volume.nodes {
+            for (disk, weight) in (0..).zip(capacities(scenario, node)) {
+                devices.push(RingDevice { id: all.len() as u32, zone: node.0, weight });
+                all.push(Target { host: node, disk });
+            }
+        }
+        let copies = usize::from(volume.n);
+        let ring = Ring::new(power, copies, &devices).map_err(|error| error.to_string())?;
+        let targets = (0..ring.partitions())
+            .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
+            .collect();
+        let quorum = u32::from(volume.n) / 2 + 1;
+        Ok(Groups { targets, finding: Finding::Ring(power), quorum, devices: all.len() as u64 })
+    }
+
+    fn front(&self, instance: u32, _targets: &[Target]) -> Target {
+        let proxies = &self.settings.proxies;
+        Target { host: proxies[instance as usize % proxies.len()], disk: 0 }
+    }
+
+    /// Any of the copies is as good as another: they take turns, for no server is preferred.
+    fn first_read(&mut self, copies: usize) -> usize {
+        self.turn = self.turn.wrapping_add(1);
+        self.turn as usize % copies
+    }
+
+    fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan {
+        let _ = (volume, cpu);
+        let swift = &self.settings;
+        match (task.op, task.is_front()) {
+            (Op::Read, true) => swift.proxy.of(task.piece.size) + swift.relay.of(task.piece.size),
+            (Op::Write, true) => {
+                // headers go first, data when the server has said that it wants them
+                let headers = swift.relay.of(Bytes::ZERO);
+                let copies = pool.encoding.n() as u64;
+                let relayed = (headers + swift.relay.of(task.piece.size)) * copies;
+                swift.proxy.of(task.piece.size) + relayed
+            }
+            (Op::Read, false) => swift.read.of(task.shard.size),
+            (Op::Write, false) => swift.write.of(task.shard.size),
+        }
+    }
+}

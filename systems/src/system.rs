@@ -1,0 +1,204 @@
+//! The storage systems that there are, and what each must say of itself.
+//!
+//! Nothing else in the project matches on which system a cluster runs: a new one is a folder that
+//! implements [`System`], and a line in each table of this file.
+
+use foretell_scenarios::model::{self, CpuProfile, Scenario};
+use foretell_units::{Bytes, HostId, Op, SimSpan};
+use smallvec::SmallVec;
+
+use crate::ceph::Ceph;
+use crate::hosts::Hosts;
+use crate::objects::Objects;
+use crate::protocol::Core;
+use crate::request::{Issue, Request, Stage};
+use crate::store::Access;
+use crate::swift::Swift;
+use crate::ursa_minor::UrsaMinor;
+use crate::volume::Volume;
+
+/// A stretch of a volume: where it begins, and how long it is.
+pub(crate) type Stretch = (Bytes, Bytes);
+
+/// What a storage system cannot do with a volume.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SystemError {
+    /// The volume.
+    pub volume: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the software of a storage system does, beyond what all have in common.
+pub(crate) trait System {
+    /// Sets the first timers.
+    fn begin<H: Hosts>(&self, _hosts: &mut H) {}
+
+    /// How a client begins a request: whether it fetches first, and its work to seal the data.
+    fn prepare(&self, _volume: &Volume, _cpu: &CpuProfile, _issue: &Issue) -> (Stage, SimSpan) {
+        (Stage::Transfer, SimSpan::ZERO)
+    }
+
+    /// The stretch that a client reads or writes for a request.
+    fn range(&self, _volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
+        (offset, size)
+    }
+
+    /// The messages of a stretch of a request go out. `operation`: of its guest.
+    fn send_range<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        op: Op,
+        stretch: Stretch,
+        operation: u32,
+    );
+
+    /// The work of a server that receives the message of an exchange: all but the network stack's, and
+    /// of that, copying data.
+    fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan);
+
+    /// A server has received the message of an exchange.
+    fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32);
+
+    /// The store of a server has done what an exchange asked for.
+    fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32);
+
+    /// A server has computed for an exchange.
+    fn computed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _exchange: u32) {
+        unreachable!("the system computes nothing of its own")
+    }
+
+    /// The answer of an exchange was received. Returns the part of a request that it answers.
+    fn answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        exchange: u32,
+    ) -> Option<u32>;
+
+    /// The work of a client to open what a request has read.
+    fn opening(&self, _volume: &Volume, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
+        SimSpan::ZERO
+    }
+
+    /// A timer of the system has run out for a host.
+    fn timer<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
+        unreachable!("the system has no timers")
+    }
+
+    /// What a request makes nodes read or write, as far as their stores remember it.
+    fn touch(
+        &mut self,
+        core: &mut Core,
+        issue: &Issue,
+        choose: impl FnMut(&mut [u8], usize),
+        store: impl FnMut(HostId, &Access),
+    );
+}
+
+/// Fragments or servers of a piece: for usual encodings without an allocation.
+pub(crate) type Few<T> = SmallVec<[T; 8]>;
+
+/// One of the systems.
+pub(crate) enum AnySystem {
+    UrsaMinor(UrsaMinor),
+    Ceph(Box<Objects<Ceph>>),
+    Swift(Box<Objects<Swift>>),
+}
+
+impl AnySystem {
+    /// The system of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Result<Self, SystemError> {
+        Ok(match &scenario.system {
+            model::System::UrsaMinor => Self::UrsaMinor(UrsaMinor),
+            model::System::Ceph(ceph) => {
+                Self::Ceph(Box::new(Objects::new(scenario, Ceph::new(scenario, ceph))?))
+            }
+            model::System::Swift(swift) => {
+                Self::Swift(Box::new(Objects::new(scenario, Swift::new(swift))?))
+            }
+        })
+    }
+}
+
+/// Calls a method of whichever system it is.
+macro_rules! each {
+    ($self:expr, $system:ident => $call:expr) => {
+        match $self {
+            AnySystem::UrsaMinor($system) => $call,
+            AnySystem::Ceph($system) => $call,
+            AnySystem::Swift($system) => $call,
+        }
+    };
+}
+
+impl System for AnySystem {
+    fn begin<H: Hosts>(&self, hosts: &mut H) {
+        each!(self, system => system.begin(hosts));
+    }
+
+    fn prepare(&self, volume: &Volume, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
+        each!(self, system => system.prepare(volume, cpu, issue))
+    }
+
+    fn range(&self, volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
+        each!(self, system => system.range(volume, offset, size))
+    }
+
+    fn send_range<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        op: Op,
+        stretch: Stretch,
+        operation: u32,
+    ) {
+        each!(self, system => system.send_range(core, hosts, request, op, stretch, operation));
+    }
+
+    fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
+        each!(self, system => system.handling(core, cpu, exchange))
+    }
+
+    fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        each!(self, system => system.serve(core, hosts, exchange));
+    }
+
+    fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        each!(self, system => system.stored(core, hosts, exchange));
+    }
+
+    fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        each!(self, system => system.computed(core, hosts, exchange));
+    }
+
+    fn answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        exchange: u32,
+    ) -> Option<u32> {
+        each!(self, system => system.answered(core, hosts, exchange))
+    }
+
+    fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        each!(self, system => system.opening(volume, cpu, request))
+    }
+
+    fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        each!(self, system => system.timer(core, hosts, host));
+    }
+
+    fn touch(
+        &mut self,
+        core: &mut Core,
+        issue: &Issue,
+        choose: impl FnMut(&mut [u8], usize),
+        store: impl FnMut(HostId, &Access),
+    ) {
+        each!(self, system => system.touch(core, issue, choose, store));
+    }
+}

@@ -1,0 +1,314 @@
+//! Ursa Minor: clients encode and place fragments themselves, by the PASIS protocol in outline.
+//!
+//! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
+//! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
+//! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. Not modelled: version
+//! negotiation, repair and failures; clients know where fragments are without asking.
+
+use foretell_algorithms::distribution::Piece;
+use foretell_algorithms::node::FileAccess;
+use foretell_scenarios::model::{CpuProfile, ReadFrom};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::hosts::{Fragments, Hosts, small};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::{Core, NO_EXCHANGE};
+use crate::request::{Issue, Part, Request, Stage};
+use crate::store::Access;
+use crate::system::{Stretch, System};
+use crate::volume::Volume;
+
+/// The system: all that it remembers is in its requests and exchanges.
+pub(crate) struct UrsaMinor;
+
+/// What an exchange with a node is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Fragment {
+    part: u32,
+    /// Which of the n.
+    fragment: u8,
+    op: Op,
+    /// The volume: nodes have a file for each.
+    file: u32,
+    offset: Bytes,
+    /// Bytes of the node's file.
+    stored: u32,
+    /// Bytes of the fragment.
+    carried: u32,
+}
+
+impl Fragment {
+    fn of(core: &Core, exchange: u32) -> Self {
+        let Purpose::Fragment(fragment) = core.exchanges[exchange].purpose else {
+            unreachable!("nodes are asked for fragments only")
+        };
+        fragment
+    }
+
+    fn carried(&self) -> Bytes {
+        Bytes(u64::from(self.carried))
+    }
+}
+
+impl System for UrsaMinor {
+    fn prepare(&self, volume: &Volume, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
+        let distribution = &volume.distribution;
+        if issue.op == Op::Read {
+            return (Stage::Transfer, SimSpan::ZERO);
+        }
+        if distribution.partial_blocks(issue.offset, issue.size).next().is_some() {
+            return (Stage::Fetch, SimSpan::ZERO);
+        }
+        let (_, whole) = distribution.covering(issue.offset, issue.size);
+        (Stage::Transfer, volume.seal_time(cpu, whole))
+    }
+
+    fn range(&self, volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
+        volume.distribution.covering(offset, size)
+    }
+
+    fn send_range<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        op: Op,
+        (offset, size): Stretch,
+        operation: u32,
+    ) {
+        let volume = core.requests[request].issue.volume;
+        let pieces = core.volumes[volume as usize].distribution.pieces(offset, size);
+        for piece in pieces {
+            send_part(core, hosts, request, op, &piece, operation);
+        }
+    }
+
+    fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
+        let fragment = Fragment::of(core, exchange);
+        let handled = cpu.request.of(fragment.carried());
+        let copying = match fragment.op {
+            Op::Read => SimSpan::ZERO,
+            Op::Write => cpu.copy.of(fragment.carried()),
+        };
+        (handled + copying, copying)
+    }
+
+    /// A node looks into its cache and disks.
+    fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        let fragment = Fragment::of(core, exchange);
+        let asked = &core.exchanges[exchange];
+        let access = Access::File(FileAccess {
+            leg: exchange,
+            op: fragment.op,
+            file: fragment.file,
+            offset: fragment.offset,
+            size: Bytes(u64::from(fragment.stored)),
+            breadcrumb: asked.breadcrumb,
+            thread: exchange_thread(exchange, SERVER),
+            workload: asked.workload,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        if waits == 0 {
+            self.stored(core, hosts, exchange);
+        }
+    }
+
+    /// A node has done its part: it is in the cache, or on disk where that is required.
+    fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        if hosts.has_payload() {
+            let fragments = fragments(core, exchange);
+            match Fragment::of(core, exchange).op {
+                Op::Read if !hosts.payload_ready(exchange, fragments) => return,
+                Op::Read => {}
+                Op::Write => {
+                    let mut ready = Vec::new();
+                    hosts.payload_stored(fragments, &mut ready);
+                    for other in ready {
+                        answer(core, hosts, other);
+                    }
+                }
+            }
+        }
+        answer(core, hosts, exchange);
+    }
+
+    fn answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        exchange: u32,
+    ) -> Option<u32> {
+        let Fragment { part, op, .. } = Fragment::of(core, exchange);
+        if hosts.has_payload() && op == Op::Read {
+            hosts.payload_taken(fragments(core, exchange));
+        }
+        core.exchanges.remove(exchange);
+        Some(part)
+    }
+
+    fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        let distribution = &volume.distribution;
+        let Issue { offset, size, .. } = request.issue;
+        let fetched = match request.stage {
+            Stage::Transfer => distribution.covering(offset, size).1,
+            Stage::Fetch => {
+                distribution.block() * distribution.partial_blocks(offset, size).count() as u64
+            }
+        };
+        cpu.open(volume.cipher, request.missing, fetched)
+    }
+
+    fn touch(
+        &mut self,
+        core: &mut Core,
+        issue: &Issue,
+        mut choose: impl FnMut(&mut [u8], usize),
+        mut store: impl FnMut(HostId, &Access),
+    ) {
+        let Issue { client, volume: file, op, offset, size, workload, .. } = *issue;
+        let reader = u64::from(core.machines[client.index()].0) << 32 | u64::from(workload);
+        let Core { volumes, scratch, .. } = core;
+        let volume = &volumes[file as usize];
+        let mut ranges = |op: Op, (offset, size): Stretch| {
+            for piece in volume.distribution.pieces(offset, size) {
+                let distribution = &volume.distribution;
+                distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
+                choose_fragments(volume, op, &mut scratch.chosen, &mut choose);
+                for &fragment in &scratch.chosen {
+                    let place = scratch.places[usize::from(fragment)];
+                    let access = Access::File(FileAccess {
+                        leg: NO_EXCHANGE,
+                        op,
+                        file,
+                        offset: place.base + piece.start,
+                        size: piece.stored,
+                        breadcrumb: Breadcrumb::NONE,
+                        thread: exchange_thread(0, SERVER),
+                        workload,
+                        reader,
+                    });
+                    store(volume.nodes[place.node as usize], &access);
+                }
+            }
+        };
+        if op == Op::Write {
+            let block = volume.distribution.block();
+            for number in volume.distribution.partial_blocks(offset, size) {
+                ranges(Op::Read, (block * number, block));
+            }
+        }
+        ranges(op, volume.distribution.covering(offset, size));
+    }
+}
+
+/// Fills in the fragments of a piece that a client asks for, and returns how many of their answers it
+/// needs.
+fn choose_fragments(
+    volume: &Volume,
+    op: Op,
+    chosen: &mut Vec<u8>,
+    mut choose: impl FnMut(&mut [u8], usize),
+) -> u32 {
+    let encoding = volume.distribution.encoding();
+    let (m, n) = (encoding.m(), encoding.n());
+    chosen.clear();
+    chosen.extend(0..n as u8);
+    match op {
+        Op::Write => u32::from(volume.quorum),
+        Op::Read => {
+            if volume.read_from == ReadFrom::Random {
+                choose(chosen, m);
+            }
+            chosen.truncate(m);
+            m as u32
+        }
+    }
+}
+
+/// Begins the part of a request that falls into one group.
+fn send_part<H: Hosts>(
+    core: &mut Core,
+    hosts: &mut H,
+    id: u32,
+    op: Op,
+    piece: &Piece,
+    operation: u32,
+) {
+    let Issue { client, volume: file, breadcrumb, workload, instance, .. } =
+        core.requests[id].issue;
+    let hypervisor = core.send_for_guest(client, operation);
+    let client = core.machines[client.index()];
+    let mut scratch = std::mem::take(&mut core.scratch);
+    let volume = &core.volumes[file as usize];
+    volume.distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
+    let choose = |chosen: &mut [u8], m| hosts.choose(instance, chosen, m);
+    let needed = choose_fragments(volume, op, &mut scratch.chosen, choose);
+    let m = volume.distribution.encoding().m();
+    if op == Op::Read && m > 1 {
+        let data = scratch.chosen.iter().filter(|&&at| usize::from(at) < m).count();
+        let request = &mut core.requests[id];
+        request.missing = request.missing.max((m - data) as u64);
+    }
+    let count = scratch.chosen.len();
+    let first = scratch.places[usize::from(scratch.chosen[0])];
+    hosts.note_part(&core.requests[id], op, volume.nodes[first.node as usize], count);
+    let (first_block, blocks) = (piece.first_block, piece.blocks);
+    if op == Op::Read && hosts.has_payload() {
+        hosts.payload_pinned(id, file, first_block, blocks);
+    }
+    let outstanding = count as u32;
+    let part = Part { request: id, needed, outstanding, operation, first_block, blocks };
+    let part = core.begin_part(part);
+    let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
+    scratch.exchanges.clear();
+    for &fragment in &scratch.chosen {
+        let place = scratch.places[usize::from(fragment)];
+        let purpose = Purpose::Fragment(Fragment {
+            part,
+            fragment,
+            op,
+            file,
+            offset: place.base + piece.start,
+            stored: small(piece.stored),
+            carried: small(piece.carried),
+        });
+        let node = core.volumes[file as usize].nodes[place.node as usize];
+        let between = (client, node);
+        let whose = (breadcrumb, workload);
+        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        scratch.exchanges.push(core.exchanges.insert(exchange));
+    }
+    for &exchange in &scratch.exchanges {
+        let send = hosts.cpu(client).send.of(core.exchanges[exchange].message());
+        core.send_after(hosts, exchange, send + hypervisor);
+    }
+    core.scratch = scratch;
+}
+
+/// A node answers.
+fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32) {
+    let fragment = Fragment::of(core, exchange);
+    let carried = match fragment.op {
+        Op::Read => fragment.carried(),
+        Op::Write => Bytes::ZERO,
+    };
+    let asked = &mut core.exchanges[exchange];
+    asked.turn_back(carried);
+    let cpu = hosts.cpu(asked.node);
+    let mut span = cpu.send.of(asked.message());
+    if fragment.op == Op::Read {
+        span += cpu.copy.of(carried);
+    }
+    core.send_after(hosts, exchange, span);
+}
+
+/// The fragments that an exchange carries.
+fn fragments(core: &Core, exchange: u32) -> Fragments {
+    let Fragment { part, fragment, file, .. } = Fragment::of(core, exchange);
+    let Part { request, first_block, blocks, .. } = core.parts[part];
+    let version = core.exchanges[exchange].breadcrumb.0;
+    Fragments { request, version, volume: file, first_block, blocks, fragment }
+}
