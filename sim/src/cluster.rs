@@ -1,40 +1,30 @@
 //! The cluster: hosts, network and requests, moved by events.
 //!
-//! A node owns its cache and disks and a host its processor; this module passes time between them.
-//! What a client does with a request is in `protocol`.
+//! The loads issue requests, the protocol (`systems`) says what happens to them, and the engine makes
+//! that happen on simulated machines; this module passes time between the three.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use foretell_algorithms::codec;
-use foretell_algorithms::distribution::Distribution;
-use foretell_ati::{Recorder, Resource};
+use foretell_algorithms::slab::Slab;
+use foretell_ati::Recorder;
 use foretell_scenarios::device;
-use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
+use foretell_scenarios::model::{self, Payload, Scenario, WorkloadKind};
+use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, Seed, SimSpan, SimTime};
 
 use crate::agenda::Agenda;
-use crate::bandwidth::Limit;
-use crate::cpu::{Cpu, Slice};
-use crate::device::Device;
+use crate::engine::{Engine, Host, disks, network_events};
 use crate::error::SimError;
-use crate::event::{Event, HostTask, Then};
-use crate::exchange::{Leg, LegKind};
-use crate::guest::Guest;
+use crate::event::Event;
 use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
-use crate::network::{Network, Step};
-use crate::node::{Node, Surroundings, Tag, call_disk};
-use crate::objects::{Pool, Settings, Task};
+use crate::network::Network;
 use crate::payload::Vault;
 use crate::program::Programs;
-use crate::protocol::{Part, Request};
 use crate::tally::Tally;
 use crate::tracker::Tracker;
-use crate::transaction::{JOURNAL, Transaction, TransactionTally};
+use crate::transaction::{JOURNAL, NO_TRANSACTION, Transaction, TransactionTally};
 use crate::truth::{self, Truth};
-use foretell_algorithms::slab::Slab;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -52,137 +42,28 @@ pub struct Progress {
 /// A cluster in the middle of a run.
 pub struct Cluster {
     pub(crate) scenario: Scenario,
-    pub(crate) agenda: Agenda<Event>,
-    pub(crate) tracker: Tracker,
-    pub(crate) network: Network,
-    pub(crate) hosts: Vec<Host>,
-    /// By host; virtual machines have those of their physical one.
-    pub(crate) disks: Vec<Vec<Device<Tag>>>,
-    pub(crate) volumes: Vec<Volume>,
+    pub(crate) protocol: Protocol,
+    pub(crate) engine: Engine,
     pub(crate) instances: Vec<Instance>,
     pub(crate) programs: Programs,
-    pub(crate) requests: Slab<Request>,
     pub(crate) transactions: Slab<Transaction>,
     /// Of a transaction that has ended, for the next one.
     pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
-    pub(crate) parts: Slab<Part>,
-    pub(crate) legs: Slab<Leg>,
-    /// Of servers of objects.
-    pub(crate) tasks: Slab<Task>,
-    /// Whose turn it is among equal copies.
-    pub(crate) turn: u32,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
     /// By workload; none where requests do not make transactions.
     pub(crate) transaction_tallies: Vec<Option<TransactionTally>>,
-    pub(crate) last_breadcrumb: u64,
-    pub(crate) last_completion: SimTime,
-    /// Bytes that the Activity DB has taken.
-    pub(crate) database_size: Bytes,
-    pub(crate) vault: Option<Vault>,
-    pub(crate) scratch: Scratch,
+    last_breadcrumb: u64,
+    last_completion: SimTime,
+    /// Requests outstanding that write journals, which are nobody's.
+    commits: u64,
     /// Instances that will issue again.
     pub(crate) active: usize,
-    pub(crate) failure: Option<SimError>,
-    /// Where metrics are asked for.
-    pub(crate) collectors: Option<Box<Collectors>>,
-    /// When the next of them wakes; the end of time without.
+    /// When the next of the collectors wakes; the end of time without.
     collect_at: SimTime,
     ready: Vec<u32>,
-    /// Scratch: block operations that guests send.
-    pub(crate) sending: Vec<u32>,
-    /// Requests outstanding that write journals, which are nobody's.
-    pub(crate) commits: u64,
     mark_at: SimTime,
     end_at: Option<SimTime>,
-}
-
-/// Vectors that are used again and again.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    pub(crate) nodes: Vec<u32>,
-    pub(crate) places: Vec<foretell_algorithms::distribution::Place>,
-    pub(crate) chosen: Vec<u8>,
-    pub(crate) legs: Vec<u32>,
-}
-
-/// A host: its processor, and a node's storage.
-pub(crate) struct Host {
-    /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
-    /// group.
-    pub(crate) machine: HostId,
-    /// Whose cable and disks a storage node has: its own, or of a virtual machine those of the first
-    /// one on its physical machine.
-    pub(crate) physical: HostId,
-    /// Of a virtual machine whose bandwidth is limited.
-    pub(crate) limit: Option<Limit>,
-    pub(crate) guest: Option<Box<Guest>>,
-    /// Shared by all hosts that have the same.
-    pub(crate) profile: Arc<CpuProfile>,
-    pub(crate) cpu: Cpu<Then>,
-    pub(crate) node: Option<Node>,
-}
-
-/// A volume as the protocol sees it.
-pub(crate) struct Volume {
-    pub(crate) distribution: Distribution,
-    /// Where servers place objects; none: clients place fragments.
-    pub(crate) pool: Option<Pool>,
-    pub(crate) cipher: codec::Cipher,
-    pub(crate) nodes: Vec<HostId>,
-    /// Where it begins in the addresses of a guest: volumes lie one after the other.
-    pub(crate) base: Bytes,
-    pub(crate) quorum: u8,
-    pub(crate) read_from: model::ReadFrom,
-}
-
-impl Host {
-    /// All hosts at the start of time.
-    fn of_scenario(scenario: &Scenario, volumes: &[Volume]) -> Vec<Self> {
-        let tracking = scenario.tracking.cost.as_ref();
-        let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
-        let stores = Settings::of(scenario);
-        let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
-        (0..scenario.hosts.len())
-            .map(|index| {
-                let host = &scenario.hosts[index];
-                let id = HostId::from(index);
-                let place = host.machine.map_or(0, |machine| machine.place);
-                let node = host.role.storage().map(|storage| {
-                    let storage = (storage, place);
-                    if let Some(settings) = stores {
-                        return Node::with_stores(storage, settings, reserved);
-                    }
-                    let mut files: Vec<Bytes> = volumes
-                        .iter()
-                        .zip(&scenario.volumes)
-                        .map(|(volume, model)| {
-                            let holds = volume.nodes.contains(&id);
-                            if holds { volume.distribution.file_size(model.size) } else { Bytes(0) }
-                        })
-                        .collect();
-                    // the Activity DB's file comes last
-                    files.push(Bytes(0));
-                    Node::new(storage, &files, reserved)
-                });
-                let cpu = &host.cpu;
-                let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
-                let profile = known.unwrap_or_else(|| {
-                    profiles.push(Arc::new(cpu.clone()));
-                    Arc::clone(&profiles[profiles.len() - 1])
-                });
-                let machine = machine_of(scenario, id);
-                let guest = host.guest.as_ref().map(|guest| {
-                    let number = u64::from(id.0 - machine.0);
-                    Box::new(Guest::new(guest, number, volume_of(scenario, id)))
-                });
-                let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
-                let physical = host.machine.map_or(id, |machine| machine.host);
-                let limit = host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
-                Host { machine, physical, limit, guest, profile, cpu, node }
-            })
-            .collect()
-    }
 }
 
 /// Events between two looks at the outside world.
@@ -192,19 +73,23 @@ impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
         refuse_what_is_only_measured(&scenario)?;
-        let volumes = Volume::of_scenario(&scenario)?;
-        let hosts = Host::of_scenario(&scenario, &volumes);
+        let protocol = Protocol::new(&scenario).map_err(|error| {
+            let SystemError { volume, reason } = error;
+            SimError::Impossible { what: format!("volume `{volume}`"), reason }
+        })?;
+        let hosts = Host::all(&scenario, &protocol);
         let disks = disks(&scenario, &hosts);
         let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
         let vault = (scenario.payload == Payload::Real).then(|| {
-            let codec = |(volume, model): (&Volume, &model::Volume)| {
+            let volumes = protocol.volumes().iter().zip(&scenario.volumes);
+            let codec = |(volume, model): (&foretell_systems::Volume, &model::Volume)| {
                 let encoding = volume.distribution.encoding();
                 (model.name.clone(), encoding, volume.cipher, model.block.get())
             };
-            Vault::new(scenario.seed, volumes.iter().zip(&scenario.volumes).map(codec).collect())
+            Vault::new(scenario.seed, volumes.map(codec).collect())
         });
-        let mut cluster = Self {
+        let engine = Engine {
             agenda: Agenda::new(),
             tracker: Tracker::new(&scenario, hosts.iter().map(|host| host.machine), recorder),
             network: Network::new(
@@ -215,17 +100,19 @@ impl Cluster {
             .with_machines(hosts.iter().map(|host| host.physical)),
             hosts,
             disks,
-            volumes,
+            choosing: instances.iter().map(|instance| instance.choosing.clone()).collect(),
+            vault,
+            collectors: None,
+            failure: None,
+        };
+        let mut cluster = Self {
+            protocol,
+            engine,
             active: instances.len(),
             instances,
             programs,
-            requests: Slab::new(),
             transactions: Slab::new(),
             spare_steps: Vec::new(),
-            parts: Slab::new(),
-            legs: Slab::new(),
-            tasks: Slab::new(),
-            turn: 0,
             tallies: scenario
                 .workloads
                 .iter()
@@ -238,15 +125,9 @@ impl Cluster {
                 .collect(),
             last_breadcrumb: 0,
             last_completion: SimTime::ZERO,
-            database_size: Bytes::ZERO,
-            vault,
-            scratch: Scratch::default(),
-            failure: None,
-            collectors: None,
+            commits: 0,
             collect_at: SimTime::MAX,
             ready: Vec::new(),
-            sending: Vec::new(),
-            commits: 0,
             mark_at,
             end_at: scenario.duration.map(|duration| mark_at + duration),
             scenario,
@@ -255,21 +136,21 @@ impl Cluster {
         if let Some(metrics) = &cluster.scenario.tracking.metrics {
             let collectors = Collectors::new(&cluster.scenario, metrics);
             cluster.collect_at = collectors.next_due();
-            cluster.collectors = Some(Box::new(collectors));
+            cluster.engine.collectors = Some(Box::new(collectors));
         }
         for instance in 0..cluster.instances.len() {
             cluster.begin(instance as u32);
         }
         cluster.begin_programs();
-        cluster.begin_reports();
+        cluster.protocol.begin(&mut cluster.engine);
         Ok(cluster)
     }
 
     /// From now on records go to `recorder`. For a cluster that was built without one, so that what
     /// its scenario names was found before anything is written.
     pub fn record_to(&mut self, recorder: Recorder) {
-        let machines = self.hosts.iter().map(|host| host.machine);
-        self.tracker = Tracker::new(&self.scenario, machines, recorder);
+        let machines = self.engine.hosts.iter().map(|host| host.machine);
+        self.engine.tracker = Tracker::new(&self.scenario, machines, recorder);
     }
 
     /// Runs to the end and returns the truth.
@@ -282,11 +163,11 @@ impl Cluster {
         let mut marked = false;
         let mut countdown = EVENTS_BETWEEN_LOOKS;
         loop {
-            let next = self.agenda.next_at();
+            let next = self.engine.agenda.next_at();
             if !marked && next.is_none_or(|next| next >= self.mark_at) {
                 // a run that ends within its warm-up has measured nothing
                 self.collect_before(self.mark_at);
-                self.agenda.advance_to(self.mark_at);
+                self.engine.agenda.advance_to(self.mark_at);
                 self.mark();
                 marked = true;
                 continue;
@@ -304,9 +185,9 @@ impl Cluster {
             if next >= self.collect_at {
                 self.collect_before(next);
             }
-            let event = self.agenda.next().expect("an event is pending");
+            let event = self.engine.agenda.next().expect("an event is pending");
             self.dispatch(event);
-            while let Some(host) = self.tracker.next_due() {
+            while let Some(host) = self.engine.tracker.next_due() {
                 self.ship_records(host);
             }
             countdown -= 1;
@@ -315,12 +196,12 @@ impl Cluster {
                 self.look(&mut watch)?;
             }
         }
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.engine.failure.take() {
             return Err(failure);
         }
         if let Some(end) = self.end_at {
             self.collect_before(end + SimSpan::from_ns(1));
-            self.agenda.advance_to(end);
+            self.engine.agenda.advance_to(end);
         } else if self.tallies.iter().all(|tally| tally.measured() == 0) {
             return Err(SimError::NothingMeasured {
                 completed: self.tallies.iter().map(|tally| tally.completed).sum(),
@@ -334,10 +215,11 @@ impl Cluster {
 
     /// Collectors that wake before `until` post what they see.
     fn collect_before(&mut self, until: SimTime) {
-        let Some(collectors) = &mut self.collectors else { return };
+        let Engine { collectors, hosts, .. } = &mut self.engine;
+        let Some(collectors) = collectors else { return };
         while collectors.next_due() < until {
             collectors.collect(|host| {
-                let host = &mut self.hosts[host.index()];
+                let host = &mut hosts[host.index()];
                 (&mut host.cpu, host.node.as_ref())
             });
         }
@@ -346,33 +228,33 @@ impl Cluster {
 
     /// What collectors posted, if there were any; it can be taken once.
     pub fn take_metrics(&mut self) -> Option<foretell_metrics::Collected> {
-        self.collectors.as_mut().map(|collectors| collectors.take())
+        self.engine.collectors.as_mut().map(|collectors| collectors.take())
     }
 
     /// What each workload demanded of each resource after the warm-up, if a store is kept.
     pub fn demands(&self) -> Vec<foretell_ati::Demand> {
-        self.tracker.demands()
+        self.engine.tracker.demands()
     }
 
     /// The recorder, to be finished after the run.
     pub fn into_recorder(self) -> Recorder {
-        self.tracker.into_recorder()
+        self.engine.tracker.into_recorder()
     }
 
     fn look(
         &mut self,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimError> {
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.engine.failure.take() {
             return Err(failure);
         }
-        if self.tracker.failed() {
+        if self.engine.tracker.failed() {
             return Err(SimError::StoreFailed);
         }
         let progress = Progress {
-            now: self.agenda.now(),
+            now: self.engine.agenda.now(),
             end: self.end_at,
-            events: self.agenda.taken(),
+            events: self.engine.agenda.taken(),
             requests: self.tallies.iter().map(|tally| tally.completed).sum(),
         };
         match watch(progress) {
@@ -404,7 +286,7 @@ impl Cluster {
     /// Forgets what was measured: measuring begins now, and lasts for `measured`.
     fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
         self.collect_before(now);
-        self.agenda.advance_to(now);
+        self.engine.agenda.advance_to(now);
         for tally in &mut self.tallies {
             let spec = self.scenario.intervals.as_ref();
             tally.begin_anew(now, spec.map(|spec| Intervals::new(spec, now, measured)));
@@ -421,196 +303,219 @@ impl Cluster {
 
     /// Requests outstanding, journals' not counted.
     pub(crate) fn requests_in_flight(&self) -> u64 {
-        self.requests.len() as u64 - self.commits
+        self.protocol.requests().len() as u64 - self.commits
     }
 
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
-        self.active == 0 && self.requests.is_empty() && self.transactions.is_empty()
+        self.active == 0 && self.protocol.requests().is_empty() && self.transactions.is_empty()
     }
 
     fn dispatch(&mut self, event: Event) {
+        let Self { protocol, engine, .. } = self;
         match event {
-            Event::Issue { instance } => self.issue(instance),
-            Event::SliceEnds { host, core } => self.slice_ends(HostId(host), u32::from(core)),
+            Event::Issue { instance } => return self.issue(instance),
+            Event::SliceEnds { host, core } => {
+                match engine.slice_ends(HostId(host), u32::from(core)) {
+                    Some(Then::Load { number }) => return self.step_done(number),
+                    Some(then) => protocol.resume(engine, then),
+                    None => return,
+                }
+            }
             Event::Forward { train } => {
-                let now = self.agenda.now();
-                let delivered =
-                    self.network.forward(now, train, &mut network_events(&mut self.agenda));
-                if let Some(leg) = delivered {
-                    self.arrive(leg);
+                let now = engine.agenda.now();
+                let mut events = network_events(&mut engine.agenda);
+                let delivered = engine.network.forward(now, train, &mut events);
+                drop(events);
+                if let Some(exchange) = delivered {
+                    self.arrive(exchange);
                 }
             }
             Event::Wake { connection } => {
-                let now = self.agenda.now();
-                self.network.wake(now, connection, &mut network_events(&mut self.agenda));
-                self.note_repetitions();
+                let now = engine.agenda.now();
+                engine.network.wake(now, connection, &mut network_events(&mut engine.agenda));
+                engine.note_repetitions(protocol.exchanges());
             }
-            Event::Deliver { leg } => self.arrive(leg),
-            Event::LetOut { leg } => self.put_on_cable(leg),
-            Event::LetIn { leg } => self.deliver(leg),
+            Event::Deliver { exchange } => self.arrive(exchange),
+            Event::LetOut { exchange } => engine.put_on_cable(protocol.exchanges(), exchange),
+            Event::LetIn { exchange } => protocol.delivered(engine, exchange),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
-            Event::AskGuest { host } => self.send_from_guest(HostId(host)),
-            Event::Commit { host } => self.commit_journal(HostId(host)),
+            Event::AskGuest { host } => protocol.timer(engine, Timer::Guest { host }, None),
+            Event::Commit { host } => self.commit_journal(host),
             Event::FlushTick { host } => {
-                let (node, mut around) = self.node(HostId(host));
+                let (node, mut around) = engine.node(HostId(host));
                 node.flush_tick(&mut around);
             }
-            Event::Report { host } => self.report(host),
+            Event::System { host } => protocol.timer(engine, Timer::System { host }, None),
+        }
+        while let Some(done) = self.protocol.take_done() {
+            self.complete(&done);
         }
     }
 
-    /// A node and its surroundings.
-    pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
-        let Host { node, physical, .. } = &mut self.hosts[host.index()];
-        let node = node.as_mut().expect("storage nodes have storage");
-        let around = Surroundings {
-            now: self.agenda.now(),
-            host,
-            agenda: &mut self.agenda,
-            tracker: &mut self.tracker,
-            machine: *physical,
-            disks: &mut self.disks[physical.index()],
-        };
-        (node, around)
-    }
-
-    /// Makes a task that works for `workload` ready on a host's processor.
-    pub(crate) fn compute(&mut self, host: HostId, workload: u32, mut task: HostTask) {
-        let host = self.hosts[host.index()].machine;
-        task.work += self.tracker.take_debt(host);
-        self.tracker.charge(host, Resource::Cpu, workload, || task.work);
-        let now = self.agenda.now();
-        let work = self.collectors.is_some().then(|| self.work_of(host, &task));
-        if let (Some(work), Some(collectors)) = (work, &mut self.collectors) {
-            collectors.work(host, work);
-        }
-        if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
-            self.take_up(host, &slice);
-        }
-    }
-
-    fn take_up(&mut self, host: HostId, slice: &Slice) {
-        let now = self.agenda.now();
-        self.tracker.post_switch(now, host, slice);
-        if let Some(collectors) = &mut self.collectors {
-            if slice.from != slice.to {
-                collectors.switched(host);
-            }
-            collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
-        }
-        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
-    }
-
-    fn slice_ends(&mut self, host: HostId, core: u32) {
-        let now = self.agenda.now();
-        let end = self.hosts[host.index()].cpu.slice_ends(now, core);
-        if let Some(slice) = &end.next {
-            self.take_up(host, slice);
+    /// A message has come over the cable, and goes in as fast as its receiver's bandwidth lets it.
+    fn arrive(&mut self, exchange: u32) {
+        let Self { protocol, engine, .. } = self;
+        let at = engine.let_in_at(&protocol.exchanges()[exchange]);
+        if at > engine.agenda.now() {
+            engine.agenda.schedule(at, Event::LetIn { exchange });
         } else {
-            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
-            if let Some(collectors) = &mut self.collectors {
-                collectors.switched(host);
-                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
-            }
-        }
-        if let Some(then) = end.done {
-            match then {
-                Then::Prepared { request } => self.send_out(request),
-                Then::Sent { leg } => self.transmit(leg),
-                Then::Serve { leg } => self.serve(leg),
-                Then::Replied { leg } => self.replied(leg),
-                Then::Decoded { request } => self.decoded(request),
-                Then::Cached { transaction } => self.step_done(transaction),
-                Then::Encoded { leg } => self.encoded(leg),
-                Then::Reported { leg } => {
-                    self.legs.remove(leg);
-                }
-                Then::StoreRecords { leg } => self.store_records(leg),
-            }
+            protocol.delivered(engine, exchange);
         }
     }
 
     /// A disk of a machine has finished an operation, or wants to be asked what is next.
     fn disk_done(&mut self, machine: HostId, disk: u32) {
-        let now = self.agenda.now();
-        let completion = self.disks[machine.index()][disk as usize].complete(now);
-        if let Some(next) = completion.next {
-            call_disk(&mut self.agenda, machine, disk, next);
-        }
-        let Some(done) = completion.done else { return };
-        let host = done.io.tag.host;
         let mut ready = std::mem::take(&mut self.ready);
-        let (node, mut around) = self.node(host);
-        node.disk_done(&mut around, disk, &done, &mut ready);
-        for leg in ready.drain(..) {
-            let awaiting = &mut self.legs[leg].awaiting;
-            *awaiting -= 1;
-            if *awaiting > 0 {
-                continue;
-            }
-            let now = self.agenda.now();
-            if let Some(collectors) = &mut self.collectors {
-                collectors.waits_no_more(now, host);
-            }
-            match self.legs[leg].kind {
-                LegKind::Fragment { .. } => self.reply(leg),
-                LegKind::Object { .. } => self.stored(leg),
-                LegKind::Records | LegKind::Report => {
-                    self.legs.remove(leg);
-                }
-            }
+        self.engine.disk_done(machine, disk, &mut ready);
+        for exchange in ready.drain(..) {
+            self.protocol.stored(&mut self.engine, exchange);
         }
         self.ready = ready;
     }
 
+    /// A full batch of activity records leaves its host.
+    fn ship_records(&mut self, host: HostId) {
+        let cost = self.engine.tracker.cost().expect("only what costs is shipped");
+        let (store, batch) = (cost.store, cost.batch);
+        self.protocol.ship_records(&mut self.engine, (host, store), batch);
+    }
+
+    /// A guest writes what has changed in its file system to its journal.
+    fn commit_journal(&mut self, host: u32) {
+        let of_it = |instance: &Instance| instance.client == HostId(host);
+        let owner = self.instances.iter().position(of_it).expect("somebody has written");
+        self.commits += 1;
+        let stretch = (Op::Write, Bytes::ZERO, Bytes::ZERO);
+        let issue = self.request_of(owner as u32, stretch, Breadcrumb::NONE, JOURNAL);
+        self.protocol.timer(&mut self.engine, Timer::Journal { host }, Some(issue));
+    }
+
+    /// A client issues a request, for a transaction perhaps; its response time counts from now.
+    pub(crate) fn start_request(
+        &mut self,
+        instance: u32,
+        op: Op,
+        offset: Bytes,
+        size: Bytes,
+        transaction: u32,
+    ) {
+        self.last_breadcrumb += 1;
+        let breadcrumb = Breadcrumb(self.last_breadcrumb);
+        let issue = self.request_of(instance, (op, offset, size), breadcrumb, transaction);
+        self.instances[instance as usize].issued += 1;
+        self.tallies[issue.workload as usize].issued(self.engine.now());
+        self.protocol.start(&mut self.engine, issue);
+    }
+
+    /// A request of an instance.
+    fn request_of(
+        &self,
+        instance: u32,
+        (op, offset, size): (Op, Bytes, Bytes),
+        breadcrumb: Breadcrumb,
+        transaction: u32,
+    ) -> Issue {
+        let Instance { workload, client, volume, .. } = self.instances[instance as usize];
+        let kind = &self.scenario.workloads[workload.index()].kind;
+        Issue {
+            instance,
+            workload: workload.0,
+            client,
+            volume: volume.0,
+            op,
+            offset,
+            size,
+            breadcrumb,
+            owner: transaction,
+            // threads of benchmarks have transactions; other workloads are processes
+            thread: match transaction {
+                NO_TRANSACTION => u64::from(instance) | 1 << 32,
+                thread => u64::from(thread),
+            },
+            whole: matches!(kind, WorkloadKind::Cosbench { .. }),
+        }
+    }
+
+    /// A request is complete.
+    fn complete(&mut self, done: &Done) {
+        if done.is_journal {
+            self.commits -= 1;
+            return;
+        }
+        let now = self.engine.now();
+        let Issue { instance, workload, client, volume, op, offset, size, breadcrumb, owner, .. } =
+            done.issue;
+        if let (Op::Write, Some(vault)) = (op, &mut self.engine.vault) {
+            vault.complete(volume, breadcrumb.0, offset.get(), (offset + size).get());
+        }
+        self.last_completion = now;
+        self.tallies[workload as usize].completed(now, done.issued, op, size);
+        if let Some(collectors) = &mut self.engine.collectors {
+            collectors.completed(workload, client, op, (size, now - done.issued));
+        }
+        if owner == NO_TRANSACTION {
+            self.count_for_job(instance, op as usize, done.issued, size);
+            self.follow_up(instance);
+        } else {
+            self.step_done(owner);
+        }
+    }
+
     /// The warm-up is over.
     fn mark(&mut self) {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         for tally in &mut self.tallies {
             tally.mark(now);
         }
-        self.tracker.mark();
-        self.network.mark(now);
-        for host in &mut self.hosts {
+        let Engine { tracker, network, hosts, disks, .. } = &mut self.engine;
+        tracker.mark();
+        network.mark(now);
+        for host in hosts {
             host.cpu.mark(now);
             if let Some(node) = &mut host.node {
                 node.mark();
             }
         }
-        for disk in self.disks.iter_mut().flatten() {
+        for disk in disks.iter_mut().flatten() {
             disk.mark(now);
         }
     }
 
     /// Checks the operational laws at each queue, and that no request was lost.
     fn audit(&mut self) -> Result<(), SimError> {
-        let now = self.agenda.now();
-        for index in 0..self.hosts.len() {
+        let now = self.engine.agenda.now();
+        let engine = &mut self.engine;
+        for index in 0..engine.hosts.len() {
             let name = &self.scenario.hosts[index].name;
             let broken = |queue: String, violation| SimError::LawBroken {
                 queue: format!("{name} {queue}"),
                 violation,
             };
-            let host = &mut self.hosts[index];
+            let host = &mut engine.hosts[index];
             host.cpu.audit(now).map_err(|violation| broken("cpu".into(), violation))?;
-            if let Some(guest) = &mut host.guest {
-                guest.audit(now).map_err(|violation| broken("block layer".into(), violation))?;
+            if let Some(ledger) = &mut host.block_layer {
+                let guest = self.protocol.guest(HostId::from(index)).expect("it is a guest");
+                ledger
+                    .audit(now, guest.arrivals().map(|arrived| (arrived, None)))
+                    .map_err(|violation| broken("block layer".into(), violation))?;
             }
-            for (disk, device) in self.disks[index].iter_mut().enumerate() {
+            for (disk, device) in engine.disks[index].iter_mut().enumerate() {
                 device.audit(now).map_err(|violation| broken(format!("disk{disk}"), violation))?;
             }
-            self.network
+            engine
+                .network
                 .audit(now, HostId::from(index))
                 .map_err(|violation| broken("nic".into(), violation))?;
         }
-        self.network
+        engine
+            .network
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         let mut outstanding = vec![Vec::new(); self.tallies.len()];
-        let counted = |request: &&Request| request.live && request.transaction != JOURNAL;
-        for request in self.requests.places().filter(counted) {
-            outstanding[request.workload as usize].push(request.issued);
+        let counted = |request: &&Request| request.live && !request.is_journal;
+        for request in self.protocol.requests().places().filter(counted) {
+            outstanding[request.issue.workload as usize].push(request.issued);
         }
         for ((tally, issued), workload) in
             self.tallies.iter_mut().zip(outstanding).zip(&self.scenario.workloads)
@@ -636,7 +541,7 @@ impl Cluster {
 
     /// The run's measured time so far.
     pub(crate) fn measured(&self) -> SimSpan {
-        self.agenda.now().saturating_since(self.mark_at)
+        self.engine.agenda.now().saturating_since(self.mark_at)
     }
 }
 
@@ -654,85 +559,8 @@ fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     Ok(())
 }
 
-/// Puts what the network wants to be told on the agenda.
-pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
-    |at, step| {
-        let event = match step {
-            Step::Forward { train } => Event::Forward { train },
-            Step::Wake { connection } => {
-                let wake = Event::Wake { connection };
-                return agenda.schedule_ranked(at, connection, wake);
-            }
-            Step::Deliver { number } => Event::Deliver { leg: number },
-        };
-        agenda.schedule(at, event);
-    }
-}
-
-/// The disks of each physical machine.
-fn disks(scenario: &Scenario, hosts: &[Host]) -> Vec<Vec<Device<Tag>>> {
-    let of = |(id, host): (HostId, &model::Host)| {
-        let is_physical = hosts[id.index()].physical == id;
-        let storage = host.role.storage().filter(|_| is_physical);
-        storage.map_or(Vec::new(), |storage| storage.disks.iter().map(Device::new).collect())
-    };
-    scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
-}
-
-/// Whose processor and adapter a host has: guests of a group share those of its first host.
-fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
-    let host = scenario.host(id);
-    if host.guest.is_none() {
-        return id;
-    }
-    let first = scenario.hosts[..id.index()].iter().position(|other| other.group == host.group);
-    first.map_or(id, HostId::from)
-}
-
-/// Bytes of the volume that a guest's file system is in: that of its first workload.
-fn volume_of(scenario: &Scenario, id: HostId) -> Bytes {
-    let own = scenario.workloads.iter().find(|workload| workload.clients.contains(&id));
-    own.map_or(Bytes::ZERO, |workload| scenario.volume(workload.volume).size)
-}
-
 /// Intervals of a workload, if the measured time is cut into some.
 fn intervals(scenario: &Scenario, from: SimTime) -> Option<Intervals> {
     let (spec, duration) = (scenario.intervals.as_ref()?, scenario.duration?);
     Some(Intervals::new(spec, from, duration))
-}
-
-impl Volume {
-    /// All volumes, which lie one after the other in the addresses of guests.
-    fn of_scenario(scenario: &Scenario) -> Result<Vec<Self>, SimError> {
-        let mut base = Bytes::ZERO;
-        let volumes = scenario.volumes.iter().enumerate().zip(Pool::of_scenario(scenario)?);
-        volumes
-            .map(|((index, volume), pool)| {
-                let begins = base;
-                base += volume.size;
-                Self::new(VolumeId::from(index), volume, begins, pool)
-            })
-            .collect()
-    }
-
-    fn new(
-        id: VolumeId,
-        volume: &model::Volume,
-        base: Bytes,
-        pool: Option<Pool>,
-    ) -> Result<Self, SimError> {
-        let distribution = volume.distribution(id).map_err(|reason| SimError::Impossible {
-            what: format!("volume `{}`", volume.name),
-            reason,
-        })?;
-        Ok(Self {
-            distribution,
-            pool,
-            cipher: volume.cipher.codec(),
-            nodes: volume.nodes.clone(),
-            base,
-            quorum: volume.write_quorum,
-            read_from: volume.read_from,
-        })
-    }
 }

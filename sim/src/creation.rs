@@ -111,7 +111,7 @@ impl Cluster {
             }
         }
         let mut left: Bytes = all.iter().map(|files| files.file * files.count).sum();
-        for disk in self.disks.iter_mut().flatten() {
+        for disk in self.engine.disks.iter_mut().flatten() {
             disk.expect(left);
         }
         for number in 0..all.iter().map(|files| files.count).max().unwrap_or(0) {
@@ -144,19 +144,18 @@ impl Cluster {
 
     /// A stretch of a volume is read or written, in no time, as far as arrays remember it.
     fn touch(&mut self, volume: u32, op: Op, offset: Bytes, size: Bytes) {
-        let found = &self.volumes[volume as usize];
+        let found = &self.protocol.volumes()[volume as usize];
         let (offset, size) = found.distribution.covering(offset, size);
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let (mut nodes, mut places) = (Vec::new(), Vec::new());
         for piece in found.distribution.pieces(offset, size) {
-            found.distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
-            for place in &scratch.places {
+            found.distribution.places(piece.group, &mut nodes, &mut places);
+            for place in &places {
                 let host: HostId = found.nodes[place.node as usize];
-                let host = &self.hosts[host.index()];
+                let host = &self.engine.hosts[host.index()];
                 let node = host.node.as_ref().expect("it stores fragments");
-                let disks = &mut self.disks[host.physical.index()];
+                let disks = &mut self.engine.disks[host.physical.index()];
                 node.touch(disks, volume, op, (place.base + piece.start, piece.stored));
             }
         }
-        self.scratch = scratch;
     }
 }

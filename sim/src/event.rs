@@ -1,5 +1,7 @@
 //! What can happen.
 
+use foretell_systems::Then;
+
 use crate::cpu::Task;
 
 /// An event of the cluster. Indices are into the cluster's tables.
@@ -13,12 +15,12 @@ pub(crate) enum Event {
     Forward { train: u32 },
     /// Acknowledgements or a timeout let a connection go on.
     Wake { connection: u32 },
-    /// A leg's message has arrived.
-    Deliver { leg: u32 },
-    /// The bandwidth of a virtual machine lets a leg's message go on to the cable.
-    LetOut { leg: u32 },
+    /// The message of an exchange has come over the cable.
+    Deliver { exchange: u32 },
+    /// The bandwidth of a virtual machine lets the message of an exchange go on to the cable.
+    LetOut { exchange: u32 },
     /// It lets one that has come over the cable in.
-    LetIn { leg: u32 },
+    LetIn { exchange: u32 },
     /// A disk of a machine finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },
     /// The scheduler of a guest wants to be asked again.
@@ -27,35 +29,12 @@ pub(crate) enum Event {
     Commit { host: u32 },
     /// The flusher of a node looks for pages that have been dirty for long.
     FlushTick { host: u32 },
-    /// A node reports to a monitor.
-    Report { host: u32 },
+    /// A timer of the storage system runs out for a host.
+    System { host: u32 },
 }
 
 // It is copied at every level of the agenda's heap.
 const _: () = assert!(size_of::<Event>() == 8);
-
-/// What happens when a task of a host's processor is done.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Then {
-    /// The client has prepared a request: its messages go out.
-    Prepared { request: u32 },
-    /// The sender has handed a leg's message to the network.
-    Sent { leg: u32 },
-    /// The node has taken a leg's request in.
-    Serve { leg: u32 },
-    /// The client has taken a leg's reply in.
-    Replied { leg: u32 },
-    /// The client has decoded what it fetched or read.
-    Decoded { request: u32 },
-    /// A file server has served a step of a transaction from its own cache.
-    Cached { transaction: u32 },
-    /// The server in front has encoded what is to be written.
-    Encoded { leg: u32 },
-    /// A monitor has taken a report in.
-    Reported { leg: u32 },
-    /// The Activity DB's node has taken a batch of records in.
-    StoreRecords { leg: u32 },
-}
 
 /// A task of a host of the cluster.
 pub(crate) type HostTask = Task<Then>;

@@ -40,7 +40,8 @@ pub(crate) struct Instance {
     /// What it is part of, if that is a program.
     pub(crate) process: Option<Box<Process>>,
     thinking: Stream,
-    choosing: Stream,
+    /// What chooses the fragments that its reads ask for.
+    pub(crate) choosing: Stream,
 }
 
 /// What an instance issues.
@@ -146,14 +147,6 @@ impl Instance {
             process: Some(Box::new(process)),
             thinking: stream("think"),
             choosing: stream("fragments"),
-        }
-    }
-
-    /// Moves m fragments chosen at random to the front.
-    pub(crate) fn choose(&mut self, fragments: &mut [u8], m: usize) {
-        for place in 0..m {
-            let rest = (fragments.len() - place) as u64;
-            fragments.swap(place, place + self.choosing.below(rest) as usize);
         }
     }
 
@@ -456,7 +449,7 @@ impl Cluster {
         match &mut self.instances[id as usize].pace {
             Pace::Closed { outstanding, .. } => {
                 for _ in 0..*outstanding {
-                    self.agenda.schedule(begun, issue);
+                    self.engine.agenda.schedule(begun, issue);
                 }
             }
             Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
@@ -466,11 +459,11 @@ impl Cluster {
 
     /// An instance issues its next request, or begins its next transaction, if it has one.
     pub(crate) fn issue(&mut self, id: u32) {
-        if self.requests.len() + self.transactions.len() >= MOST_OUTSTANDING {
+        if self.protocol.requests().len() + self.transactions.len() >= MOST_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
-            let (outstanding, at) = (self.requests.len(), self.agenda.now() - SimTime::ZERO);
+            let (outstanding, at) = (self.protocol.requests().len(), self.engine.agenda.now() - SimTime::ZERO);
             let workload = instance.name.clone();
-            self.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
+            self.engine.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
             return;
         }
         let issued = if self.instances[id as usize].has_transactions() {
@@ -506,7 +499,7 @@ impl Cluster {
 
     /// Schedules the next arrival of an open loop.
     fn schedule_arrival(&mut self, id: u32) {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let instance = &mut self.instances[id as usize];
         let at = match &mut instance.pace {
             Pace::Open(gaps) => now + gaps.next_interarrival(),
@@ -516,24 +509,24 @@ impl Cluster {
                 Some(Err(error)) => {
                     let workload = instance.name.clone();
                     let error = SimError::Source { workload, error: error.into() };
-                    self.failure.get_or_insert(error);
+                    self.engine.failure.get_or_insert(error);
                     return self.ends(id);
                 }
             },
             Pace::Closed { .. } | Pace::Trace { .. } => unreachable!("not an open loop"),
         };
-        self.agenda.schedule(at, Event::Issue { instance: id });
+        self.engine.agenda.schedule(at, Event::Issue { instance: id });
     }
 
     fn schedule_from_trace(&mut self, id: u32) {
         let Some(request) = self.pull(id) else { return };
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let Pace::Trace { speed_up, next } = &mut self.instances[id as usize].pace else {
             unreachable!("only traces have times")
         };
         *next = Some(request.access);
         let at = request.at.map_or(now, |at| speed_up.replayed(at));
-        self.agenda.schedule(at.max(now), Event::Issue { instance: id });
+        self.engine.agenda.schedule(at.max(now), Event::Issue { instance: id });
     }
 
     /// The next request of an instance; afterwards it is done if there was none.
@@ -543,7 +536,7 @@ impl Cluster {
             return None;
         }
         let next = instance.next().unwrap_or_else(|error| {
-            self.failure.get_or_insert(error);
+            self.engine.failure.get_or_insert(error);
             None
         });
         if next.is_none() {
@@ -583,8 +576,8 @@ impl Cluster {
         match think.draw(&mut instance.thinking) {
             SimSpan::ZERO => self.issue(id),
             span => {
-                let at = self.agenda.now() + span;
-                self.agenda.schedule(at, Event::Issue { instance: id });
+                let at = self.engine.agenda.now() + span;
+                self.engine.agenda.schedule(at, Event::Issue { instance: id });
             }
         }
     }

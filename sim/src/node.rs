@@ -1,17 +1,15 @@
 //! A storage node: its software, which truth and predictor share, on simulated disks.
 
 use foretell_algorithms::io_scheduler::Io;
-use foretell_algorithms::node::{
-    FileAccess, HitCounts, Machine, Node as Software, Note, Operation,
-};
+use foretell_algorithms::node::{DiskOperation, HitCounts, Machine, Note};
 use foretell_ati::{Body, Phase, Resource};
 use foretell_scenarios::model::Storage;
+use foretell_systems::{Access, Software};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
 use crate::device::{Device, Done};
 use crate::event::Event;
-use crate::objects::{Settings as StoreSettings, StoreAccess, Stores};
 use crate::tracker::Tracker;
 
 /// What a node needs of the world around it.
@@ -34,7 +32,7 @@ pub(crate) struct Tag {
 
 /// A storage node.
 pub(crate) struct Node {
-    software: Served,
+    software: Software,
     /// Where its part of each disk begins.
     begins: Vec<Sectors>,
     /// Disk operations completed and their bytes, by direction, since the beginning.
@@ -70,14 +68,6 @@ impl NodeCounts {
     }
 }
 
-/// What a node's software is.
-enum Served {
-    /// Files, over all its disks.
-    Files(Box<Software>),
-    /// Objects, on each disk.
-    Objects(Box<Stores>),
-}
-
 /// What the software runs on.
 pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
@@ -85,50 +75,11 @@ pub(crate) struct Hardware<'a, 'b> {
     evicted: &'a mut u64,
 }
 
-/// An operation of a disk, as far as anybody outside the software needs it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DiskOperation {
-    pub(crate) disk: u32,
-    pub(crate) lbn: Sectors,
-    pub(crate) size: Bytes,
-    pub(crate) op: Op,
-    pub(crate) breadcrumb: Breadcrumb,
-    /// For whom, or [`NOBODY`](crate::demand::NOBODY).
-    pub(crate) workload: u32,
-    /// Who started it.
-    pub(crate) thread: Thread,
-    /// On whose behalf it reads; 0 where it writes.
-    pub(crate) reader: u64,
-}
-
-impl From<&Operation> for DiskOperation {
-    fn from(operation: &Operation) -> Self {
-        let &Operation { disk, lbn, size, op, breadcrumb, workload, thread, reader, .. } =
-            operation;
-        Self { disk, lbn, size, op, breadcrumb, workload, thread, reader }
-    }
-}
-
 impl Hardware<'_, '_> {
-    /// The host.
-    pub(crate) fn host(&self) -> HostId {
-        self.around.host
-    }
-
-    /// The present.
-    pub(crate) fn time(&self) -> SimTime {
-        self.around.now
-    }
-
     /// Posts a record.
-    pub(crate) fn post(&mut self, thread: Thread, breadcrumb: Breadcrumb, body: Body) {
+    fn post(&mut self, thread: Thread, breadcrumb: Breadcrumb, body: Body) {
         let Surroundings { now, host, ref mut tracker, .. } = *self.around;
         tracker.post(now, host, thread, breadcrumb, body);
-    }
-
-    /// Puts an event on the agenda.
-    pub(crate) fn schedule(&mut self, at: SimTime, event: Event) {
-        self.around.agenda.schedule(at, event);
     }
 
     /// Whom a disk takes a reader for: each virtual machine has readers of its own.
@@ -136,20 +87,6 @@ impl Hardware<'_, '_> {
         let Surroundings { host, machine, .. } = *self.around;
         // readers are numbers of clients and workloads, which leave the highest bits free
         if host == machine { reader } else { reader ^ u64::from(host.0).rotate_right(14) }
-    }
-
-    /// Gives a disk an operation.
-    pub(crate) fn submit(&mut self, number: u32, operation: &DiskOperation) {
-        let now = self.around.now;
-        post_disk_op(self.around, operation, Phase::Issue);
-        let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
-        let tag = Tag { host: self.around.host, number };
-        let lbn = self.begins[disk as usize] + lbn;
-        let thread = self.thread(reader);
-        let io = Io { lbn, sectors: Sectors::covering(size), op, thread, tag };
-        if let Some(next) = self.around.disks[disk as usize].submit(now, io) {
-            call_disk(self.around.agenda, self.around.machine, disk, next);
-        }
     }
 }
 
@@ -186,8 +123,17 @@ impl Machine for Hardware<'_, '_> {
         self.post(thread, breadcrumb, body);
     }
 
-    fn start(&mut self, number: u32, operation: &Operation) {
-        self.submit(number, &operation.into());
+    fn start(&mut self, number: u32, operation: &DiskOperation) {
+        let now = self.around.now;
+        post_disk_op(self.around, operation, Phase::Issue);
+        let &DiskOperation { disk, lbn, size, op, reader, .. } = operation;
+        let tag = Tag { host: self.around.host, number };
+        let lbn = self.begins[disk as usize] + lbn;
+        let thread = self.thread(reader);
+        let io = Io { lbn, sectors: Sectors::covering(size), op, thread, tag };
+        if let Some(next) = self.around.disks[disk as usize].submit(now, io) {
+            call_disk(self.around.agenda, self.around.machine, disk, next);
+        }
     }
 
     fn tick(&mut self, at: SimTime) {
@@ -202,28 +148,8 @@ pub(crate) fn call_disk(agenda: &mut Agenda<Event>, machine: HostId, disk: u32, 
 }
 
 impl Node {
-    /// `place`: which part of its disks it has. `file_sizes`: what each file needs on this node.
-    /// `reserved`: memory that the cache lacks.
-    pub(crate) fn new(
-        (storage, place): (&Storage, u32),
-        file_sizes: &[Bytes],
-        reserved: Bytes,
-    ) -> Self {
-        let software = Software::new(&storage.settings(reserved), file_sizes);
-        Self::of(storage, place, Served::Files(Box::new(software)))
-    }
-
-    /// A server of objects.
-    pub(crate) fn with_stores(
-        (storage, place): (&Storage, u32),
-        settings: StoreSettings,
-        reserved: Bytes,
-    ) -> Self {
-        let stores = Stores::new(settings, storage, reserved);
-        Self::of(storage, place, Served::Objects(Box::new(stores)))
-    }
-
-    fn of(storage: &Storage, place: u32, software: Served) -> Self {
+    /// `place`: which part of its disks it has.
+    pub(crate) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
@@ -237,39 +163,19 @@ impl Node {
     fn parts<'a, 'b>(
         &'a mut self,
         around: &'a mut Surroundings<'b>,
-    ) -> (&'a mut Served, Hardware<'a, 'b>) {
+    ) -> (&'a mut Software, Hardware<'a, 'b>) {
         let evicted = &mut self.evicted;
         (&mut self.software, Hardware { around, begins: &self.begins, evicted })
     }
 
-    /// Serves an access. Returns how many things it waits for: so often its leg comes out of
-    /// [`Node::disk_done`] later. Zero: it is done.
-    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
+    /// Serves an access. Returns the number of completions to wait for: as often its exchange comes out
+    /// of [`Node::disk_done`] later. Zero: it is done.
+    pub(crate) fn access(&mut self, around: &mut Surroundings, access: &Access) -> u32 {
         let (software, mut hardware) = self.parts(around);
-        let Served::Files(software) = software else { unreachable!("it serves objects") };
         software.access(&mut hardware, access)
     }
 
-    /// The same of an object.
-    pub(crate) fn access_object(&mut self, around: &mut Surroundings, access: &StoreAccess) -> u32 {
-        let (software, mut hardware) = self.parts(around);
-        let Served::Objects(stores) = software else { unreachable!("it serves files") };
-        stores.access(&mut hardware, access)
-    }
-
-    /// Appends to a file of the node's own; as [`Node::access`].
-    pub(crate) fn append(&mut self, around: &mut Surroundings, access: &FileAccess) -> u32 {
-        let (software, mut hardware) = self.parts(around);
-        match software {
-            Served::Files(software) => software.access(&mut hardware, access),
-            Served::Objects(stores) => {
-                stores.append(&mut hardware, access.leg, access.size, access.thread);
-                1
-            }
-        }
-    }
-
-    /// A disk has finished one of its operations. Appends the legs that waited for it to `ready`.
+    /// A disk has finished one of its operations. Appends the exchanges that waited for it to `ready`.
     pub(crate) fn disk_done(
         &mut self,
         around: &mut Surroundings,
@@ -278,29 +184,20 @@ impl Node {
         ready: &mut Vec<u32>,
     ) {
         let number = done.io.tag.number;
-        let operation = match &self.software {
-            Served::Files(software) => software.operation(number).into(),
-            Served::Objects(stores) => *stores.operation(number),
-        };
+        let operation = self.software.operation(number);
         post_disk_op(around, &operation, Phase::Complete);
         self.operations[operation.op as usize] += 1;
         self.moved[operation.op as usize] += operation.size.get();
         let workload = operation.workload;
         around.tracker.charge(around.machine, Resource::Disk(disk), workload, || done.service);
         let (software, mut hardware) = self.parts(around);
-        match software {
-            Served::Files(software) => software.disk_done(&mut hardware, number, ready),
-            Served::Objects(stores) => stores.disk_done(&mut hardware, number, ready),
-        }
+        software.disk_done(&mut hardware, number, ready);
     }
 
     /// Flushes what has waited for too long.
     pub(crate) fn flush_tick(&mut self, around: &mut Surroundings) {
         let (software, mut hardware) = self.parts(around);
-        match software {
-            Served::Files(software) => software.flush_tick(&mut hardware),
-            Served::Objects(stores) => stores.flush_tick(&mut hardware),
-        }
+        software.flush_tick(&mut hardware);
     }
 
     /// A stretch of a file is read or written before the simulation begins, in no time, as far as
@@ -312,11 +209,10 @@ impl Node {
         op: Op,
         (offset, size): (Bytes, Bytes),
     ) {
-        let Served::Files(software) = &self.software else { return };
         let mut done = Bytes::ZERO;
         while done < size {
             let most = size.saturating_sub(done);
-            let extent = software.locate(file, offset + done, most);
+            let Some(extent) = self.software.locate(file, offset + done, most) else { return };
             let sectors = Sectors::covering(extent.bytes);
             let disk = extent.disk as usize;
             disks[disk].touch(op, self.begins[disk] + extent.lbn, sectors);
@@ -326,27 +222,19 @@ impl Node {
 
     /// Measuring begins.
     pub(crate) fn mark(&mut self) {
-        match &mut self.software {
-            Served::Files(software) => software.mark(),
-            Served::Objects(stores) => stores.mark(),
-        }
+        self.software.mark();
     }
 
     /// What it did since the beginning.
     pub(crate) fn counts(&self) -> NodeCounts {
-        let (cached, evicted) = match &self.software {
-            Served::Files(software) => (software.cached().get(), self.evicted),
-            Served::Objects(stores) => stores.cached_and_evicted(),
-        };
+        let (cached, evicted) = self.software.cached_and_evicted();
+        let evicted = evicted.unwrap_or(self.evicted);
         NodeCounts { operations: self.operations, bytes: self.moved, cached, evicted }
     }
 
     /// Hits since the mark.
     pub(crate) fn hits(&self) -> &HitCounts {
-        match &self.software {
-            Served::Files(software) => software.hits(),
-            Served::Objects(stores) => stores.hits(),
-        }
+        self.software.hits()
     }
 }
 

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
+use foretell_systems::Fragments;
 use foretell_units::{Seed, Stream, VolumeId};
 
 use crate::error::SimError;
@@ -61,24 +62,6 @@ struct Pinned {
     block: u64,
     version: u64,
     taken: Vec<(usize, Vec<u8>)>,
-}
-
-/// One fragment each of a row of blocks: what a leg carries.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fragments {
-    pub(crate) request: u32,
-    /// Breadcrumb of the request, which numbers the version that a write makes.
-    pub(crate) version: u64,
-    pub(crate) volume: u32,
-    pub(crate) first_block: u64,
-    pub(crate) blocks: u64,
-    pub(crate) fragment: u8,
-}
-
-impl Fragments {
-    fn range(&self) -> std::ops::Range<u64> {
-        self.first_block..self.first_block + self.blocks
-    }
 }
 
 impl Vault {

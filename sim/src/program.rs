@@ -433,7 +433,7 @@ impl Cluster {
     fn begin_process(&mut self, id: u32) {
         let mark_at = self.mark_at();
         let process = self.instances[id as usize].process.as_mut().expect("it is a process");
-        let begun = self.agenda.now() + process.start_delay;
+        let begun = self.engine.agenda.now() + process.start_delay;
         process.limits.since = begun;
         process.until = process.runtime.map(|runtime| begun + runtime);
         let from = (begun + process.ramp).max(mark_at);
@@ -447,7 +447,7 @@ impl Cluster {
     /// The access that a process has next, if it may issue one now; `None` with something held back
     /// puts it on the agenda.
     pub(crate) fn pull_process(&mut self, id: u32) -> Option<Access> {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let instance = &mut self.instances[id as usize];
         let process = instance.process.as_mut().expect("it is a process");
         if let Some(ready) = process.delayed.iter().position(|(at, _)| *at <= now) {
@@ -475,13 +475,13 @@ impl Cluster {
         }
         process.delayed.push_back((at, access));
         instance.outstanding += 1;
-        self.agenda.schedule(at, Event::Issue { instance: id });
+        self.engine.agenda.schedule(at, Event::Issue { instance: id });
         None
     }
 
     /// Whether a process has time for another transaction; it ends if not.
     pub(crate) fn process_goes_on(&mut self, id: u32) -> bool {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let Some(process) = &mut self.instances[id as usize].process else { return true };
         if process.until.is_none_or(|until| now < until) {
             return true;
@@ -494,14 +494,14 @@ impl Cluster {
     /// An operation of an instance is complete: the tally of its job.
     pub(crate) fn count_for_job(&mut self, id: u32, kind: usize, begun: SimTime, size: Bytes) {
         if let Some(process) = &self.instances[id as usize].process {
-            let now = self.agenda.now();
+            let now = self.engine.agenda.now();
             self.programs.jobs[process.job as usize + kind].add(now, begun, size);
         }
     }
 
     /// A process has ended, and nothing of it is outstanding.
     pub(crate) fn retired(&mut self, id: u32) {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let Some(process) = &self.instances[id as usize].process else { return };
         let (program, stage, first) = (process.program, process.stage, process.job as usize);
         // a runtime is counted whole, also where the last request was done before its end

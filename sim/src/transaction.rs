@@ -1,12 +1,13 @@
 //! Transactions at work: step after step, and what they come to.
 
 use foretell_scenarios::model::{Workload, WorkloadKind};
-use foretell_units::{Bytes, SimSpan, SimTime};
+use foretell_systems::process::transaction_thread;
+use foretell_systems::{Hosts as _, Labour, Then, Work};
+use foretell_units::{Breadcrumb, Bytes, SimSpan, SimTime};
 use foretell_workloads::transaction::{Step, Unit};
 use hdrhistogram::Histogram;
 
 use crate::cluster::Cluster;
-use crate::event::{HostTask, Then};
 
 /// The transaction of a request that belongs to none.
 pub(crate) const NO_TRANSACTION: u32 = u32::MAX;
@@ -182,7 +183,7 @@ impl Cluster {
             return false;
         }
         assert!(!steps.is_empty(), "a transaction has a step");
-        let begun = self.agenda.now();
+        let begun = self.engine.agenda.now();
         let kind = self.instances[instance as usize].transaction_kind();
         let id = self.transactions.insert(Transaction { instance, begun, steps, next: 0, kind });
         self.next_step(id);
@@ -190,7 +191,7 @@ impl Cluster {
     }
 
     fn next_step(&mut self, id: u32) {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let transaction = &self.transactions[id];
         let (instance, step) = (transaction.instance, transaction.steps[transaction.next]);
         let owner = &self.instances[instance as usize];
@@ -203,20 +204,25 @@ impl Cluster {
                 self.start_request(instance, access.op, access.offset, access.size, id);
             }
             Step::Cached(bytes) => {
-                let cpu = &self.hosts[client.index()].profile;
-                // on a processor for which nothing counts, time would stand still
-                let work = (cpu.request.of(bytes) + cpu.copy.of(bytes)).max(SimSpan::from_ns(1));
-                let thread = crate::exchange::transaction_thread(id, workload);
-                let then = Then::Cached { transaction: id };
-                let breadcrumb = foretell_units::Breadcrumb::NONE;
-                self.compute(client, workload, HostTask { thread, breadcrumb, work, then });
+                let cpu = self.engine.cpu(client);
+                let span = cpu.request.of(bytes) + cpu.copy.of(bytes);
+                self.engine.compute(Work {
+                    host: client,
+                    workload,
+                    thread: transaction_thread(id, workload),
+                    breadcrumb: Breadcrumb::NONE,
+                    // on a processor for which nothing counts, time would stand still
+                    span: span.max(SimSpan::from_ns(1)),
+                    labour: Labour::Application,
+                    then: Then::Load { number: id },
+                });
             }
         }
     }
 
     /// The step that a transaction was waiting for is done.
     pub(crate) fn step_done(&mut self, id: u32) {
-        let now = self.agenda.now();
+        let now = self.engine.agenda.now();
         let transaction = &mut self.transactions[id];
         let (instance, step) = (transaction.instance, transaction.steps[transaction.next]);
         transaction.next += 1;

@@ -246,16 +246,16 @@ pub struct Bottleneck {
 
 /// The truth of a run that has ended.
 pub(crate) fn of(cluster: &mut Cluster) -> Truth {
-    let now = cluster.agenda.now();
+    let now = cluster.engine.agenda.now();
     let seconds = cluster.measured().as_secs_f64();
     let workloads = workloads(cluster, now, seconds);
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
     let mut hosts = BTreeMap::new();
     let mut caches = BTreeMap::new();
     let mut bottleneck = Bottleneck::default();
-    for index in 0..cluster.hosts.len() {
+    for index in 0..cluster.engine.hosts.len() {
         let name = cluster.scenario.hosts[index].name.clone();
-        let host = &mut cluster.hosts[index];
+        let host = &mut cluster.engine.hosts[index];
         let mut resources = BTreeMap::new();
         let mut add = |resource: String, usage: Usage, own: Particulars| {
             if usage.utilization > bottleneck.utilization {
@@ -283,7 +283,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
         // of virtual machines, the first has the machine's disks and its cable
-        for (disk, device) in cluster.disks[index].iter_mut().enumerate() {
+        for (disk, device) in cluster.engine.disks[index].iter_mut().enumerate() {
             let caches = device.array_hits().map_or(none, caches_of_array);
             add(format!("disk{disk}"), device.usage(now), caches);
         }
@@ -294,8 +294,8 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
             caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
         }
         if has_cable {
-            let (transmit, receive) = cluster.network.usage(now, HostId::from(index));
-            let (to_host, by_host) = troubles(cluster.network.troubles(HostId::from(index)));
+            let (transmit, receive) = cluster.engine.network.usage(now, HostId::from(index));
+            let (to_host, by_host) = troubles(cluster.engine.network.troubles(HostId::from(index)));
             add("nic_transmit".to_owned(), transmit, by_host);
             add("nic_receive".to_owned(), receive, to_host);
         }
@@ -307,12 +307,12 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         caches,
         bottleneck,
 
-        network: network(cluster.network.counts()),
+        network: network(cluster.engine.network.counts()),
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests_in_flight(),
-        blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
-        events: cluster.agenda.taken(),
+        blocks_compared: cluster.engine.vault.as_ref().map(crate::payload::Vault::compared),
+        events: cluster.engine.agenda.taken(),
         warmup: cluster.mark_at() - SimTime::ZERO,
         simulated_seconds: seconds,
         wall_seconds: 0.0,
@@ -362,7 +362,7 @@ fn network(counts: Counts) -> NetworkTruth {
 fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<String, WorkloadTruth> {
     let mut found = BTreeMap::new();
     for (index, workload) in cluster.scenario.workloads.iter().enumerate() {
-        let nodes = cluster.hosts.iter().filter_map(|host| host.node.as_ref());
+        let nodes = cluster.engine.hosts.iter().filter_map(|host| host.node.as_ref());
         let (pages, hits) = nodes
             .map(|node| node.hits().of(index))
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));

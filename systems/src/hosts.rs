@@ -189,6 +189,13 @@ pub struct Fragments {
     pub fragment: u8,
 }
 
+impl Fragments {
+    /// The numbers of the blocks.
+    pub fn range(&self) -> std::ops::Range<u64> {
+        self.first_block..self.first_block + self.blocks
+    }
+}
+
 /// A number that a table of exchanges or bytes of a message cannot hold would be a mistake of ours.
 pub(crate) fn small(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).expect("groups are bounded")

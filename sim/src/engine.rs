@@ -1,0 +1,421 @@
+//! The simulated machines that the software of the storage system runs on.
+//!
+//! Processors, cables, disks and those who watch them: everything that [`Protocol`] asks for goes
+//! through [`Hosts`] to here. What the software does next is not known here.
+
+use std::sync::Arc;
+
+use foretell_algorithms::node::NOBODY;
+use foretell_ati::{Body, Phase as RecordPhase, Resource};
+use foretell_scenarios::model::{self, CpuProfile, Scenario};
+use foretell_systems::process::request_thread;
+use foretell_systems::{
+    Access, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request, Software,
+    Then, Timer, Work,
+};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimTime, Stream};
+
+use crate::agenda::Agenda;
+use crate::bandwidth::Limit;
+use crate::cpu::{Cpu, Slice, Task};
+use crate::device::Device;
+use crate::error::SimError;
+use crate::event::{Event, HostTask};
+use crate::ledger::Ledger;
+use crate::metrics::{self, Collectors};
+use crate::network::{Network, Step};
+use crate::node::{Node, Surroundings, Tag, call_disk};
+use crate::payload::Vault;
+use crate::tracker::Tracker;
+
+/// Machines, and those who watch them.
+pub(crate) struct Engine {
+    pub(crate) agenda: Agenda<Event>,
+    pub(crate) tracker: Tracker,
+    pub(crate) network: Network,
+    pub(crate) hosts: Vec<Host>,
+    /// By host; virtual machines have those of their physical one.
+    pub(crate) disks: Vec<Vec<Device<Tag>>>,
+    /// By instance of a workload: what chooses fragments.
+    pub(crate) choosing: Vec<Stream>,
+    pub(crate) vault: Option<Vault>,
+    /// Where metrics are asked for.
+    pub(crate) collectors: Option<Box<Collectors>>,
+    pub(crate) failure: Option<SimError>,
+}
+
+/// A host: its processor, and a node's storage.
+pub(crate) struct Host {
+    /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
+    /// group.
+    pub(crate) machine: HostId,
+    /// Whose cable and disks a storage node has: its own, or of a virtual machine those of the first
+    /// one on its physical machine.
+    pub(crate) physical: HostId,
+    /// Of a virtual machine whose bandwidth is limited.
+    limit: Option<Limit>,
+    /// The account of a guest's block layer.
+    pub(crate) block_layer: Option<Ledger>,
+    /// Shared by all hosts that have the same.
+    pub(crate) profile: Arc<CpuProfile>,
+    pub(crate) cpu: Cpu<Then>,
+    pub(crate) node: Option<Node>,
+}
+
+impl Host {
+    /// All hosts at the start of time.
+    pub(crate) fn all(scenario: &Scenario, protocol: &Protocol) -> Vec<Self> {
+        let tracking = scenario.tracking.cost.as_ref();
+        let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
+        let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
+        (0..scenario.hosts.len())
+            .map(|index| {
+                let host = &scenario.hosts[index];
+                let id = HostId::from(index);
+                let place = host.machine.map_or(0, |machine| machine.place);
+                let software = Software::of(scenario, id, protocol.volumes(), reserved);
+                let storage = host.role.storage();
+                let node = storage.zip(software).map(|(storage, software)| {
+                    Node::new((storage, place), software)
+                });
+                let cpu = &host.cpu;
+                let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
+                let profile = known.unwrap_or_else(|| {
+                    profiles.push(Arc::new(cpu.clone()));
+                    Arc::clone(&profiles[profiles.len() - 1])
+                });
+                let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
+                let machine = protocol.machine(id);
+                let physical = host.machine.map_or(id, |machine| machine.host);
+                let limit = host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
+                let block_layer = host.guest.is_some().then(Ledger::default);
+                Host { machine, physical, limit, block_layer, profile, cpu, node }
+            })
+            .collect()
+    }
+}
+
+/// The disks of each physical machine.
+pub(crate) fn disks(scenario: &Scenario, hosts: &[Host]) -> Vec<Vec<Device<Tag>>> {
+    let of = |(id, host): (HostId, &model::Host)| {
+        let is_physical = hosts[id.index()].physical == id;
+        let storage = host.role.storage().filter(|_| is_physical);
+        storage.map_or(Vec::new(), |storage| storage.disks.iter().map(Device::new).collect())
+    };
+    scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
+}
+
+/// Puts what the network wants to be called for on the agenda.
+pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
+    |at, step| {
+        let event = match step {
+            Step::Forward { train } => Event::Forward { train },
+            Step::Wake { connection } => {
+                let wake = Event::Wake { connection };
+                return agenda.schedule_ranked(at, connection, wake);
+            }
+            Step::Deliver { number } => Event::Deliver { exchange: number },
+        };
+        agenda.schedule(at, event);
+    }
+}
+
+impl Engine {
+    /// A node and its surroundings.
+    pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
+        let Host { node, physical, .. } = &mut self.hosts[host.index()];
+        let node = node.as_mut().expect("storage nodes have storage");
+        let around = Surroundings {
+            now: self.agenda.now(),
+            host,
+            agenda: &mut self.agenda,
+            tracker: &mut self.tracker,
+            machine: *physical,
+            disks: &mut self.disks[physical.index()],
+        };
+        (node, around)
+    }
+
+    fn take_up(&mut self, host: HostId, slice: &Slice) {
+        let now = self.agenda.now();
+        self.tracker.post_switch(now, host, slice);
+        if let Some(collectors) = &mut self.collectors {
+            if slice.from != slice.to {
+                collectors.switched(host);
+            }
+            collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+        }
+        self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
+    }
+
+    /// The slice of a core ends. Returns what follows, if a task is done.
+    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> Option<Then> {
+        let now = self.agenda.now();
+        let end = self.hosts[host.index()].cpu.slice_ends(now, core);
+        if let Some(slice) = &end.next {
+            self.take_up(host, slice);
+        } else {
+            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
+            if let Some(collectors) = &mut self.collectors {
+                collectors.switched(host);
+                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+            }
+        }
+        end.done
+    }
+
+    /// A disk of a machine has finished an operation, or wants to be asked what is next. Appends the
+    /// exchanges that waited for it to `ready`.
+    pub(crate) fn disk_done(&mut self, machine: HostId, disk: u32, ready: &mut Vec<u32>) {
+        let now = self.agenda.now();
+        let completion = self.disks[machine.index()][disk as usize].complete(now);
+        if let Some(next) = completion.next {
+            call_disk(&mut self.agenda, machine, disk, next);
+        }
+        let Some(done) = completion.done else { return };
+        let (node, mut around) = self.node(done.io.tag.host);
+        node.disk_done(&mut around, disk, &done, ready);
+    }
+
+    /// The message of an exchange goes on the cable; to another virtual machine on the same machine, over
+    /// the machine's bridge, which takes no time and of which there are no records.
+    pub(crate) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
+        let exchange = &exchanges[id];
+        let (hosts, wire) = ((exchange.sender(), exchange.receiver()), exchange.wire());
+        let now = self.agenda.now();
+        let machine = |host| self.network.machine(host);
+        if machine(hosts.0) == machine(hosts.1) {
+            if let Some(collectors) = &mut self.collectors {
+                collectors.sent(hosts.0, hosts.1, wire);
+            }
+            self.agenda.schedule(now, Event::Deliver { exchange: id });
+            return;
+        }
+        self.note_transmission(exchange, id, wire);
+        self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
+        self.note_repetitions(exchanges);
+    }
+
+    /// Records what senders have sent again.
+    pub(crate) fn note_repetitions(&mut self, exchanges: &Exchanges) {
+        while let Some((id, wire)) = self.network.take_resent() {
+            self.note_transmission(&exchanges[id], id, wire);
+        }
+    }
+
+    /// Records that so many bytes of an exchange's message go out.
+    fn note_transmission(&mut self, exchange: &Exchange, id: u32, wire: Bytes) {
+        let (from, to) = (exchange.sender(), exchange.receiver());
+        let now = self.agenda.now();
+        let body = Body::NetworkTransmit { sender: from.0, receiver: to.0, numbytes: wire.get() };
+        self.tracker.post(now, from, exchange.sending_thread(id), exchange.breadcrumb, body);
+        if let Some(collectors) = &mut self.collectors {
+            collectors.sent(from, to, wire);
+        }
+        let machine = self.network.machine(from);
+        let charged = || self.network.wire_time(from, wire);
+        self.tracker.charge(machine, Resource::Transmit, exchange.workload, charged);
+    }
+
+    /// When the bandwidth of its receiver lets a message in that has come over the cable.
+    pub(crate) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
+        let (from, to) = (exchange.sender(), exchange.receiver());
+        let now = self.agenda.now();
+        let Some(limit) = self.hosts[to.index()].limit.as_mut().filter(|_| from != to) else {
+            return now;
+        };
+        let wire = exchange.wire();
+        limit.let_in(now, wire, self.network.cable_time(to, (from, to), wire))
+    }
+}
+
+/// A task's work by what dstat calls it.
+fn by_kind(span: foretell_units::SimSpan, labour: Labour) -> metrics::Work {
+    let work = span.as_ns();
+    match labour {
+        Labour::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
+        Labour::Application => metrics::Work { usr: work, ..metrics::Work::default() },
+        Labour::Receiving { receiving, copying } => {
+            let receiving = receiving.as_ns().min(work);
+            let rest = work - receiving;
+            let copying = copying.as_ns().min(rest);
+            // half of what receiving takes is done before the thread is woken
+            let siq = receiving / 2;
+            metrics::Work { usr: rest - copying, sys: receiving - siq + copying, siq }
+        }
+    }
+}
+
+impl Hosts for Engine {
+    #[inline]
+    fn now(&self) -> SimTime {
+        self.agenda.now()
+    }
+
+    #[inline]
+    fn cpu(&self, host: HostId) -> &CpuProfile {
+        &self.hosts[host.index()].profile
+    }
+
+    fn compute(&mut self, work: Work) {
+        let Work { workload, thread, breadcrumb, labour, then, .. } = work;
+        let host = self.hosts[work.host.index()].machine;
+        let span = work.span + self.tracker.take_debt(host);
+        self.tracker.charge(host, Resource::Cpu, workload, || span);
+        let now = self.agenda.now();
+        if let Some(collectors) = &mut self.collectors {
+            collectors.work(host, by_kind(span, labour));
+        }
+        let task: HostTask = Task { thread, breadcrumb, work: span, then };
+        if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
+            self.take_up(host, &slice);
+        }
+    }
+
+    fn transmit(&mut self, exchanges: &Exchanges, id: u32) {
+        let exchange = &exchanges[id];
+        let hosts = (exchange.sender(), exchange.receiver());
+        let now = self.agenda.now();
+        if hosts.0 == hosts.1 {
+            // what stays on the host meets no cable
+            self.agenda.schedule(now, Event::Deliver { exchange: id });
+            return;
+        }
+        let mut at = now;
+        if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
+            let wire = exchange.wire();
+            at = limit.let_out(now, wire, self.network.cable_time(hosts.0, hosts, wire));
+        }
+        if at > now {
+            self.agenda.schedule(at, Event::LetOut { exchange: id });
+        } else {
+            self.put_on_cable(exchanges, id);
+        }
+    }
+
+    fn store(&mut self, host: HostId, access: &Access) -> u32 {
+        let (node, mut around) = self.node(host);
+        let waits = node.access(&mut around, access);
+        let now = self.agenda.now();
+        if let Some(collectors) = self.collectors.as_mut().filter(|_| waits > 0) {
+            collectors.waits(now, host);
+        }
+        waits
+    }
+
+    fn set_timer(&mut self, at: SimTime, timer: Timer) {
+        let event = match timer {
+            Timer::Guest { host } => Event::AskGuest { host },
+            Timer::Journal { host } => Event::Commit { host },
+            Timer::System { host } => Event::System { host },
+        };
+        self.agenda.schedule(at, event);
+    }
+
+    fn choose(&mut self, instance: u32, fragments: &mut [u8], m: usize) {
+        let choosing = &mut self.choosing[instance as usize];
+        for place in 0..m {
+            let rest = (fragments.len() - place) as u64;
+            fragments.swap(place, place + choosing.below(rest) as usize);
+        }
+    }
+
+    fn note_request(&mut self, id: u32, request: &Request, phase: Phase) {
+        let issue = &request.issue;
+        let body = Body::Request {
+            workload: issue.workload,
+            client: issue.client.0,
+            op: issue.op,
+            file: issue.volume,
+            offset: issue.offset.get(),
+            size: issue.size.get(),
+            phase: match phase {
+                Phase::Issue => RecordPhase::Issue,
+                Phase::Complete => RecordPhase::Complete,
+            },
+        };
+        let (now, thread) = (self.agenda.now(), request_thread(id, issue.workload));
+        self.tracker.post(now, issue.client, thread, issue.breadcrumb, body);
+    }
+
+    fn note_received(&mut self, exchange: &Exchange) {
+        let (from, host, wire) = (exchange.sender(), exchange.receiver(), exchange.wire());
+        if from == host {
+            return;
+        }
+        if let Some(collectors) = &mut self.collectors {
+            collectors.received(host, from, wire);
+        }
+        let machine = self.network.machine(host);
+        if self.network.machine(from) != machine {
+            let charged = || self.network.wire_time(host, wire);
+            self.tracker.charge(machine, Resource::Receive, exchange.workload, charged);
+        }
+    }
+
+    fn note_block_operation(&mut self, guest: HostId) {
+        let now = self.agenda.now();
+        let ledger = self.hosts[guest.index()].block_layer.as_mut();
+        ledger.expect("guests have one").arrive(now);
+    }
+
+    fn note_block_operation_done(&mut self, guest: HostId, arrived: SimTime) {
+        let now = self.agenda.now();
+        let ledger = self.hosts[guest.index()].block_layer.as_mut();
+        ledger.expect("guests have one").depart(now, arrived);
+    }
+
+    fn note_ready(&mut self, node: HostId) {
+        let now = self.agenda.now();
+        if let Some(collectors) = &mut self.collectors {
+            collectors.waits_no_more(now, node);
+        }
+    }
+
+    #[inline]
+    fn has_payload(&self) -> bool {
+        self.vault.is_some()
+    }
+
+    fn payload_written(&mut self, request: &Request) {
+        let Some(vault) = &mut self.vault else { return };
+        let issue = &request.issue;
+        let (offset, end) = (issue.offset.get(), (issue.offset + issue.size).get());
+        vault.write(issue.volume, issue.breadcrumb.0, offset, end);
+    }
+
+    fn payload_pinned(&mut self, id: u32, volume: u32, first_block: u64, blocks: u64) {
+        if let Some(vault) = &mut self.vault {
+            vault.pin(id, volume, first_block, blocks);
+        }
+    }
+
+    fn payload_ready(&mut self, exchange: u32, fragments: Fragments) -> bool {
+        self.vault.as_mut().is_none_or(|vault| vault.ready(exchange, fragments))
+    }
+
+    fn payload_stored(&mut self, fragments: Fragments, ready: &mut Vec<u32>) {
+        if let Some(vault) = &mut self.vault {
+            vault.store(fragments, ready);
+        }
+    }
+
+    fn payload_taken(&mut self, fragments: Fragments) {
+        if let Some(vault) = &mut self.vault {
+            vault.take(fragments);
+        }
+    }
+
+    fn payload_opened(&mut self, id: u32, volume: u32) {
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.open(id, volume)
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+/// Nobody's breadcrumb and workload, for what the load does on a client's processor.
+pub(crate) const UNTRACKED: (Breadcrumb, u32) = (Breadcrumb::NONE, NOBODY);
+/// A read or a write of a file before time begins; see [`Node::touch`].
+pub(crate) type Touch = (u32, Op, Bytes, Bytes);
