@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use foretell_algorithms::node::NOBODY;
 use foretell_ati::{Body, Phase as RecordPhase, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_systems::process::request_thread;
@@ -13,7 +12,7 @@ use foretell_systems::{
     Access, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request, Software,
     Then, Timer, Work,
 };
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimTime, Stream};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream};
 
 use crate::agenda::Agenda;
 use crate::bandwidth::Limit;
@@ -230,7 +229,7 @@ impl Engine {
 }
 
 /// A task's work by what dstat calls it.
-fn by_kind(span: foretell_units::SimSpan, labour: Labour) -> metrics::Work {
+fn by_kind(span: SimSpan, labour: Labour) -> metrics::Work {
     let work = span.as_ns();
     match labour {
         Labour::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
@@ -414,8 +413,3 @@ impl Hosts for Engine {
         }
     }
 }
-
-/// Nobody's breadcrumb and workload, for what the load does on a client's processor.
-pub(crate) const UNTRACKED: (Breadcrumb, u32) = (Breadcrumb::NONE, NOBODY);
-/// A read or a write of a file before time begins; see [`Node::touch`].
-pub(crate) type Touch = (u32, Op, Bytes, Bytes);

@@ -267,7 +267,8 @@ mod tests {
         assert!(part * 3 <= whole && part * 3 + Bytes::mib(3) > whole, "{part} of {whole}");
         assert_eq!(part.get() % Bytes::mib(1).get(), 0);
         for place in 0..3 {
-            let node = Node::new((&storage, place), &[Bytes::gib(1)], Bytes::ZERO);
+            let software = Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO);
+            let node = Node::new((&storage, place), software);
             assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
         }
     }

@@ -47,7 +47,8 @@ impl Software {
         Some(Self::files(storage, &files, reserved))
     }
 
-    fn files(storage: &Storage, files: &[Bytes], reserved: Bytes) -> Self {
+    /// Software that stores files of those sizes.
+    pub fn files(storage: &Storage, files: &[Bytes], reserved: Bytes) -> Self {
         Self::Files(Box::new(Node::new(&storage.settings(reserved), files)))
     }
 
@@ -66,6 +67,26 @@ impl Software {
             (Self::Files(_), Access::Object(_)) | (Self::Objects(_), Access::File(_)) => {
                 unreachable!("all nodes of a cluster store the same")
             }
+        }
+    }
+
+    /// An access while time is passed over: it changes what is cached and dirty. Files start disk
+    /// operations, which the engine completes at once; stores of objects start none.
+    pub fn touch(&mut self, machine: &mut impl Machine, access: &Access) {
+        match (self, access) {
+            (Self::Files(node), Access::File(access) | Access::Append(access)) => {
+                node.access(machine, access);
+            }
+            (Self::Objects(stores), Access::Object(access)) => stores.touch(access),
+            (Self::Objects(_), _) | (Self::Files(_), Access::Object(_)) => {}
+        }
+    }
+
+    /// The software of files, if that is what it stores.
+    pub fn files_mut(&mut self) -> Option<&mut Node> {
+        match self {
+            Self::Files(node) => Some(node),
+            Self::Objects(_) => None,
         }
     }
 

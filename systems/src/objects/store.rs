@@ -355,6 +355,24 @@ impl Stores {
         machine.start(number, &what);
     }
 
+    /// An access in no time, as far as the cache remembers it.
+    pub(crate) fn touch(&mut self, access: &StoreAccess) {
+        if access.op == Op::Write && !self.settings.cache_writes {
+            return;
+        }
+        let (first, last) = pages(access.shard, self.page);
+        let mut hits = 0;
+        for number in first..last {
+            let key = u64::from(access.file) << 48 | number;
+            let hit = self.devices[access.disk as usize].cache.access(key).is_hit();
+            hits += u64::from(hit);
+            self.entered += u64::from(!hit);
+        }
+        if access.op == Op::Read {
+            self.hits.add(access.workload, last - first, hits);
+        }
+    }
+
     /// An operation of a device is done. Appends the legs that waited for it to `ready`.
     pub(crate) fn disk_done(&mut self, machine: &mut impl Machine, number: u32, ready: &mut Vec<u32>) {
         let Operation { what, purpose } = *self.operations.remove(number);

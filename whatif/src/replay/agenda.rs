@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use foretell_systems::{Then, Timer};
 use foretell_units::SimTime;
 
 use super::links::Step;
@@ -12,20 +13,14 @@ use super::links::Step;
 pub(super) enum Event {
     /// An instance of a workload issues its next request.
     Issue { instance: u32 },
-    /// A request of a client is encoded.
-    Prepared { request: u32 },
-    /// A leg's sender hands its message to the network.
-    Sent { leg: u32 },
+    /// A computation is over.
+    Computed(Then),
     /// The network goes on.
     Network(Step),
-    /// A node has taken a leg's message in.
-    Serve { leg: u32 },
-    /// A client has taken a leg's answer in.
-    Replied { leg: u32 },
-    /// A client has decoded what it fetched or read.
-    Decoded { request: u32 },
-    /// The Activity DB's node has taken a batch of records in.
-    StoreRecords { leg: u32 },
+    /// The message of an exchange on its own host is there.
+    Delivered { exchange: u32 },
+    /// A timer of the protocol runs out.
+    Timer(Timer),
     /// A disk may have finished something.
     Disk { host: u32, disk: u32 },
     /// The flusher of a node looks for old pages.

@@ -2,7 +2,7 @@
 //! served. Left out: that long tasks are interrupted for others (their quantum is longer than
 //! nearly all tasks).
 
-use foretell_units::{SimSpan, SimTime};
+use foretell_units::{SimSpan, SimTime, Thread};
 
 /// Cores of a host.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Cores {
 struct Core {
     free_at: SimTime,
     /// Who ran last.
-    thread: u64,
+    thread: Thread,
 }
 
 /// When a task is done, and what was recorded of it.
@@ -31,12 +31,12 @@ pub(super) struct Booked {
 
 impl Cores {
     pub(super) fn new(cores: u32, switch: SimSpan) -> Self {
-        let core = Core { free_at: SimTime::ZERO, thread: u64::MAX };
+        let core = Core { free_at: SimTime::ZERO, thread: Thread::IDLE };
         Self { each: vec![core; cores as usize], switch, busy: SimSpan::ZERO, tasks: 0 }
     }
 
     /// A thread's work; the first idle core takes it, or the one that is free first.
-    pub(super) fn submit(&mut self, now: SimTime, thread: u64, work: SimSpan) -> Booked {
+    pub(super) fn submit(&mut self, now: SimTime, thread: Thread, work: SimSpan) -> Booked {
         let mut best = 0;
         for (index, core) in self.each.iter().enumerate() {
             if core.free_at <= now {

@@ -1,7 +1,9 @@
 //! A workload on one client: when it issues what.
 
 use foretell_scenarios::model::{Arrivals, Think};
-use foretell_units::{SimSpan, SimTime, Stream};
+use foretell_systems::process::transaction_thread;
+use foretell_systems::{Issue, Then};
+use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime, Stream};
 
 use super::agenda::Event;
 use super::stream::{Requests, Wanted};
@@ -154,10 +156,10 @@ impl Replay<'_> {
         let instance = &mut self.instances[id as usize];
         if let Pace::Closed { outstanding, .. } = instance.pace {
             for _ in 0..outstanding {
-                self.agenda.schedule(SimTime::ZERO, event);
+                self.engine.agenda.schedule(SimTime::ZERO, event);
             }
         } else if let Some(at) = instance.next_at(SimTime::ZERO) {
-            self.agenda.schedule(at, event);
+            self.engine.agenda.schedule(at, event);
         }
     }
 
@@ -167,18 +169,19 @@ impl Replay<'_> {
         if instance.done {
             return;
         }
-        let Some(Wanted { op, offset, size }) = instance.pull() else {
+        let Some(wanted) = instance.pull() else {
             instance.done = true;
             self.active -= 1;
             return;
         };
         self.instances[id as usize].issued += 1;
-        self.start(id, op, offset, size);
+        let issue = self.request_of(id, wanted);
+        self.protocol.start(&mut self.engine, issue);
         // instances live in the time of the whole run
-        let now = self.now + self.skipped;
+        let now = self.engine.now + self.engine.skipped;
         if let Some(at) = self.instances[id as usize].next_at(now) {
-            let at = self.now + (at - now);
-            self.agenda.schedule(at, Event::Issue { instance: id });
+            let at = self.engine.now + (at - now);
+            self.engine.agenda.schedule(at, Event::Issue { instance: id });
         }
     }
 
@@ -190,12 +193,44 @@ impl Replay<'_> {
             return;
         }
         if !think.mean().is_zero() {
-            let at = self.now + instance.think();
-            return self.agenda.schedule(at, Event::Issue { instance: id });
+            let at = self.engine.now + instance.think();
+            return self.engine.agenda.schedule(at, Event::Issue { instance: id });
         }
         match instance.requests.next_pause() {
             SimSpan::ZERO => self.issue(id),
             pause => self.work_alone(id, pause),
+        }
+    }
+
+    /// What a client does between a completion and the request that follows it, which took so long
+    /// when it was recorded: all that its processor had to do.
+    fn work_alone(&mut self, id: u32, recorded: SimSpan) {
+        let Instance { client, workload, .. } = self.instances[id as usize];
+        let engine = &mut self.engine;
+        let client = engine.machines[client as usize];
+        let besides = engine.scenario.host(client).cpu.context_switch;
+        let owed = engine.tracking.take_debt(client.0);
+        let work = recorded.saturating_sub(besides).max(owed);
+        let thread = transaction_thread(id, workload);
+        engine.work(client, thread, work, Then::Load { number: id });
+    }
+
+    /// A request of an instance.
+    pub(super) fn request_of(&self, id: u32, wanted: Wanted) -> Issue {
+        let Instance { client, workload, volume, .. } = self.instances[id as usize];
+        let Wanted { op, offset, size } = wanted;
+        Issue {
+            instance: id,
+            workload,
+            client: HostId(client),
+            volume,
+            op,
+            offset,
+            size,
+            breadcrumb: Breadcrumb::NONE,
+            owner: id,
+            thread: u64::from(id),
+            whole: false,
         }
     }
 }

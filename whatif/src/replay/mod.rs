@@ -9,23 +9,22 @@
 
 mod agenda;
 mod cpu;
+mod engine;
 mod instance;
 mod links;
 mod node;
 mod pass;
-mod protocol;
 mod stream;
 mod tally;
 mod tracking;
 
 use std::sync::Arc;
 
-use foretell_algorithms::distribution::{Distribution, Place};
-use foretell_algorithms::node::{FileAccess, NOBODY};
-use foretell_algorithms::slab::Slab;
+use foretell_algorithms::node::NOBODY;
 use foretell_ati::Resource;
-use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
+use foretell_scenarios::model::{Host, Scenario};
+use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then};
+use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime};
 
 use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
@@ -33,18 +32,16 @@ use crate::observed::Recorded;
 use agenda::{Agenda, Event};
 use cpu::Cores;
 use instance::Instance;
+use engine::Engine;
 use links::{Links, Step};
-use node::{Around, Node};
+use node::Node;
 use pass::{Period, Plan, SETTLING};
-use protocol::{Leg, Part, Request};
 use tally::Busy;
 use tally::Tally;
 pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;
 
-/// The leg of an access that nobody waits for.
-const NOBODY_WAITS: u32 = u32::MAX;
 /// What predictions draw from; the run's own seed is not known here.
 const SEED: Seed = Seed(0x666f_7265);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
@@ -62,45 +59,20 @@ pub(crate) struct Material<'a> {
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
 }
 
-#[derive(Default)]
-struct Scratch {
-    nodes: Vec<u32>,
-    places: Vec<Place>,
-    chosen: Vec<u8>,
-    ready: Vec<u32>,
-    served: Vec<node::Served>,
-    steps: links::Steps,
-}
-
 /// A replay under way.
 struct Replay<'a> {
-    scenario: &'a Scenario,
-    now: SimTime,
-    agenda: Agenda,
-    distributions: Vec<Distribution>,
-    cores: Vec<Cores>,
-    links: Links,
-    nodes: Vec<Option<Node>>,
+    protocol: Protocol,
+    engine: Engine<'a>,
     instances: Vec<Instance>,
-    requests: Slab<Request>,
-    parts: Slab<Part>,
-    legs: Slab<Leg>,
-    tracking: Tracking,
-    database: Bytes,
-    /// Its size when the last stretch of detail began.
-    database_before: Bytes,
     tallies: Vec<Tally>,
-    scratch: Scratch,
-    /// By workload, host and resource: what was used while it was measured.
-    usage: Vec<Vec<Vec<Usage>>>,
-    /// By workload: what requests themselves waited for.
-    paths: Vec<Path>,
+    ready: Vec<u32>,
+    served: Vec<node::Served>,
+    /// Size of the file of the Activity DB when the last stretch of detail began.
+    database_before: Bytes,
     active: usize,
     mark_at: SimTime,
     /// While time is passed over: no flusher looks before.
     ticks_from: SimTime,
-    /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
-    skipped: SimSpan,
     /// Since when measuring goes on, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
     measured: SimSpan,
@@ -110,72 +82,67 @@ struct Replay<'a> {
 
 /// Replays the requests on the changed cluster.
 pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
-    let mut replay = Replay::new(material);
+    let mut replay = Replay::new(material)?;
     replay.run(Plan::of(material))
 }
 
 impl<'a> Replay<'a> {
-    fn new(material: &Material<'a>) -> Self {
+    fn new(material: &Material<'a>) -> Result<Self, WhatIfError> {
         let scenario = material.scenario;
-        let distributions: Vec<Distribution> = (0..)
-            .zip(&scenario.volumes)
-            .map(|(id, volume)| volume.distribution(VolumeId(id)).expect("it was checked"))
-            .collect();
+        let protocol = Protocol::new(scenario).map_err(|error| WhatIfError::Refused {
+            change: format!("volume.{}", error.volume),
+            reason: error.reason,
+        })?;
         let reserved = scenario.tracking.cost.as_ref().map_or(Bytes::ZERO, |cost| cost.buffer);
-        let node = |(index, host): (usize, &foretell_scenarios::model::Host)| {
+        let node = |(index, host): (usize, &Host)| {
             let storage = host.role.storage()?;
             let id = HostId::from(index);
-            let volumes = scenario.volumes.iter().zip(&distributions);
-            let mut files: Vec<Bytes> = volumes
-                .map(|(volume, distribution)| {
-                    let holds = volume.nodes.contains(&id);
-                    if holds { distribution.file_size(volume.size) } else { Bytes::ZERO }
-                })
-                .collect();
-            files.push(Bytes::ZERO);
+            let software = Software::of(scenario, id, protocol.volumes(), reserved)?;
             let stream = |disk: usize| SEED.stream(&format!("{}/disk{disk}", host.name));
-            Some(Node::new(storage, &files, reserved, &material.measured[index], stream))
+            Some(Node::new(storage, software, &material.measured[index], stream))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let instances = Instance::all(material);
         let mark_at = SimTime::ZERO + scenario.warmup;
-        let resources = |host: &foretell_scenarios::model::Host| {
+        let resources = |host: &Host| {
             Resource::BESIDE_DISKS + host.role.storage().map_or(0, |storage| storage.disks.len())
         };
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
         let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
-        Self {
+        let hosts = (0..scenario.hosts.len()).map(HostId::from);
+        let cores = |host: &Host| Cores::new(host.cpu.cores, host.cpu.context_switch);
+        let engine = Engine {
+            scenario,
             now: SimTime::ZERO,
+            skipped: SimSpan::ZERO,
             agenda: Agenda::default(),
-            cores: scenario
-                .hosts
-                .iter()
-                .map(|host| Cores::new(host.cpu.cores, host.cpu.context_switch))
-                .collect(),
+            machines: hosts.map(|host| protocol.machine(host)).collect(),
+            cores: scenario.hosts.iter().map(cores).collect(),
             links: Links::new(&scenario.hosts, &scenario.switch),
             nodes,
-            active: instances.len(),
-            instances,
-            requests: Slab::new(),
-            parts: Slab::new(),
-            legs: Slab::new(),
+            choosing: instances.iter().map(|instance| instance.choosing.clone()).collect(),
             tracking: Tracking::new(scenario),
-            database: Bytes::ZERO,
-            database_before: Bytes::ZERO,
-            tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
-            scratch: Scratch::default(),
             usage: vec![unused; scenario.workloads.len()],
             paths: vec![Path::default(); scenario.workloads.len()],
+            measuring: false,
+            steps: Vec::new(),
+        };
+        Ok(Self {
+            protocol,
+            engine,
+            active: instances.len(),
+            instances,
+            tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
+            ready: Vec::new(),
+            served: Vec::new(),
+            database_before: Bytes::ZERO,
             busy: idle,
             ticks_from: SimTime::ZERO,
-            skipped: SimSpan::ZERO,
             measuring: None,
             measured: SimSpan::ZERO,
-            distributions,
             mark_at,
-            scenario,
-        }
+        })
     }
 
     fn run(&mut self, plan: Option<Plan>) -> Result<Outcome, WhatIfError> {
@@ -187,7 +154,7 @@ impl<'a> Replay<'a> {
             self.mark();
             self.begin_measuring();
             // a scenario without an end goes on until every request is done
-            let end = self.scenario.duration.map(|duration| self.mark_at + duration);
+            let end = self.engine.scenario.duration.map(|duration| self.mark_at + duration);
             self.go_until(end)?;
             self.end_measuring();
             return Ok(self.outcome());
@@ -198,13 +165,13 @@ impl<'a> Replay<'a> {
                 self.mark();
                 marked = true;
             }
-            let from = self.now;
+            let from = self.engine.now;
             let settled = from + detail / SETTLING;
             self.go_until(Some(settled))?;
             for instance in &mut self.instances {
                 instance.issued = 0;
             }
-            self.database_before = self.database;
+            self.database_before = self.protocol.database();
             if measured {
                 self.begin_measuring();
             }
@@ -220,133 +187,105 @@ impl<'a> Replay<'a> {
     /// Replays in detail up to a time, or until all requests are done.
     fn go_until(&mut self, end: Option<SimTime>) -> Result<(), WhatIfError> {
         loop {
-            let next = self.agenda.next_at();
-            let over = end.is_none() && self.active == 0 && self.requests.is_empty();
+            let next = self.engine.agenda.next_at();
+            let over = end.is_none() && self.active == 0 && self.protocol.requests().is_empty();
             if over || next.is_none_or(|next| end.is_some_and(|end| next >= end)) {
                 break;
             }
-            let Some((at, event)) = self.agenda.next() else { break };
-            self.now = at;
+            let Some((at, event)) = self.engine.agenda.next() else { break };
+            self.engine.now = at;
             self.dispatch(event);
-            while let Some(host) = self.tracking.next_due() {
+            while let Some(host) = self.engine.tracking.next_due() {
                 self.ship_records(host);
             }
-            if self.requests.len() > MOST_OUTSTANDING {
-                let workload = self.requests.places().next().map_or(0, |request| request.instance);
-                let workload = self.instances[workload as usize].workload as usize;
-                let workload = self.scenario.workloads[workload].name.clone();
+            let requests = self.protocol.requests();
+            if requests.len() > MOST_OUTSTANDING {
+                let first = requests.places().find(|request| request.live);
+                let workload = first.map_or(0, |request| request.issue.workload as usize);
+                let workload = self.engine.scenario.workloads[workload].name.clone();
                 return Err(WhatIfError::Overload { workload });
             }
         }
         if let Some(end) = end {
-            self.now = end;
+            self.engine.now = end;
         }
         Ok(())
     }
 
     fn dispatch(&mut self, event: Event) {
+        let Self { protocol, engine, .. } = self;
         match event {
-            Event::Issue { instance } => self.issue(instance),
-            Event::Prepared { request } => self.send_out(request),
-            Event::Sent { leg } => self.transmit(leg),
-            Event::Network(Step::Arrived { message }) => self.deliver(message),
+            Event::Issue { instance } | Event::Computed(Then::Load { number: instance }) => {
+                return self.issue(instance);
+            }
+            Event::Computed(then) => protocol.resume(engine, then),
+            Event::Network(Step::Arrived { message: exchange })
+            | Event::Delivered { exchange } => protocol.delivered(engine, exchange),
             Event::Network(step) => {
-                let mut steps = std::mem::take(&mut self.scratch.steps);
-                self.links.step(self.now, step, &mut steps);
-                self.take(steps);
+                let mut steps = std::mem::take(&mut engine.steps);
+                engine.links.step(engine.now, step, &mut steps);
+                engine.take(steps);
             }
-            Event::Serve { leg } => self.serve(leg),
-            Event::Replied { leg } => self.replied(leg),
-            Event::Decoded { request } => self.decoded(request),
-            Event::StoreRecords { leg } => self.store_records(leg),
-            Event::Disk { host, disk } => self.disk(host, disk),
+            Event::Timer(timer) => protocol.timer(engine, timer, None),
+            Event::Disk { host, disk } => self.disk(HostId(host), disk),
             Event::Tick { host } => {
-                let (node, mut around) = self.node(host);
-                node.tick(&mut around);
+                if let Some((node, mut around)) = engine.node(host) {
+                    node.tick(&mut around);
+                }
             }
+        }
+        while let Some(done) = self.protocol.take_done() {
+            self.complete(&done);
         }
     }
 
-    fn node(&mut self, host: u32) -> (&mut Node, Around<'_>) {
-        self.node_if_any(host).expect("storage nodes have storage")
+    fn ship_records(&mut self, host: u32) {
+        let cost = self.engine.tracking.cost().expect("only what costs is shipped");
+        let (store, batch) = (cost.store, cost.batch);
+        self.protocol.ship_records(&mut self.engine, (HostId(host), store), batch);
     }
 
-    /// What a host stores with, if it is a node.
-    fn node_if_any(&mut self, host: u32) -> Option<(&mut Node, Around<'_>)> {
-        let node = self.nodes[host as usize].as_mut()?;
-        let around = Around {
-            now: self.now,
-            skipped: self.skipped,
-            host,
-            agenda: &mut self.agenda,
-            tracking: &mut self.tracking,
-        };
-        Some((node, around))
-    }
-
-    fn access(&mut self, host: u32, access: &FileAccess) -> u32 {
-        let (node, mut around) = self.node(host);
-        node.access(&mut around, access)
-    }
-
-    fn disk(&mut self, host: u32, disk: u32) {
-        let mut ready = std::mem::take(&mut self.scratch.ready);
-        let mut served = std::mem::take(&mut self.scratch.served);
-        let (node, mut around) = self.node(host);
+    fn disk(&mut self, host: HostId, disk: u32) {
+        let mut ready = std::mem::take(&mut self.ready);
+        let mut served = std::mem::take(&mut self.served);
+        let engine = &mut self.engine;
+        let (node, mut around) = engine.node(host.0).expect("it has a disk");
         node.disk(&mut around, disk, &mut ready, &mut served);
         for served in served.drain(..) {
             let Taken { service, work, alone } = served.taken;
-            self.charge(
-                host,
-                Resource::Disk(disk),
-                served.workload,
-                Busy { seen: service, worked: work },
-            );
-            if self.measuring.is_some() && served.workload != NOBODY && served.op == Op::Read {
+            let busy = Busy { seen: service, worked: work };
+            engine.charge(host, Resource::Disk(disk), served.workload, busy);
+            if engine.measuring && served.workload != NOBODY && served.op == Op::Read {
                 let place = Resource::Disk(disk).index();
-                let usage = &mut self.usage[served.workload as usize][host as usize][place];
+                let usage = &mut engine.usage[served.workload as usize][host.index()][place];
                 usage.reading += alone;
                 usage.reads += 1;
             }
         }
-        self.scratch.served = served;
-        for leg in ready.drain(..).filter(|leg| *leg != NOBODY_WAITS) {
-            let awaiting = &mut self.legs[leg].awaiting;
-            *awaiting -= 1;
-            if *awaiting > 0 {
-                continue;
-            }
-            if self.legs[leg].is_records() {
-                self.legs.remove(leg);
-            } else {
-                self.answer(leg);
-            }
+        self.served = served;
+        for exchange in ready.drain(..).filter(|exchange| *exchange != NO_EXCHANGE) {
+            self.protocol.stored(&mut self.engine, exchange);
         }
-        self.scratch.ready = ready;
-    }
-
-    /// A workload has used a resource.
-    fn charge(&mut self, host: u32, resource: Resource, workload: u32, busy: impl Into<Busy>) {
-        if self.measuring.is_some() && workload != NOBODY {
-            self.usage[workload as usize][host as usize][resource.index()].add(busy.into());
-        }
+        self.ready = ready;
     }
 
     /// The warm-up is over.
     fn mark(&mut self) {
-        for node in self.nodes.iter_mut().flatten() {
+        for node in self.engine.nodes.iter_mut().flatten() {
             node.software.mark();
         }
     }
 
     /// What is replayed from now on counts.
     fn begin_measuring(&mut self) {
-        self.measuring = Some((self.now, self.busy_so_far()));
+        self.measuring = Some((self.engine.now, self.busy_so_far()));
+        self.engine.measuring = true;
     }
 
     fn end_measuring(&mut self) {
         let Some((from, before)) = self.measuring.take() else { return };
-        self.measured += self.now.saturating_since(from);
+        self.engine.measuring = false;
+        self.measured += self.engine.now.saturating_since(from);
         let after = self.busy_so_far();
         for (host, (before, after)) in before.iter().zip(&after).enumerate() {
             for (place, (before, after)) in before.iter().zip(after).enumerate() {
@@ -358,25 +297,23 @@ impl<'a> Replay<'a> {
     }
 
     /// A request is done.
-    fn complete(&mut self, id: u32) {
-        let Request { instance, op, size, issued, .. } = *self.requests.remove(id);
-        let owner = &self.instances[instance as usize];
-        let (client, workload) = (owner.client, owner.workload as usize);
-        self.tracking.post(client, foretell_ati::RecordKind::Request);
+    fn complete(&mut self, done: &Done) {
+        let Issue { instance, workload, op, size, .. } = done.issue;
         if self.measuring.is_some() {
-            self.tallies[workload].completed(self.now, issued, op, size);
+            let tally = &mut self.tallies[workload as usize];
+            tally.completed(self.engine.now, done.issued, op, size);
         }
         self.follow_up(instance);
     }
 
     /// Busy time of every resource so far, by host.
     fn busy_so_far(&self) -> Vec<Vec<Busy>> {
-        (0..self.scenario.hosts.len())
+        (0..self.engine.scenario.hosts.len())
             .map(|host| {
-                let (sent, received) = self.links.busy(host, self.now);
-                let busy = [self.cores[host].busy(self.now), sent, received];
+                let (sent, received) = self.engine.links.busy(host, self.engine.now);
+                let busy = [self.engine.cores[host].busy(self.engine.now), sent, received];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
-                if let Some(node) = &self.nodes[host] {
+                if let Some(node) = &self.engine.nodes[host] {
                     let disks = node.disks.iter();
                     busy.extend(
                         disks.map(|disk| Busy { seen: disk.busy(), worked: disk.worked() }),
@@ -392,14 +329,14 @@ impl<'a> Replay<'a> {
         let mut resources = Vec::new();
         for (host, busy) in self.busy.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
-                let servers = if place == 0 { self.cores[host].count() } else { 1 };
+                let servers = if place == 0 { self.engine.cores[host].count() } else { 1 };
                 let part = |of: SimSpan| of.as_secs_f64() / seconds / servers as f64;
                 let (utilization, occupancy) = (part(busy.seen), part(busy.worked));
                 resources.push(ResourceOutcome { host, place, servers, utilization, occupancy });
             }
         }
         let workloads = self.tallies.iter().enumerate().map(|(index, tally)| {
-            let nodes = self.nodes.iter().flatten();
+            let nodes = self.engine.nodes.iter().flatten();
             let (pages, hits) = nodes
                 .map(|node| node.software.hits().of(index))
                 .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
@@ -408,8 +345,8 @@ impl<'a> Replay<'a> {
             let thinking: Vec<f64> =
                 clients.map(|client| client.mean_think().as_secs_f64()).collect();
             let think_s = thinking.iter().sum::<f64>() / (thinking.len() as f64).max(1.0);
-            let usage = self.usage[index].clone();
-            tally.outcome(seconds, hit_rate, usage, self.paths[index], think_s)
+            let usage = self.engine.usage[index].clone();
+            tally.outcome(seconds, hit_rate, usage, self.engine.paths[index], think_s)
         });
         Outcome { workloads: workloads.collect(), resources, seconds }
     }

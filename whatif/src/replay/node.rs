@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use foretell_algorithms::io_scheduler::Io;
-use foretell_algorithms::node::{FileAccess, Machine, Node as Software, Note, Operation, SetAside};
+use foretell_algorithms::node::{DiskOperation, Machine, Note, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Stream, Thread};
+use foretell_systems::{Access, Software};
+use foretell_units::{Breadcrumb, Op, Sectors, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
@@ -93,7 +94,7 @@ impl Machine for Hardware<'_, '_> {
         self.around.tracking.post(self.around.host, kind);
     }
 
-    fn start(&mut self, number: u32, operation: &Operation) {
+    fn start(&mut self, number: u32, operation: &DiskOperation) {
         self.around.tracking.post(self.around.host, RecordKind::DiskOp);
         if let Some(instant) = self.instant {
             instant.push(number);
@@ -119,14 +120,13 @@ impl Machine for Hardware<'_, '_> {
 impl Node {
     pub(super) fn new(
         storage: &Storage,
-        files: &[Bytes],
-        reserved: Bytes,
+        software: Software,
         measured: &[Arc<Measurement>],
         mut stream: impl FnMut(usize) -> Stream,
     ) -> Self {
         let disks = storage.disks.iter().zip(measured).enumerate();
         Self {
-            software: Software::new(&storage.settings(reserved), files),
+            software,
             disks: disks
                 .map(|(index, (disk, measured))| Disk::new(disk.scheduler, measured, stream(index)))
                 .collect(),
@@ -153,7 +153,7 @@ impl Node {
     }
 
     /// Serves an access; how many things it waits for.
-    pub(super) fn access(&mut self, around: &mut Around, access: &FileAccess) -> u32 {
+    pub(super) fn access(&mut self, around: &mut Around, access: &Access) -> u32 {
         let (software, mut hardware) = self.parts(around);
         software.access(&mut hardware, access)
     }
@@ -187,29 +187,31 @@ impl Node {
     /// Disk operations take no time from now on. So many times longer than the last stretch of
     /// detail is passed over: where disks did not keep up with what was written, they will not then.
     pub(super) fn pass_over(&mut self, longer: f64) {
-        let (limit, background) = self.software.dirty_limits();
-        let dirty = self.software.dirty_pages();
+        self.instant = Some(Vec::new());
+        let Some(files) = self.software.files_mut() else { return };
+        let (limit, background) = files.dirty_limits();
+        let dirty = files.dirty_pages();
         let more = dirty.saturating_sub(self.dirty_before);
         // what is less may be chance
         let grows = dirty > background && more > limit / 20;
         let level = if grows { dirty + (more as f64 * longer) as u64 } else { dirty };
-        self.aside = Some(self.software.set_aside(level.max(background)));
-        self.instant = Some(Vec::new());
+        self.aside = Some(files.set_aside(level.max(background)));
     }
 
     /// Disk operations take their time again.
     pub(super) fn resume(&mut self) {
         self.instant = None;
+        let Some(files) = self.software.files_mut() else { return };
         if let Some(aside) = self.aside.take() {
-            self.software.resume(aside);
+            files.resume(aside);
         }
-        self.dirty_before = self.software.dirty_pages();
+        self.dirty_before = files.dirty_pages();
     }
 
     /// An access whose disk operations take no time.
-    pub(super) fn touch(&mut self, around: &mut Around, access: &FileAccess) {
+    pub(super) fn touch(&mut self, around: &mut Around, access: &Access) {
         let (software, mut hardware) = self.parts(around);
-        software.access(&mut hardware, access);
+        software.touch(&mut hardware, access);
         self.settle(around);
     }
 

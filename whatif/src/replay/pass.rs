@@ -10,12 +10,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_algorithms::node::{FileAccess, NOBODY};
-use foretell_scenarios::model::ReadFrom;
-use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
+use foretell_systems::Access;
+use foretell_units::{HostId, SimSpan, SimTime};
 
-use super::instance::Instance;
-use super::{Material, NOBODY_WAITS, Replay};
+use super::engine::{Engine, choose};
+use super::{Material, Replay};
 
 /// Requests that are replayed in detail; of fewer, all are.
 const DETAILED: f64 = 400_000.0;
@@ -80,13 +79,13 @@ impl Replay<'_> {
         if span.is_zero() {
             return;
         }
-        self.tracking.paused = true;
+        self.engine.tracking.paused = true;
         self.ticks_from = SimTime::ZERO;
         let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
-        for node in self.nodes.iter_mut().flatten() {
+        for node in self.engine.nodes.iter_mut().flatten() {
             node.pass_over(longer);
         }
-        let from = self.now + self.skipped;
+        let from = self.engine.now + self.engine.skipped;
         let until = from + span;
         let rates: Vec<f64> = self
             .instances
@@ -97,33 +96,33 @@ impl Replay<'_> {
         for (index, (instance, &rate)) in self.instances.iter_mut().zip(&rates).enumerate() {
             next.extend(instance.passes_at(from, rate).map(|at| Reverse((at, index))));
         }
-        let now = self.now;
+        let now = self.engine.now;
         // the Activity DB grows as it did
-        let batch = self.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
-        let grown = self.database.saturating_sub(self.database_before).get() as f64;
+        let batch = self.engine.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
+        let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
         let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
         let every = SimSpan::from_secs_f64(every.min(1e9));
         let mut stores_at = from + every;
         loop {
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
             while stores_at < until && stores_at <= first {
-                self.skipped = stores_at.saturating_since(now);
+                self.engine.skipped = stores_at.saturating_since(now);
                 self.touch_database();
                 stores_at += every;
             }
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
-            self.skipped = at.saturating_since(now);
+            self.engine.skipped = at.saturating_since(now);
             self.tick_all();
             if self.touch(index) {
                 let after = self.instances[index].passes_at(at, rates[index]);
                 next.extend(after.map(|at| Reverse((at, index))));
             }
         }
-        self.skipped = until.saturating_since(now);
+        self.engine.skipped = until.saturating_since(now);
         self.tick_all();
-        self.tracking.paused = false;
-        for host in 0..self.nodes.len() as u32 {
-            let Some((node, mut around)) = self.node_if_any(host) else { continue };
+        self.engine.tracking.paused = false;
+        for host in 0..self.engine.nodes.len() as u32 {
+            let Some((node, mut around)) = self.engine.node(host) else { continue };
             node.resume();
             if let Some(at) = node.tick_at {
                 around.schedule_tick(at);
@@ -133,13 +132,13 @@ impl Replay<'_> {
 
     /// Flushers look whose time has come.
     fn tick_all(&mut self) {
-        let due = self.now + self.skipped;
+        let due = self.engine.now + self.engine.skipped;
         if self.ticks_from > due {
             return;
         }
         self.ticks_from = SimTime::MAX;
-        for host in 0..self.nodes.len() as u32 {
-            let Some((node, mut around)) = self.node_if_any(host) else { continue };
+        for host in 0..self.engine.nodes.len() as u32 {
+            let Some((node, mut around)) = self.engine.node(host) else { continue };
             node.tick(&mut around);
             let next = node.tick_at.unwrap_or(SimTime::MAX);
             self.ticks_from = self.ticks_from.min(next);
@@ -148,28 +147,10 @@ impl Replay<'_> {
 
     /// A batch of records is appended to the Activity DB.
     fn touch_database(&mut self) {
-        let Some(cost) = self.tracking.cost() else { return };
-        let (host, size) = (cost.store.0, cost.batch);
-        let access = FileAccess {
-            leg: NOBODY_WAITS,
-            op: Op::Write,
-            file: self.scenario.volumes.len() as u32,
-            offset: self.database,
-            size,
-            breadcrumb: Breadcrumb::NONE,
-            thread: Thread::IDLE,
-            workload: NOBODY,
-            reader: u64::MAX,
-        };
-        self.database += size;
-        self.touch_node(host, &access);
-    }
-
-    fn touch_node(&mut self, host: u32, access: &FileAccess) {
-        let Some((node, mut around)) = self.node_if_any(host) else { return };
-        node.touch(&mut around, access);
-        let next = node.tick_at.unwrap_or(SimTime::MAX);
-        self.ticks_from = self.ticks_from.min(next);
+        let Some(cost) = self.engine.tracking.cost() else { return };
+        let (host, size) = (cost.store, cost.batch);
+        let access = self.protocol.append_records(size);
+        touch_node(&mut self.engine, &mut self.ticks_from, host, &access);
     }
 
     /// The next request of an instance touches the nodes' caches; whether there is one.
@@ -177,60 +158,24 @@ impl Replay<'_> {
         let Some(wanted) = self.instances[index].pull() else {
             return false;
         };
-        let Instance { volume, workload, client, .. } = self.instances[index];
-        let volume = volume as usize;
-        let distribution = &self.distributions[volume];
-        let (offset, size) = (wanted.offset, wanted.size);
-        if wanted.op == Op::Write {
-            let block = distribution.block();
-            let partial: Vec<u64> = distribution.partial_blocks(offset, size).collect();
-            for number in partial {
-                self.touch_range(index, (workload, client), Op::Read, (block * number, block));
-            }
-        }
-        let range = self.distributions[volume].covering(offset, size);
-        self.touch_range(index, (workload, client), wanted.op, range);
+        let issue = self.request_of(index as u32, wanted);
+        let Self { protocol, engine, ticks_from, .. } = self;
+        // the engine is needed for the nodes meanwhile
+        let mut choosing = engine.choosing[index].clone();
+        protocol.touch(
+            &issue,
+            |fragments, m| choose(&mut choosing, fragments, m),
+            |host, access| touch_node(engine, ticks_from, host, access),
+        );
+        engine.choosing[index] = choosing;
         true
     }
+}
 
-    fn touch_range(
-        &mut self,
-        index: usize,
-        (workload, client): (u32, u32),
-        op: Op,
-        (offset, size): (Bytes, Bytes),
-    ) {
-        let file = self.instances[index].volume;
-        let volume = &self.scenario.volumes[file as usize];
-        let (m, n) = (usize::from(volume.m), usize::from(volume.n));
-        let mut nodes = std::mem::take(&mut self.scratch.nodes);
-        let mut places = std::mem::take(&mut self.scratch.places);
-        let pieces = self.distributions[file as usize].pieces(offset, size);
-        for piece in pieces {
-            self.distributions[file as usize].places(piece.group, &mut nodes, &mut places);
-            let asked = if op == Op::Read { m } else { n };
-            let first = if op == Op::Read && volume.read_from == ReadFrom::Random {
-                self.instances[index].choosing.below(n as u64) as usize
-            } else {
-                0
-            };
-            for fragment in 0..asked {
-                let place = places[(first + fragment) % n];
-                let access = FileAccess {
-                    leg: NOBODY_WAITS,
-                    op,
-                    file,
-                    offset: place.base + piece.start,
-                    size: piece.stored,
-                    breadcrumb: Breadcrumb::NONE,
-                    thread: Thread::IDLE,
-                    workload,
-                    reader: u64::from(client) << 32 | u64::from(workload),
-                };
-                let host = volume.nodes[place.node as usize].0;
-                self.touch_node(host, &access);
-            }
-        }
-        (self.scratch.nodes, self.scratch.places) = (nodes, places);
-    }
+/// An access that takes no time.
+fn touch_node(engine: &mut Engine, ticks_from: &mut SimTime, host: HostId, access: &Access) {
+    let Some((node, mut around)) = engine.node(host.0) else { return };
+    node.touch(&mut around, access);
+    let next = node.tick_at.unwrap_or(SimTime::MAX);
+    *ticks_from = next.min(*ticks_from);
 }

@@ -1,0 +1,174 @@
+//! The measured machines that the software of the storage system runs on.
+//!
+//! Everything that the protocol asks for goes through [`Hosts`] to here: processors and cables whose
+//! costs and rates are facts, disks that were measured. Left out: what TCP does after losses, the angle
+//! of platters, the round-robin of processors.
+
+use foretell_algorithms::node::NOBODY;
+use foretell_ati::{RecordKind, Resource};
+use foretell_scenarios::model::{CpuProfile, Scenario};
+use foretell_systems::{
+    Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work,
+};
+use foretell_units::{HostId, Op, SimSpan, SimTime, Stream, Thread};
+
+use super::agenda::{Agenda, Event};
+use super::cpu::Cores;
+use super::links::{Links, Steps};
+use super::node::{Around, Node};
+use super::tally::{Busy, Path, Usage};
+use super::tracking::Tracking;
+
+/// Machines, and what is counted of them.
+pub(super) struct Engine<'a> {
+    pub(super) scenario: &'a Scenario,
+    /// In the time of what is replayed in detail.
+    pub(super) now: SimTime,
+    /// Time that was passed over.
+    pub(super) skipped: SimSpan,
+    pub(super) agenda: Agenda,
+    /// By host: whose processor and adapter it has.
+    pub(super) machines: Vec<HostId>,
+    pub(super) cores: Vec<Cores>,
+    pub(super) links: Links,
+    pub(super) nodes: Vec<Option<Node>>,
+    /// By instance of a workload: what chooses fragments.
+    pub(super) choosing: Vec<Stream>,
+    pub(super) tracking: Tracking,
+    /// By workload, host and resource: what was used while it was measured.
+    pub(super) usage: Vec<Vec<Vec<Usage>>>,
+    /// By workload: what requests themselves waited for.
+    pub(super) paths: Vec<Path>,
+    /// Whether what happens counts.
+    pub(super) measuring: bool,
+    pub(super) steps: Steps,
+}
+
+impl Engine<'_> {
+    /// A workload has used a resource.
+    pub(super) fn charge(
+        &mut self,
+        host: HostId,
+        resource: Resource,
+        workload: u32,
+        busy: impl Into<Busy>,
+    ) {
+        if self.measuring && workload != NOBODY {
+            let usage = &mut self.usage[workload as usize][host.index()];
+            usage[resource.index()].add(busy.into());
+        }
+    }
+
+    /// Gives a processor work that no workload is charged with.
+    pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Then) {
+        let booked = self.cores[host.index()].submit(self.now, thread, work);
+        // a core that had been idle was given up before, and that was recorded too
+        self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
+        if booked.was_idle {
+            self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
+        }
+        self.agenda.schedule(booked.done, Event::Computed(then));
+    }
+
+    /// Puts what the network wants to be called for on the agenda.
+    pub(super) fn take(&mut self, mut steps: Steps) {
+        for (at, step) in steps.drain(..) {
+            self.agenda.schedule(at, Event::Network(step));
+        }
+        self.steps = steps;
+    }
+
+    /// What a host stores with, if it is a node.
+    pub(super) fn node(&mut self, host: u32) -> Option<(&mut Node, Around<'_>)> {
+        let node = self.nodes[host as usize].as_mut()?;
+        let around = Around {
+            now: self.now,
+            skipped: self.skipped,
+            host,
+            agenda: &mut self.agenda,
+            tracking: &mut self.tracking,
+        };
+        Some((node, around))
+    }
+}
+
+impl Hosts for Engine<'_> {
+    #[inline]
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    #[inline]
+    fn cpu(&self, host: HostId) -> &CpuProfile {
+        &self.scenario.hosts[host.index()].cpu
+    }
+
+    fn compute(&mut self, work: Work) {
+        let host = self.machines[work.host.index()];
+        let span = work.span + self.tracking.take_debt(host.0);
+        self.charge(host, Resource::Cpu, work.workload, span);
+        self.work(host, work.thread, span, work.then);
+    }
+
+    fn transmit(&mut self, exchanges: &Exchanges, id: u32) {
+        let exchange = &exchanges[id];
+        let (from, to) = (exchange.sender(), exchange.receiver());
+        if from == to {
+            // what stays on the host meets no cable
+            self.agenda.schedule(self.now, Event::Delivered { exchange: id });
+            return;
+        }
+        let wire = exchange.wire();
+        self.tracking.post(from.0, RecordKind::NetworkTransmit);
+        let time = self.links.time(from.index(), wire);
+        self.charge(from, Resource::Transmit, exchange.workload, time);
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
+        self.take(steps);
+    }
+
+    fn store(&mut self, host: HostId, access: &Access) -> u32 {
+        let (node, mut around) = self.node(host.0).expect("storage nodes have storage");
+        node.access(&mut around, access)
+    }
+
+    fn set_timer(&mut self, at: SimTime, timer: Timer) {
+        self.agenda.schedule(at, Event::Timer(timer));
+    }
+
+    fn choose(&mut self, instance: u32, fragments: &mut [u8], m: usize) {
+        choose(&mut self.choosing[instance as usize], fragments, m);
+    }
+
+    fn note_request(&mut self, _id: u32, request: &Request, _phase: Phase) {
+        self.tracking.post(request.issue.client.0, RecordKind::Request);
+    }
+
+    fn note_part(&mut self, request: &Request, op: Op, node: HostId, count: usize) {
+        if !self.measuring {
+            return;
+        }
+        let issue = &request.issue;
+        let path = &mut self.paths[issue.workload as usize];
+        path.legs[crate::disk::index(op)] += count as u64;
+        let latency = |host: HostId| self.scenario.hosts[host.index()].nic.latency;
+        path.latency += (latency(issue.client) + latency(node)) * 2;
+    }
+
+    fn note_received(&mut self, exchange: &Exchange) {
+        let host = exchange.receiver();
+        if exchange.sender() == host {
+            return;
+        }
+        let time = self.links.time(host.index(), exchange.wire());
+        self.charge(host, Resource::Receive, exchange.workload, time);
+    }
+}
+
+/// Moves `m` fragments chosen at random to the front.
+pub(super) fn choose(choosing: &mut Stream, fragments: &mut [u8], m: usize) {
+    for place in 0..m {
+        let rest = (fragments.len() - place) as u64;
+        fragments.swap(place, place + choosing.below(rest) as usize);
+    }
+}
