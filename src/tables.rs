@@ -9,7 +9,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
-use foretell_sim::truth::{ResourceTruth, Truth};
+use foretell_sim::truth::{FlashTruth, ResourceTruth, Truth};
 
 /// Hosts beyond so many are shown group by group.
 const MOST_HOSTS: usize = 24;
@@ -57,6 +57,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
     if let Some(arrays) = arrays(truth) {
         let _ = writeln!(text, "What caches of arrays found\n{arrays}\n");
+    }
+    if let Some(flash) = flash(scenario, truth) {
+        let _ = writeln!(text, "What writing cost solid-state drives\n{flash}\n");
     }
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
@@ -271,6 +274,45 @@ fn arrays(truth: &Truth) -> Option<Table> {
                 percent(known.write_cache.and_then(|cache| cache.write_hit_rate)),
             ]);
         }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+/// What writing cost flash: a row a disk, or a row a group where there are many hosts.
+fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
+    let grouped = scenario.hosts.len() > MOST_HOSTS;
+    let mut rows: Vec<(String, FlashTruth)> = Vec::new();
+    for host in &scenario.hosts {
+        for (resource, known) in &truth.hosts[&host.name] {
+            let Some(flash) = known.flash else { continue };
+            let label =
+                if grouped { host.group.clone() } else { format!("{} {resource}", host.name) };
+            match rows.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, all)) => *all = all.and(&flash),
+                None => rows.push((label, flash)),
+            }
+        }
+    }
+    let mut table =
+        table(&["", "drives", "GB/day each", "amplified", "erased", "endurance", "worn in"]);
+    for (label, flash) in &rows {
+        let drives = f64::from(flash.drives);
+        let each = |bytes: f64| bytes / drives;
+        table.add_row([
+            label.clone(),
+            flash.drives.to_string(),
+            number(each(flash.written_bytes_per_day / 1e9)),
+            flash
+                .write_amplification
+                .map_or_else(String::new, |times| format!("{} ×", number(times))),
+            flash.blocks_erased.to_string(),
+            flash.endurance_bytes.map_or_else(String::new, |bytes| {
+                format!("{} TB", number(each(bytes as f64 / 1e12)))
+            }),
+            flash
+                .years_until_worn
+                .map_or_else(String::new, |years| format!("{} years", number(years))),
+        ]);
     }
     (!table.is_empty()).then_some(table)
 }

@@ -10,8 +10,8 @@ use foretell_algorithms::codec;
 use foretell_algorithms::distribution::Distribution;
 use foretell_ati::{Recorder, Resource};
 use foretell_scenarios::device;
-use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, VolumeId};
+use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario, System};
+use foretell_units::{Bytes, HostId, Owner, Seed, SimSpan, SimTime, Stream, VolumeId};
 
 use crate::agenda::Agenda;
 use crate::bandwidth::Limit;
@@ -69,8 +69,8 @@ pub struct Cluster {
     pub(crate) legs: Slab<Leg>,
     /// Of servers of objects.
     pub(crate) tasks: Slab<Task>,
-    /// Whose turn it is among equal copies.
-    pub(crate) turn: u32,
+    /// By host, for proxies of Swift: which of equal copies is read.
+    pub(crate) shuffling: Vec<Stream>,
     /// By workload.
     pub(crate) tallies: Vec<Tally>,
     /// By workload; none where requests do not make transactions.
@@ -147,11 +147,12 @@ impl Host {
             .map(|index| {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
+                let owner = owner_of(scenario, id);
                 let place = host.machine.map_or(0, |machine| machine.place);
                 let node = host.role.storage().map(|storage| {
                     let storage = (storage, place);
                     if let Some(settings) = stores {
-                        return Node::with_stores(storage, settings, reserved);
+                        return Node::with_stores(storage, settings, reserved, &owner);
                     }
                     let mut files: Vec<Bytes> = volumes
                         .iter()
@@ -163,7 +164,7 @@ impl Host {
                         .collect();
                     // the Activity DB's file comes last
                     files.push(Bytes(0));
-                    Node::new(storage, &files, reserved)
+                    Node::new(storage, &files, reserved, &owner)
                 });
                 let cpu = &host.cpu;
                 let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
@@ -174,7 +175,7 @@ impl Host {
                 let machine = machine_of(scenario, id);
                 let guest = host.guest.as_ref().map(|guest| {
                     let number = u64::from(id.0 - machine.0);
-                    Box::new(Guest::new(guest, number, volume_of(scenario, id)))
+                    Box::new(Guest::new(guest, number, volume_of(scenario, id), &owner))
                 });
                 let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
                 let physical = host.machine.map_or(id, |machine| machine.host);
@@ -225,7 +226,7 @@ impl Cluster {
             parts: Slab::new(),
             legs: Slab::new(),
             tasks: Slab::new(),
-            turn: 0,
+            shuffling: shuffling(&scenario),
             tallies: scenario
                 .workloads
                 .iter()
@@ -669,12 +670,29 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
     }
 }
 
+/// Whose random streams those of a host are.
+pub(crate) fn owner_of(scenario: &Scenario, id: HostId) -> Owner {
+    Owner::new(scenario.seed, format!("host/{}", scenario.host(id).name))
+}
+
+/// By host, how a proxy of Swift shuffles copies; none in other systems.
+fn shuffling(scenario: &Scenario) -> Vec<Stream> {
+    let System::Swift(_) = scenario.system else { return Vec::new() };
+    let ids = (0..scenario.hosts.len()).map(HostId::from);
+    ids.map(|id| owner_of(scenario, id).stream("shuffling")).collect()
+}
+
 /// The disks of each physical machine.
 fn disks(scenario: &Scenario, hosts: &[Host]) -> Vec<Vec<Device<Tag>>> {
     let of = |(id, host): (HostId, &model::Host)| {
         let is_physical = hosts[id.index()].physical == id;
         let storage = host.role.storage().filter(|_| is_physical);
-        storage.map_or(Vec::new(), |storage| storage.disks.iter().map(Device::new).collect())
+        let disks = storage.map_or(&[][..], |storage| &storage.disks);
+        let owner = owner_of(scenario, id);
+        let installed = |(number, disk): (usize, &model::Disk)| {
+            Device::installed(disk, &owner.below(format_args!("disk{number}")))
+        };
+        disks.iter().enumerate().map(installed).collect()
     };
     scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
 }

@@ -5,6 +5,8 @@ pub mod agenda;
 pub mod array;
 mod bandwidth;
 pub mod batches;
+#[cfg(test)]
+mod clocks;
 mod cluster;
 pub mod cpu;
 mod creation;

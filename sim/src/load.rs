@@ -450,13 +450,23 @@ impl Cluster {
         }
     }
 
-    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`.
+    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`, or when
+    /// the thinking ends that it is found at then.
     pub(crate) fn begin_at(&mut self, id: u32, begun: SimTime) {
         let issue = Event::Issue { instance: id };
         match &mut self.instances[id as usize].pace {
-            Pace::Closed { outstanding, .. } => {
-                for _ in 0..*outstanding {
-                    self.agenda.schedule(begun, issue);
+            Pace::Closed { outstanding, think } => {
+                let (outstanding, think) = (*outstanding, *think);
+                let instance = &mut self.instances[id as usize];
+                for _ in 0..outstanding {
+                    // programs begin when they are told; others are found thinking
+                    let lead = match think {
+                        _ if instance.process.is_some() => SimSpan::ZERO,
+                        Think::None => SimSpan::ZERO,
+                        Think::Fixed(span) => instance.thinking.part_of(span),
+                        Think::Exponential(mean) => instance.thinking.exponential(mean),
+                    };
+                    self.agenda.schedule(begun + lead, issue);
                 }
             }
             Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),

@@ -6,7 +6,7 @@ use foretell_algorithms::node::{
 };
 use foretell_ati::{Body, Phase, Resource};
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, Sectors, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, Sectors, SimTime, Thread};
 
 use crate::agenda::Agenda;
 use crate::device::{Device, Done};
@@ -203,13 +203,16 @@ pub(crate) fn call_disk(agenda: &mut Agenda<Event>, machine: HostId, disk: u32, 
 
 impl Node {
     /// `place`: which part of its disks it has. `file_sizes`: what each file needs on this node.
-    /// `reserved`: memory that the cache lacks.
+    /// `reserved`: memory that the cache lacks. `clock`: where the phase of its flusher comes from.
     pub(crate) fn new(
         (storage, place): (&Storage, u32),
         file_sizes: &[Bytes],
         reserved: Bytes,
+        clock: &Owner,
     ) -> Self {
-        let software = Software::new(&storage.settings(reserved), file_sizes);
+        let settings = storage.settings(reserved);
+        let phase = clock.stream("flusher").part_of(settings.flush_interval);
+        let software = Software::new(&settings, file_sizes, phase);
         Self::of(storage, place, Served::Files(Box::new(software)))
     }
 
@@ -218,8 +221,9 @@ impl Node {
         (storage, place): (&Storage, u32),
         settings: StoreSettings,
         reserved: Bytes,
+        clock: &Owner,
     ) -> Self {
-        let stores = Stores::new(settings, storage, reserved);
+        let stores = Stores::new(settings, storage, reserved, clock);
         Self::of(storage, place, Served::Objects(Box::new(stores)))
     }
 
@@ -364,6 +368,7 @@ fn post_disk_op(around: &mut Surroundings, operation: &DiskOperation, phase: Pha
 #[cfg(test)]
 mod tests {
     use foretell_scenarios::Document;
+    use foretell_units::Seed;
 
     use super::*;
 
@@ -378,8 +383,9 @@ mod tests {
         let part = storage.capacities().next().unwrap();
         assert!(part * 3 <= whole && part * 3 + Bytes::mib(3) > whole, "{part} of {whole}");
         assert_eq!(part.get() % Bytes::mib(1).get(), 0);
+        let owner = Owner::new(Seed(1), "host/n");
         for place in 0..3 {
-            let node = Node::new((&storage, place), &[Bytes::gib(1)], Bytes::ZERO);
+            let node = Node::new((&storage, place), &[Bytes::gib(1)], Bytes::ZERO, &owner);
             assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_scenarios::device;
 use foretell_units::{HostId, Op, SimSpan, SimTime};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
@@ -12,8 +13,12 @@ use crate::cluster::Cluster;
 use crate::intervals::relative_standard_error;
 use crate::ledger::Usage;
 use crate::network::{Counts, Troubles};
+use crate::ssd::Written;
 use crate::tally::OpTally;
 use crate::transaction::TransactionTally;
+
+/// Seconds of a day.
+const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// What clients saw and resources did, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, Serialize)]
@@ -185,6 +190,9 @@ pub struct ResourceTruth {
     /// Of an array: the memory that keeps written data without power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCacheTruth>,
+    /// Of a solid-state drive, or of all those of an array: what writing cost its flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashTruth>,
     /// Of an adapter that receives: segments for it that were dropped at its port of the switch, the
     /// warm-up's included.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,6 +229,89 @@ pub struct CacheTruth {
     pub read_hit_rate: Option<f64>,
     /// Pages that reads asked for.
     pub pages_read: u64,
+}
+
+/// What writing cost the flash of a solid-state drive, or of all those of an array.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FlashTruth {
+    /// Drives.
+    pub drives: u32,
+    /// Bytes that were written to them, in units of their mapping tables.
+    pub written_bytes: u64,
+    /// Bytes programmed: those that had been written, what garbage collection moved, and places that
+    /// were left empty.
+    pub programmed_bytes: u64,
+    /// Of these, what garbage collection moved.
+    pub moved_bytes: u64,
+    /// Bytes programmed by bytes written; `null`: nothing was written.
+    pub write_amplification: Option<f64>,
+    /// Blocks erased: as many as planes at a time.
+    pub blocks_erased: u64,
+    /// Bytes that are written to them in a day at this rate.
+    pub written_bytes_per_day: f64,
+    /// Bytes that may be written to them before they are worn, as their maker rates them; `null`: not
+    /// known.
+    pub endurance_bytes: Option<u64>,
+    /// For how many years they can be written to at this rate; `null`: not known, or nothing was
+    /// written.
+    pub years_until_worn: Option<f64>,
+}
+
+impl FlashTruth {
+    /// Of `drives` as `spec` says, in `seconds`.
+    fn new(written: &Written, (spec, drives): (&device::Ssd, u32), seconds: f64) -> Self {
+        let programmed = written.programmed + written.moved + written.padding;
+        let per_day = per_second(written.host.get(), seconds) * SECONDS_PER_DAY;
+        let endurance = spec.endurance.map(|bytes| bytes.get().saturating_mul(u64::from(drives)));
+        Self {
+            drives,
+            written_bytes: written.host.get(),
+            programmed_bytes: programmed.get(),
+            moved_bytes: written.moved.get(),
+            write_amplification: ratio(programmed.get() as f64, written.host.get()),
+            blocks_erased: written.erased * u64::from(spec.planes),
+            written_bytes_per_day: per_day,
+            endurance_bytes: endurance,
+            years_until_worn: endurance
+                .filter(|_| per_day > 0.0)
+                .map(|bytes| bytes as f64 / per_day / device::DAYS_PER_YEAR),
+        }
+    }
+
+    /// The same of these drives and others together, which last as long as those that are worn first.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        let first = [self.years_until_worn, others.years_until_worn].into_iter().flatten();
+        let (written, programmed) = (
+            self.written_bytes + others.written_bytes,
+            self.programmed_bytes + others.programmed_bytes,
+        );
+        Self {
+            drives: self.drives + others.drives,
+            written_bytes: written,
+            programmed_bytes: programmed,
+            moved_bytes: self.moved_bytes + others.moved_bytes,
+            write_amplification: ratio(programmed as f64, written),
+            blocks_erased: self.blocks_erased + others.blocks_erased,
+            written_bytes_per_day: self.written_bytes_per_day + others.written_bytes_per_day,
+            endurance_bytes: sum(self.endurance_bytes, others.endurance_bytes),
+            years_until_worn: first.reduce(f64::min),
+        }
+    }
+
+    /// Of the drives of a device, if it is made of flash.
+    fn of(device: &device::Device, written: &Written, seconds: f64) -> Option<Self> {
+        let drives = match device {
+            device::Device::Ssd(ssd) => (ssd, 1),
+            device::Device::Array(array) => match &array.device {
+                device::Device::Ssd(ssd) => (ssd, array.members),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Self::new(written, drives, seconds))
+    }
 }
 
 /// What an array's write cache did.
@@ -274,6 +365,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
                     operations: usage.operations,
                     cache: own.cache,
                     write_cache: own.write_cache,
+                    flash: own.flash,
                     segments_dropped: own.segments_dropped,
                     segments_resent: own.segments_resent,
                     timeouts: own.timeouts,
@@ -284,8 +376,13 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         add("cpu".to_owned(), host.cpu.usage(now), none);
         // of virtual machines, the first has the machine's disks and its cable
         for (disk, device) in cluster.disks[index].iter_mut().enumerate() {
-            let caches = device.array_hits().map_or(none, caches_of_array);
-            add(format!("disk{disk}"), device.usage(now), caches);
+            let usage = device.usage(now);
+            let mut own = device.array_hits().map_or(none, caches_of_array);
+            let storage = cluster.scenario.hosts[index].role.storage();
+            own.flash = storage.zip(device.flash()).and_then(|(storage, written)| {
+                FlashTruth::of(&storage.disks[disk].device, &written, seconds)
+            });
+            add(format!("disk{disk}"), usage, own);
         }
         let has_cable = host.physical.index() == index;
         if let Some(node) = &host.node {
@@ -324,6 +421,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
 struct Particulars {
     cache: Option<CacheTruth>,
     write_cache: Option<WriteCacheTruth>,
+    flash: Option<FlashTruth>,
     segments_dropped: Option<u64>,
     segments_resent: Option<u64>,
     timeouts: Option<u64>,

@@ -161,6 +161,7 @@ fn one_die() -> Spec {
         command: SimSpan::from_us(50),
         latency: SimSpan::from_us(20),
         precondition: Precondition::Sequential,
+        endurance: None,
     }
 }
 

@@ -40,10 +40,11 @@ use std::fmt::Debug;
 
 use foretell_scenarios::device::{Array as Spec, Destage};
 use foretell_scenarios::model::Scheduler;
-use foretell_units::{Bytes, Op, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+use foretell_units::{Bytes, Op, Owner, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
 use crate::device::Done;
 use crate::ledger::{Ledger, Usage, Violation};
+use crate::ssd::Written as Flash;
 use crate::ssd::line::Line;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
@@ -166,8 +167,18 @@ struct Request<T> {
 }
 
 impl<T: Copy + Debug> Array<T> {
-    /// An idle array with empty caches, whose members serve what waits in the order of `scheduler`.
+    /// An idle array on the bench, with empty caches, whose members serve what waits in the order of
+    /// `scheduler`.
     pub fn new(spec: &Spec, scheduler: Scheduler) -> Self {
+        Self::of(spec, scheduler, None)
+    }
+
+    /// The same in a cluster: its members have streams of their own, below those of `owner`.
+    pub fn installed(spec: &Spec, scheduler: Scheduler, owner: &Owner) -> Self {
+        Self::of(spec, scheduler, Some(owner))
+    }
+
+    fn of(spec: &Spec, scheduler: Scheduler, owner: Option<&Owner>) -> Self {
         let layout = Layout::new(spec);
         let write_cache = spec.cache.as_ref().and_then(|cache| {
             let write = cache.write?;
@@ -187,7 +198,7 @@ impl<T: Copy + Debug> Array<T> {
         });
         Self {
             layout,
-            members: Members::new(spec, layout, scheduler),
+            members: Members::new(spec, layout, scheduler, owner),
             rate: spec.rate,
             overhead: spec.overhead,
             cache: spec.cache.as_ref().map(|cache| Cache::new(cache, layout.sectors())),
@@ -508,6 +519,17 @@ impl<T: Copy + Debug> Array<T> {
     /// What members have done since the beginning.
     pub fn member_operations(&self) -> MemberOps {
         self.members.operations()
+    }
+
+    /// How the platters of its members turn.
+    #[cfg(test)]
+    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
+        self.members.spins()
+    }
+
+    /// What was written to the flash of all members since the mark, if they have any.
+    pub(crate) fn flash(&self) -> Option<Flash> {
+        self.members.flash()
     }
 
     /// What the caches did since the mark; `None`: there are none.

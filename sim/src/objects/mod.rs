@@ -23,7 +23,7 @@ use foretell_scenarios::model::{CpuProfile, System, WorkloadKind};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 use smallvec::SmallVec;
 
-use crate::cluster::{Cluster, Volume};
+use crate::cluster::{Cluster, Volume, owner_of};
 use crate::demand::NOBODY;
 use crate::event::{Event, HostTask, Then};
 use crate::exchange::{Leg, LegKind, NO_PART, leg_thread};
@@ -225,10 +225,11 @@ impl Cluster {
         let pool = self.volumes[volume as usize].pool();
         let targets = Targets::from_slice(pool.targets(piece.object));
         let wanted = pool.encoding.m();
-        // any of the copies is as good as another: by turns, for no server is preferred
+        // any of the copies is as good as another: proxies shuffle them (`sorting_method`)
         let first = if self.is_swift() {
-            self.turn = self.turn.wrapping_add(1);
-            self.turn as usize % targets.len()
+            let proxy = self.legs[self.tasks[task].leg].node;
+            let choices = (targets.len() - wanted + 1) as u64;
+            self.shuffling[proxy.index()].below(choices) as usize
         } else {
             0
         };
@@ -361,7 +362,7 @@ impl Cluster {
         self.send_after(task.leg, work);
     }
 
-    /// Nodes begin to report to monitors, at times spread over the period.
+    /// Nodes begin to report to monitors, each at a phase of its own.
     pub(crate) fn begin_reports(&mut self) {
         let System::Ceph(ceph) = &self.scenario.system else { return };
         let reports = |host: usize| {
@@ -370,8 +371,9 @@ impl Cluster {
         };
         let nodes: Vec<u32> =
             (0..self.hosts.len()).filter(|&host| reports(host)).map(|host| host as u32).collect();
-        for (place, &host) in nodes.iter().enumerate() {
-            let at = REPORT_PERIOD * place as u64 / nodes.len() as u64;
+        for host in nodes {
+            let owner = owner_of(&self.scenario, HostId(host));
+            let at = owner.stream("reports").part_of(REPORT_PERIOD);
             self.agenda.schedule(self.agenda.now() + at, Event::Report { host });
         }
     }

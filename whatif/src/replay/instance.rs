@@ -152,9 +152,15 @@ impl Replay<'_> {
     pub(super) fn begin(&mut self, id: u32) {
         let event = Event::Issue { instance: id };
         let instance = &mut self.instances[id as usize];
-        if let Pace::Closed { outstanding, .. } = instance.pace {
+        if let Pace::Closed { outstanding, think } = instance.pace {
             for _ in 0..outstanding {
-                self.agenda.schedule(SimTime::ZERO, event);
+                // it is found thinking
+                let lead = match think {
+                    Think::Fixed(SimSpan::ZERO) => SimSpan::ZERO,
+                    Think::Fixed(span) => instance.stream.part_of(span),
+                    Think::Exponential(mean) => instance.stream.exponential(mean),
+                };
+                self.agenda.schedule(SimTime::ZERO + lead, event);
             }
         } else if let Some(at) = instance.next_at(SimTime::ZERO) {
             self.agenda.schedule(at, event);

@@ -25,7 +25,7 @@ use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Resource;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime, VolumeId};
 
 use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
@@ -133,8 +133,8 @@ impl<'a> Replay<'a> {
                 })
                 .collect();
             files.push(Bytes::ZERO);
-            let stream = |disk: usize| SEED.stream(&format!("{}/disk{disk}", host.name));
-            Some(Node::new(storage, &files, reserved, &material.measured[index], stream))
+            let owner = Owner::new(SEED, host.name.clone());
+            Some(Node::new(storage, &files, reserved, &material.measured[index], &owner))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let instances = Instance::all(material);

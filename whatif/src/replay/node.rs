@@ -6,7 +6,7 @@ use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{FileAccess, Machine, Node as Software, Note, Operation, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Stream, Thread};
+use foretell_units::{Breadcrumb, Bytes, Op, Owner, Sectors, SimSpan, SimTime, Thread};
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
@@ -122,11 +122,15 @@ impl Node {
         files: &[Bytes],
         reserved: Bytes,
         measured: &[Arc<Measurement>],
-        mut stream: impl FnMut(usize) -> Stream,
+        owner: &Owner,
     ) -> Self {
+        let settings = storage.settings(reserved);
+        // nobody recorded when the host's timer was started
+        let flusher = owner.stream("flusher").part_of(settings.flush_interval);
+        let stream = |disk: usize| owner.stream(&format!("disk{disk}"));
         let disks = storage.disks.iter().zip(measured).enumerate();
         Self {
-            software: Software::new(&storage.settings(reserved), files),
+            software: Software::new(&settings, files, flusher),
             disks: disks
                 .map(|(index, (disk, measured))| Disk::new(disk.scheduler, measured, stream(index)))
                 .collect(),

@@ -47,6 +47,18 @@ impl Drive {
                     found = self.find(&read);
                 }
             }
+        } else if self.is_held(now) {
+            let of_it = |(segment, _)| Some(segment) == self.reading_into();
+            let at_once = match found {
+                Some((_, true)) => self.cache.full_hits_while_busy,
+                Some((_, false)) => self.cache.partial_hits_while_busy,
+                None => false,
+            };
+            if !at_once && !found.is_some_and(of_it) {
+                read.free = self.stop(now);
+                read.connected = None;
+                found = self.find(&read);
+            }
         }
         let (sent, found) = match found {
             Some((segment, true)) => (self.read_found(&read, segment), Found::Whole),
@@ -83,7 +95,7 @@ impl Drive {
             water: (water as u64).max(1),
             held: self.bus.held_by_reads,
             first_connect: overhead.first_reselect + overhead.data_preparation,
-            connect: overhead.other_reselect + overhead.data_preparation,
+            connect: overhead.first_reselect + overhead.data_preparation,
             disconnect: self.after(overhead.read_disconnect),
         }
     }
@@ -103,6 +115,8 @@ impl Drive {
         match &mut self.background {
             Background::Reading(reading) if reading.segment == segment => {
                 reading.limit = reading.limit.max(limit);
+                let least = (read.next + self.cache.least_read_ahead.get()).min(limit);
+                reading.least = reading.least.max(least);
             }
             Background::Writing(_) => {}
             Background::Reading(_) | Background::Nothing => {
@@ -193,13 +207,14 @@ impl Drive {
             ReadAhead::Off => next,
             ReadAhead::NextTrack if next < layout.total() => {
                 let place = layout.locate(next);
-                let end = next + place.run;
+                let end = layout.track_end(next, &place);
                 let track = next - layout.before(next, &place);
-                if self.segments.get(segment).start < track && end < layout.total() {
-                    end + layout.locate(end).run
+                let more = if self.segments.get(segment).start < track {
+                    layout.sectors_per_track(first)
                 } else {
-                    end
-                }
+                    0
+                };
+                end + more
             }
             _ if most > 0 => next + most,
             _ if self.cache.requested == Requested::Kept => {
@@ -233,12 +248,14 @@ impl Drive {
             let approach = self.mechanics.approach(from, at, sector, Op::Read);
             let wanted = approach.place.run.min(next - sector);
             let mut run = approach.run(sector);
-            if sector == first && self.cache.keep_passing {
+            if sector == first && self.cache.keep_passing && self.segments.is_empty(segment) {
                 let whole = approach.pace.whole_within(approach.wait);
                 let before = self.mechanics.layout.before(sector, &approach.place);
                 self.segments.begin_at(segment, sector - whole.min(before));
             }
-            match self.lands(self.cache.read_as_passing, &approach, wanted) {
+            // to keep what passes, a drive reads from wherever it lands on the track
+            let any = self.cache.keep_passing && sector == first && approach.place.sector > 0;
+            match self.lands(self.cache.read_as_passing || any, &approach, wanted) {
                 Some(earlier) => {
                     // the later sectors pass first; they are of use once the earlier ones come
                     let early = run.part(sector, sector + earlier);
