@@ -24,10 +24,8 @@
 //! that keeps sectors that pass also reads the wanted ones as they pass; `Disconnect write if seek` is
 //! about any command that cannot stop read-ahead at once.
 //!
-//! Where DiskSim's behaviour follows from its code rather than from drives, ours differs: a command
-//! that stops read-ahead waits for a seek or for the sector under the head, not for a rotational
-//! delay to pass, and its overhead runs meanwhile; a write that continues another is taken as soon as
-//! the buffer has room. Left out: several segments of unwritten data (another write waits for the first),
+//! Where DiskSim's behaviour follows from its code rather than from drives, ours differs: a write that
+//! continues another is taken as soon as the buffer has room. Left out: several segments of unwritten data (another write waits for the first),
 //! prepending to unwritten data, water marks of writes, contention for the bus with other devices.
 //!
 //! What matters, as RMS distance in ms from the HP C3323A, the Cheetah 9LP and the Barracuda 4LP (see
@@ -312,7 +310,8 @@ impl Drive {
         true
     }
 
-    /// Stops what goes on, for a command elsewhere; when the arm is free for it.
+    /// Stops what goes on, for a command elsewhere; when the arm is free for it. The controller is
+    /// occupied until then: the overhead of the command follows.
     fn stop(&mut self, now: SimTime) -> SimTime {
         match self.background {
             Background::Nothing => now,
@@ -328,7 +327,9 @@ impl Drive {
                     self.segments.extend(reading.segment, reading.least);
                 } else if now < reading.settled {
                     free = reading.settled;
-                } else if now >= reading.run.start && !self.cache.stops_in_sector {
+                } else if now < reading.run.start && !self.cache.stops_in_sector {
+                    free = reading.run.start;
+                } else if !self.cache.stops_in_sector {
                     let done = (reading.run.done_by(now) + 1).min(reading.run.count);
                     free = reading.run.done(done);
                     let reached = (reading.run.first + done).min(reading.limit);

@@ -25,6 +25,14 @@ struct Read {
     free: SimTime,
 }
 
+impl Read {
+    /// When the arm may move, if what the drive did before was asked to stop at [`Read::free`] and did
+    /// at `free`.
+    fn moves_at(&self, free: SimTime) -> SimTime {
+        self.ready.max(self.free) + (free - self.free)
+    }
+}
+
 impl Drive {
     pub(super) fn read(&mut self, now: SimTime, first: u64, next: u64) -> Served {
         let ready = now + self.preparing(self.overhead.read_miss);
@@ -124,7 +132,7 @@ impl Drive {
                 let end = self.segments.get(segment).end;
                 if self.cache.read_ahead_on_hit && end < limit {
                     let approach =
-                        self.mechanics.approach(self.position, free.max(read.ready), end, Op::Read);
+                        self.mechanics.approach(self.position, read.moves_at(free), end, Op::Read);
                     self.read_along(segment, &approach, approach.run(end), read.next, limit);
                 }
             }
@@ -149,7 +157,7 @@ impl Drive {
             }
             _ => {
                 let free = self.stop(read.free);
-                self.fetch(free.max(read.ready), segment, end, read.next, limit);
+                self.fetch(read.moves_at(free), segment, end, read.next, limit);
             }
         }
         let wanted = read.next - read.first;
@@ -165,7 +173,7 @@ impl Drive {
         let reading_into = self.reading_into();
         let free = self.stop(read.free);
         let segment = self.segments.take_for_read(read.first, reading_into);
-        let mut at = free.max(read.ready);
+        let mut at = read.moves_at(free);
         let mut piece = Read { free, ..*read };
         // a read larger than a segment goes through it piece by piece
         loop {

@@ -54,14 +54,14 @@ impl Drive {
             }
             _ => None,
         };
-        let (fees, begin, segment, free) = if let Some(writing) = joined {
+        let (fees, begin, segment, arm) = if let Some(writing) = joined {
             while self.writes.front().is_some_and(|run| run.end() <= now) {
                 self.writes.pop_front();
             }
             self.segments.touch(writing.segment);
             self.segments.drop_stale(first, next, Some(writing.segment));
             let fees = self.fees(early);
-            (fees, now + fees.data, writing.segment, writing.done)
+            (fees, now + fees.data, writing.segment, writing.done.max(now + fees.arm))
         } else {
             let waits = self.is_held(now);
             let segment = self.segments.choose_for_write(first, next, self.reading_into());
@@ -71,14 +71,16 @@ impl Drive {
                 _ => self.fees(early),
             };
             let free = self.stop(now);
-            let begin = if waits {
-                let overhead = &self.overhead;
-                free.max(now + fees.leave) + overhead.first_reselect + overhead.data_preparation
+            let overhead = &self.overhead;
+            let (begin, arm) = if waits {
+                let left = free.max(now + fees.leave);
+                let begin = left + overhead.first_reselect + overhead.data_preparation;
+                (begin, free.max(now + fees.arm))
             } else {
-                now + fees.data
+                (now + fees.data, free + fees.arm)
             };
             self.segments.begin_write(segment, first, next);
-            (fees, begin, segment, free)
+            (fees, begin, segment, arm)
         };
         let sector = self.bus.write_sector;
         let gathered = match self.overhead.extra_disconnect {
@@ -88,7 +90,7 @@ impl Drive {
         let host = Feed { first, begin, sector, gathered };
         // what continues a write that is still being written streams on
         let least = if joined.is_some() { SimSpan::ZERO } else { self.overhead.least_write_seek };
-        let done = self.lay_down(free.max(now + fees.arm), least, next, host);
+        let done = self.lay_down(arm, least, next, host);
         let mut sent = host.crosses(next - 1);
         if let Some(room) = self.room_before(next) {
             sent = sent.max(room + host.sector);
