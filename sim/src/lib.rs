@@ -15,6 +15,7 @@ pub mod disk;
 mod error;
 mod event;
 mod exchange;
+mod extent;
 mod guest;
 mod intervals;
 pub mod ledger;
