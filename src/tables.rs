@@ -9,7 +9,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
-use foretell_sim::truth::{FlashTruth, ResourceTruth, Truth};
+use foretell_sim::truth::{FlashTruth, ResourceTruth, TraceTruth, Truth, WorkloadTruth};
 
 /// Hosts beyond so many are shown group by group.
 const MOST_HOSTS: usize = 24;
@@ -45,13 +45,8 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         let _ = writeln!(text, "What jobs did\n{jobs}\n");
     }
     for (name, workload) in &truth.workloads {
-        if workload.requests == 0 {
-            let _ = writeln!(
-                text,
-                "No request of `{name}` completed in the measured time; {:.1} were outstanding on \
-                 average\n",
-                workload.outstanding_mean
-            );
+        for remark in remarks(name, workload) {
+            let _ = writeln!(text, "{remark}\n");
         }
     }
     let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
@@ -65,7 +60,64 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     if let Some(losses) = losses(truth) {
         let _ = writeln!(text, "{losses}");
     }
+    if let Some(oldest_ms) = truth.unfinished.oldest_ms {
+        let oldest = number(oldest_ms);
+        let _ = match truth.unfinished.requests {
+            1 => writeln!(text, "Unfinished: one request, issued {oldest} ms before the end"),
+            requests => writeln!(
+                text,
+                "Unfinished: {requests} requests, the oldest issued {oldest} ms before the end"
+            ),
+        };
+    }
     text
+}
+
+/// What the figures of a workload do not say.
+fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
+        remarks.push(cut(name, &trace));
+    }
+    let outstanding = workload.outstanding_mean;
+    if workload.requests == 0 {
+        remarks.push(format!(
+            "No request of `{name}` completed in the measured time; {outstanding:.1} were \
+             outstanding on average"
+        ));
+    } else if workload.hides_the_unfinished() {
+        let oldest_s = workload.unfinished.oldest_ms.unwrap_or(0.0) / 1e3;
+        remarks.push(format!(
+            "Warning: response times of `{name}` leave out {} that did not finish, the oldest \
+             issued {} s before the end.\nThe completed ones account for {} of the {} outstanding \
+             on average (throughput × mean response time)",
+            match workload.unfinished.requests {
+                1 => "one request".to_owned(),
+                requests => format!("{requests} requests"),
+            },
+            number(oldest_s),
+            number(workload.outstanding_accounted_for()),
+            number(outstanding),
+        ));
+    }
+    remarks
+}
+
+/// How much of a trace was replayed that was cut off.
+fn cut(name: &str, trace: &TraceTruth) -> String {
+    let requests = match trace.requests_total {
+        Some(total) => {
+            let share = percent(Some(trace.requests as f64 / total as f64));
+            format!("{} of {total} requests of its trace ({share})", trace.requests)
+        }
+        None => format!("{} requests of its trace, the rest of which cannot be read", trace.requests),
+    };
+    let time = match (trace.seconds, trace.seconds_total) {
+        (Some(seconds), Some(total)) => format!(": {seconds:.3} of {total:.3} s"),
+        (Some(seconds), None) => format!(": {seconds:.3} s"),
+        (None, _) => String::new(),
+    };
+    format!("`{name}` replayed {requests}{time}")
 }
 
 /// Where the run is, and how large.

@@ -56,6 +56,8 @@ pub struct Cluster {
     pub(crate) tracker: Tracker,
     pub(crate) network: Network,
     pub(crate) hosts: Vec<Host>,
+    /// The machine and core that have just done a step of a task; what that brings is being worked out.
+    in_hand: Option<(HostId, u32)>,
     /// By host; virtual machines have those of their physical one.
     pub(crate) disks: Vec<Vec<Device<Tag>>>,
     pub(crate) volumes: Vec<Volume>,
@@ -215,6 +217,7 @@ impl Cluster {
             )
             .with_machines(hosts.iter().map(|host| host.physical)),
             hosts,
+            in_hand: None,
             disks,
             volumes,
             active: instances.len(),
@@ -330,7 +333,8 @@ impl Cluster {
             });
         }
         self.audit()?;
-        Ok(truth::of(self))
+        let extents = self.extents(&mut watch)?;
+        Ok(truth::of(self, extents))
     }
 
     /// Collectors that wake before `until` post what they see.
@@ -360,7 +364,8 @@ impl Cluster {
         self.tracker.into_recorder()
     }
 
-    fn look(
+    /// Shows the outside world how far the run is; an error if it, or something within, ends it.
+    pub(crate) fn look(
         &mut self,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimError> {
@@ -425,6 +430,12 @@ impl Cluster {
         self.requests.len() as u64 - self.commits
     }
 
+    /// They themselves.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
+        let counted = |request: &&Request| request.live && request.transaction != JOURNAL;
+        self.requests.places().filter(counted)
+    }
+
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
         self.active == 0 && self.requests.is_empty() && self.transactions.is_empty()
@@ -476,7 +487,8 @@ impl Cluster {
         (node, around)
     }
 
-    /// Makes a task that works for `workload` ready on a host's processor.
+    /// Has a host's processor do a task that works for `workload`. What comes of a step that the same
+    /// processor has just done is done by the same thread, which keeps its core.
     pub(crate) fn compute(&mut self, host: HostId, workload: u32, mut task: HostTask) {
         let host = self.hosts[host.index()].machine;
         task.work += self.tracker.take_debt(host);
@@ -486,9 +498,20 @@ impl Cluster {
         if let (Some(work), Some(collectors)) = (work, &mut self.collectors) {
             collectors.work(host, work);
         }
-        if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
+        let cpu = &mut self.hosts[host.index()].cpu;
+        if let Some((_, core)) = self.in_hand.filter(|(machine, _)| *machine == host) {
+            cpu.follow(now, core, task);
+        } else if let Some(slice) = cpu.submit(now, task) {
             self.take_up(host, &slice);
         }
+    }
+
+    /// Does what wakes others: they queue for a core.
+    pub(crate) fn waking<R>(&mut self, wake: impl FnOnce(&mut Self) -> R) -> R {
+        let in_hand = self.in_hand.take();
+        let result = wake(self);
+        self.in_hand = in_hand;
+        result
     }
 
     fn take_up(&mut self, host: HostId, slice: &Slice) {
@@ -505,30 +528,39 @@ impl Cluster {
 
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let now = self.agenda.now();
-        let end = self.hosts[host.index()].cpu.slice_ends(now, core);
-        if let Some(slice) = &end.next {
-            self.take_up(host, slice);
-        } else {
-            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
-            if let Some(collectors) = &mut self.collectors {
-                collectors.switched(host);
-                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
-            }
-        }
+        let end = self.hosts[host.index()].cpu.step_ends(now, core);
+        let mut next = end.next;
         if let Some(then) = end.done {
-            match then {
-                Then::Prepared { request } => self.send_out(request),
-                Then::Sent { leg } => self.transmit(leg),
-                Then::Serve { leg } => self.serve(leg),
-                Then::Replied { leg } => self.replied(leg),
-                Then::Decoded { request } => self.decoded(request),
-                Then::Cached { transaction } => self.step_done(transaction),
-                Then::Encoded { leg } => self.encoded(leg),
-                Then::Reported { leg } => {
-                    self.legs.remove(leg);
-                }
-                Then::StoreRecords { leg } => self.store_records(leg),
+            self.in_hand = Some((host, core));
+            self.step_done_by_processor(then);
+            self.in_hand = None;
+            next = self.hosts[host.index()].cpu.go_on(now, core, end.breadcrumb);
+        }
+        if let Some(slice) = &next {
+            self.take_up(host, slice);
+            return;
+        }
+        self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
+        if let Some(collectors) = &mut self.collectors {
+            collectors.switched(host);
+            collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+        }
+    }
+
+    /// A processor has done a step of a task.
+    fn step_done_by_processor(&mut self, then: Then) {
+        match then {
+            Then::Prepared { request } => self.send_out(request),
+            Then::Sent { leg } => self.transmit(leg),
+            Then::Serve { leg } => self.serve(leg),
+            Then::Replied { leg } => self.replied(leg),
+            Then::Decoded { request } => self.decoded(request),
+            Then::Cached { transaction } => self.step_done(transaction),
+            Then::Encoded { leg } => self.encoded(leg),
+            Then::Reported { leg } => {
+                self.legs.remove(leg);
             }
+            Then::StoreRecords { leg } => self.store_records(leg),
         }
     }
 
@@ -609,8 +641,7 @@ impl Cluster {
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         let mut outstanding = vec![Vec::new(); self.tallies.len()];
-        let counted = |request: &&Request| request.live && request.transaction != JOURNAL;
-        for request in self.requests.places().filter(counted) {
+        for request in self.outstanding() {
             outstanding[request.workload as usize].push(request.issued);
         }
         for ((tally, issued), workload) in

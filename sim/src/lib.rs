@@ -17,6 +17,7 @@ pub mod disk;
 mod error;
 mod event;
 mod exchange;
+mod extent;
 mod guest;
 mod intervals;
 pub mod ledger;

@@ -372,7 +372,7 @@ impl Cluster {
                     let mut woken = Vec::new();
                     vault.store(fragments, &mut woken);
                     for leg in woken {
-                        self.answer(leg);
+                        self.waking(|cluster| cluster.answer(leg));
                     }
                 }
             }

@@ -39,6 +39,8 @@ pub struct Truth {
     pub requests_completed: u64,
     /// Requests outstanding at the end.
     pub requests_in_flight: u64,
+    /// The same, and how long the oldest of them has been.
+    pub unfinished: Unfinished,
     /// Blocks read back and found to be what was written (with `payload = "real"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compared: Option<u64>,
@@ -68,6 +70,11 @@ pub struct WorkloadTruth {
     pub requests: u64,
     /// Requests outstanding on average.
     pub outstanding_mean: f64,
+    /// Requests outstanding at the end, which response times leave out.
+    pub unfinished: Unfinished,
+    /// How much of its trace it has replayed, if it replays one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceTruth>,
     /// Pages found in the nodes' caches by its reads, of those asked for; `null`: no reads.
     pub read_hit_rate: Option<f64>,
     /// Reads alone.
@@ -80,6 +87,67 @@ pub struct WorkloadTruth {
     /// Job by job, only of a workload that is a program of jobs (`fio`, `cosbench`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTruth>,
+}
+
+/// Requests that the end of the run left unfinished.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Unfinished {
+    /// How many.
+    pub requests: u64,
+    /// How long before the end the first of them was issued; `null`: there is none.
+    pub oldest_ms: Option<f64>,
+}
+
+/// How much of a trace was replayed, the warm-up included.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TraceTruth {
+    /// Requests issued, by all clients that replay it.
+    pub requests: u64,
+    /// Requests of the trace, as many times as there are such clients; `null`: the rest cannot be read.
+    pub requests_total: Option<u64>,
+    /// Time of the last request issued, on the trace's clock; `null`: the trace has no times.
+    pub seconds: Option<f64>,
+    /// Time of the trace's last request.
+    pub seconds_total: Option<f64>,
+}
+
+impl TraceTruth {
+    /// Whether the run ended before the trace did.
+    pub fn is_cut(&self) -> bool {
+        self.requests_total.is_none_or(|total| self.requests < total)
+    }
+}
+
+impl Unfinished {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        let both = self.oldest_ms.into_iter().chain(other.oldest_ms);
+        self.oldest_ms = both.max_by(f64::total_cmp);
+    }
+}
+
+/// An unfinished request that is older than so many times what 99 % took, and than so many times the
+/// longest, is not merely the next to finish.
+const STARVED: (f64, f64) = (10.0, 2.0);
+/// Part of the requests outstanding on average that those completed account for at least, if response
+/// times stand for all.
+const ACCOUNTED: f64 = 0.8;
+
+impl WorkloadTruth {
+    /// Requests outstanding on average that the completed ones account for: throughput × mean response
+    /// time, by Little's law.
+    pub fn outstanding_accounted_for(&self) -> f64 {
+        self.throughput_rps * self.response_time_ms.mean / 1e3
+    }
+
+    /// Whether response times hide what did not finish: requests that starve, or a queue that grows.
+    pub fn hides_the_unfinished(&self) -> bool {
+        let Some(oldest_ms) = self.unfinished.oldest_ms else { return false };
+        let response = &self.response_time_ms;
+        let starved =
+            oldest_ms > STARVED.0 * response.p99 && oldest_ms > STARVED.1 * response.max;
+        starved || self.outstanding_accounted_for() < ACCOUNTED * self.outstanding_mean
+    }
 }
 
 /// What one job did of one kind of operation, from the end of its ramp-up.
@@ -336,10 +404,14 @@ pub struct Bottleneck {
 }
 
 /// The truth of a run that has ended.
-pub(crate) fn of(cluster: &mut Cluster) -> Truth {
+///
+/// `traces`: by workload, how much of its trace was replayed, if it has one.
+pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Truth {
     let now = cluster.agenda.now();
     let seconds = cluster.measured().as_secs_f64();
-    let workloads = workloads(cluster, now, seconds);
+    let workloads = workloads(cluster, now, seconds, traces);
+    let mut unfinished = Unfinished::default();
+    workloads.values().for_each(|workload| unfinished.add(workload.unfinished));
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
     let mut hosts = BTreeMap::new();
     let mut caches = BTreeMap::new();
@@ -408,6 +480,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests_in_flight(),
+        unfinished,
         blocks_compared: cluster.vault.as_ref().map(crate::payload::Vault::compared),
         events: cluster.agenda.taken(),
         warmup: cluster.mark_at() - SimTime::ZERO,
@@ -457,9 +530,15 @@ fn network(counts: Counts) -> NetworkTruth {
     }
 }
 
-fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<String, WorkloadTruth> {
+fn workloads(
+    cluster: &mut Cluster,
+    now: SimTime,
+    seconds: f64,
+    traces: Vec<Option<TraceTruth>>,
+) -> BTreeMap<String, WorkloadTruth> {
     let mut found = BTreeMap::new();
-    for (index, workload) in cluster.scenario.workloads.iter().enumerate() {
+    let unfinished = unfinished(cluster, now);
+    for (index, (workload, trace)) in cluster.scenario.workloads.iter().zip(traces).enumerate() {
         let nodes = cluster.hosts.iter().filter_map(|host| host.node.as_ref());
         let (pages, hits) = nodes
             .map(|node| node.hits().of(index))
@@ -486,6 +565,8 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 },
                 requests: tally.reads.requests + tally.writes.requests,
                 outstanding_mean: tally.ledger.usage(now, 1).queue_length_mean,
+                unfinished: unfinished[index],
+                trace,
                 read_hit_rate: ratio(hits as f64, pages),
                 read: op_truth(&tally.reads, seconds, means(Op::Read)),
                 write: op_truth(&tally.writes, seconds, means(Op::Write)),
@@ -497,6 +578,16 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 jobs,
             },
         );
+    }
+    found
+}
+
+/// By workload: what is outstanding.
+fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
+    let mut found = vec![Unfinished::default(); cluster.scenario.workloads.len()];
+    for request in cluster.outstanding() {
+        let oldest_ms = Some((now - request.issued).as_ms_f64());
+        found[request.workload as usize].add(Unfinished { requests: 1, oldest_ms });
     }
     found
 }

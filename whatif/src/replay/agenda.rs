@@ -12,6 +12,8 @@ use super::links::Step;
 pub(super) enum Event {
     /// An instance of a workload issues its next request.
     Issue { instance: u32 },
+    /// The running slice of a core ends.
+    Slice { host: u32, core: u32 },
     /// A request of a client is encoded.
     Prepared { request: u32 },
     /// A leg's sender hands its message to the network.

@@ -5,7 +5,7 @@
 //! as they were recorded, at their own times or after completions, so hit rates, queues and
 //! percentiles of the changed cluster come out, in the middle of the curve too.
 //!
-//! Left out: what TCP does after losses, the angle of platters, the round-robin of processors.
+//! Left out: what TCP does after losses, the angle of platters.
 
 mod agenda;
 mod cpu;
@@ -31,7 +31,7 @@ use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 use agenda::{Agenda, Event};
-use cpu::Cores;
+use cpu::Cpu;
 use instance::Instance;
 use links::{Links, Step};
 use node::{Around, Node};
@@ -78,7 +78,9 @@ struct Replay<'a> {
     now: SimTime,
     agenda: Agenda,
     distributions: Vec<Distribution>,
-    cores: Vec<Cores>,
+    cpus: Vec<Cpu>,
+    /// The host and core that have just done a step of a task; what that brings is being worked out.
+    in_hand: Option<(u32, u32)>,
     links: Links,
     nodes: Vec<Option<Node>>,
     instances: Vec<Instance>,
@@ -148,11 +150,12 @@ impl<'a> Replay<'a> {
         Self {
             now: SimTime::ZERO,
             agenda: Agenda::default(),
-            cores: scenario
+            cpus: scenario
                 .hosts
                 .iter()
-                .map(|host| Cores::new(host.cpu.cores, host.cpu.context_switch))
+                .map(|host| Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch))
                 .collect(),
+            in_hand: None,
             links: Links::new(&scenario.hosts, &scenario.switch),
             nodes,
             active: instances.len(),
@@ -247,6 +250,7 @@ impl<'a> Replay<'a> {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Issue { instance } => self.issue(instance),
+            Event::Slice { host, core } => self.slice_ends(host, core),
             Event::Prepared { request } => self.send_out(request),
             Event::Sent { leg } => self.transmit(leg),
             Event::Network(Step::Arrived { message }) => self.deliver(message),
@@ -374,7 +378,7 @@ impl<'a> Replay<'a> {
         (0..self.scenario.hosts.len())
             .map(|host| {
                 let (sent, received) = self.links.busy(host, self.now);
-                let busy = [self.cores[host].busy(self.now), sent, received];
+                let busy = [self.cpus[host].busy(self.now), sent, received];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
                 if let Some(node) = &self.nodes[host] {
                     let disks = node.disks.iter();
@@ -392,7 +396,7 @@ impl<'a> Replay<'a> {
         let mut resources = Vec::new();
         for (host, busy) in self.busy.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
-                let servers = if place == 0 { self.cores[host].count() } else { 1 };
+                let servers = if place == 0 { self.cpus[host].count() } else { 1 };
                 let part = |of: SimSpan| of.as_secs_f64() / seconds / servers as f64;
                 let (utilization, occupancy) = (part(busy.seen), part(busy.worked));
                 resources.push(ResourceOutcome { host, place, servers, utilization, occupancy });

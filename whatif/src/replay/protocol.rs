@@ -1,6 +1,7 @@
 //! What a client does with a request, and a node with its part: the protocol that the system knows
 //! of itself (paper 004, II and III-A), with times from what was measured.
 
+use foretell_algorithms::cores::Slice;
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_ati::{RecordKind, Resource};
@@ -9,6 +10,7 @@ use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
 
 use super::Replay;
 use super::agenda::Event;
+use super::instance::Instance;
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
@@ -66,17 +68,25 @@ impl Leg {
 /// The server of a node, and who ships records.
 const SERVER: Thread = Thread { pid: 1, tid: 0 };
 
-/// Threads as numbers that no two that live have alike.
-const fn request_thread(request: u32) -> u64 {
-    request as u64 * 2
+/// Who ships records and stores them.
+const TRACKER: u32 = 3;
+
+/// The process that runs a workload.
+const fn application(workload: u32) -> u32 {
+    100 + workload
 }
 
-const fn leg_thread(leg: u32) -> u64 {
-    leg as u64 * 2 + 1
+// Threads are numbered so that no two that live on a host are alike.
+const fn request_thread(request: u32, workload: u32) -> Thread {
+    Thread { pid: application(workload), tid: request * 2 + 2 }
 }
 
-const fn instance_thread(instance: u32) -> u64 {
-    instance as u64 | 1 << 40
+const fn leg_thread(leg: u32, pid: u32) -> Thread {
+    Thread { pid, tid: leg * 2 + 1 }
+}
+
+const fn instance_thread(instance: u32, workload: u32) -> Thread {
+    Thread { pid: application(workload), tid: u32::MAX - 1 - instance * 2 }
 }
 
 impl Replay<'_> {
@@ -113,34 +123,62 @@ impl Replay<'_> {
         let instance = self.requests[request].instance;
         let owner = &self.instances[instance as usize];
         let (client, workload) = (owner.client, owner.workload);
-        self.compute(client, workload, request_thread(request), work, then);
+        self.compute(client, workload, request_thread(request, workload), work, then);
     }
 
     /// What a client does between a completion and the request that follows it, which took so long
     /// when it was recorded: all that its processor had to do.
     pub(super) fn work_alone(&mut self, instance: u32, recorded: SimSpan) {
-        let client = self.instances[instance as usize].client;
+        let Instance { client, workload, .. } = self.instances[instance as usize];
         let besides = self.scenario.hosts[client as usize].cpu.context_switch;
         let owed = self.tracking.take_debt(client);
         let work = recorded.saturating_sub(besides).max(owed);
-        self.work(client, instance_thread(instance), work, Event::Issue { instance });
+        let thread = instance_thread(instance, workload);
+        self.work(client, thread, work, Event::Issue { instance });
     }
 
     /// Puts a task of a request on a host's processor.
-    fn compute(&mut self, host: u32, workload: u32, thread: u64, work: SimSpan, then: Event) {
+    fn compute(&mut self, host: u32, workload: u32, thread: Thread, work: SimSpan, then: Event) {
         let work = work + self.tracking.take_debt(host);
         self.charge(host, Resource::Cpu, workload, work);
         self.work(host, thread, work, then);
     }
 
-    fn work(&mut self, host: u32, thread: u64, work: SimSpan, then: Event) {
-        let booked = self.cores[host as usize].submit(self.now, thread, work);
-        // a core that had been idle was given up before, and that was recorded too
-        self.tracking.post(host, RecordKind::KernelProcessSwitch);
-        if booked.was_idle {
-            self.tracking.post(host, RecordKind::KernelProcessSwitch);
+    /// What comes of a step that the same processor has just done is done by the same thread, which keeps
+    /// its core.
+    fn work(&mut self, host: u32, thread: Thread, work: SimSpan, then: Event) {
+        let (now, cpu) = (self.now, &mut self.cpus[host as usize]);
+        if let Some((_, core)) = self.in_hand.filter(|(owner, _)| *owner == host) {
+            cpu.follow(now, core, thread, work, then);
+        } else if let Some(slice) = cpu.submit(now, thread, work, then) {
+            self.take_up(host, &slice);
         }
-        self.agenda.schedule(booked.done, then);
+    }
+
+    /// A core takes up a thread.
+    fn take_up(&mut self, host: u32, slice: &Slice) {
+        if slice.from.pid != slice.to.pid {
+            self.tracking.post(host, RecordKind::KernelProcessSwitch);
+        } else if slice.from != slice.to {
+            self.tracking.post(host, RecordKind::UserThreadSwitch);
+        }
+        self.agenda.schedule(slice.end, Event::Slice { host, core: slice.core });
+    }
+
+    /// The running slice of a core ends.
+    pub(super) fn slice_ends(&mut self, host: u32, core: u32) {
+        let end = self.cpus[host as usize].step_ends(self.now, core);
+        let mut next = end.next;
+        if let Some(then) = end.done {
+            self.in_hand = Some((host, core));
+            self.dispatch(then);
+            self.in_hand = None;
+            next = self.cpus[host as usize].go_on(self.now, core);
+        }
+        match next {
+            Some(slice) => self.take_up(host, &slice),
+            None => self.tracking.post(host, RecordKind::KernelProcessSwitch),
+        }
     }
 
     /// The messages of a request go out.
@@ -226,7 +264,8 @@ impl Replay<'_> {
                 stored: piece.stored,
                 carried: piece.carried,
             });
-            self.compute(client, workload, leg_thread(leg), send, Event::Sent { leg });
+            let thread = leg_thread(leg, application(workload));
+            self.compute(client, workload, thread, send, Event::Sent { leg });
         }
         (self.scratch.nodes, self.scratch.places, self.scratch.chosen) = (nodes, places, chosen);
     }
@@ -271,7 +310,12 @@ impl Replay<'_> {
         };
         let time = self.links.time(host as usize, wire_bytes(leg.message));
         self.charge(host, Resource::Receive, leg.workload, time);
-        self.compute(host, leg.workload, leg_thread(id), work, then);
+        let pid = match then {
+            Event::StoreRecords { .. } => TRACKER,
+            Event::Serve { .. } => SERVER.pid,
+            _ => application(leg.workload),
+        };
+        self.compute(host, leg.workload, leg_thread(id, pid), work, then);
     }
 
     /// A node looks into its cache and disks.
@@ -307,7 +351,7 @@ impl Replay<'_> {
         if leg.op == Op::Read {
             work += cpu.copy.of(carried);
         }
-        self.compute(host, workload, leg_thread(id), work, Event::Sent { leg: id });
+        self.compute(host, workload, leg_thread(id, SERVER.pid), work, Event::Sent { leg: id });
     }
 
     /// A client has taken a node's answer in.
@@ -392,7 +436,7 @@ impl Replay<'_> {
             return;
         }
         let work = self.scenario.hosts[host as usize].cpu.send.of(data);
-        self.compute(host, NOBODY, leg_thread(leg), work, Event::Sent { leg });
+        self.compute(host, NOBODY, leg_thread(leg, TRACKER), work, Event::Sent { leg });
     }
 
     /// The Activity DB's node appends a batch to its file.
