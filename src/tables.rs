@@ -11,6 +11,8 @@ use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::{ResourceTruth, Truth};
 
+use crate::screen::fitted;
+
 /// Hosts beyond so many are shown group by group.
 const MOST_HOSTS: usize = 24;
 
@@ -37,12 +39,12 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     );
     let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
     let confidence = if known { " (± 95 % confidence)" } else { "" };
-    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
+    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", fitted(&workloads(truth), 2));
     if let Some(benchmarks) = benchmarks(truth) {
-        let _ = writeln!(text, "What benchmarks report\n{benchmarks}\n");
+        let _ = writeln!(text, "What benchmarks report\n{}\n", fitted(&benchmarks, 1));
     }
     if let Some(jobs) = jobs(truth) {
-        let _ = writeln!(text, "What jobs did\n{jobs}\n");
+        let _ = writeln!(text, "What jobs did\n{}\n", fitted(&jobs, 4));
     }
     for (name, workload) in &truth.workloads {
         if workload.requests == 0 {
@@ -54,9 +56,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
             );
         }
     }
-    let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
+    let _ = writeln!(text, "How busy resources were\n{}\n", fitted(&resources(scenario, truth), 1));
     if let Some(arrays) = arrays(truth) {
-        let _ = writeln!(text, "What caches of arrays found\n{arrays}\n");
+        let _ = writeln!(text, "What caches of arrays found\n{}\n", fitted(&arrays, 2));
     }
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
