@@ -14,6 +14,7 @@ mod sweep;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, value_parser};
+use foretell_scenarios::Change;
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
@@ -84,7 +85,8 @@ pub enum Command {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A scenario (TOML), or a block trace, which is replayed against one storage node.
+    /// A scenario (TOML), the name of one that comes with the program (`first-look`), or a block
+    /// trace, which is replayed against one storage node.
     pub scenario: PathBuf,
     /// Keep the run here: `run.db` (activity records and facts), `run.toml` (the scenario with
     /// all defaults), `truth.json` (what clients saw). Without it results are only printed.
@@ -95,7 +97,7 @@ pub struct RunArguments {
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub changes: Vec<String>,
+    pub changes: Vec<Change>,
     /// Record no activity, and let recording cost nothing.
     #[arg(long)]
     pub no_records: bool,

@@ -67,6 +67,9 @@ pub enum Failure {
         /// What the system says.
         error: std::io::Error,
     },
+    /// What was asked about is incomplete; the results, which were printed, say what is missing.
+    #[error("something is missing")]
+    Incomplete,
     /// Standard output is closed or full.
     #[error("cannot write the results: {0}")]
     Output(std::io::Error),
@@ -96,7 +99,8 @@ impl Failure {
                 | SimError::Overload { .. },
             ) => true,
             Self::Data(error) => !matches!(error, DataError::File { .. }),
-            Self::Interrupted { .. }
+            Self::Incomplete
+            | Self::Interrupted { .. }
             | Self::Run(_)
             | Self::Store(_)
             | Self::File { .. }
@@ -112,11 +116,17 @@ impl Failure {
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::Scenario(errors) => show(&errors),
-            failure => say(&format!("foretell: {failure}\n")),
+            Self::Incomplete => {}
+            Self::Scenario(errors) | Self::WhatIf(WhatIfError::Scenario(errors)) => show(&errors),
+            failure => show_plain(failure.to_string(), None),
         }
         status
     }
+}
+
+/// What is to be known of a command that goes on.
+pub(crate) fn note(text: &str) {
+    say(&format!("note: {text}\n"));
 }
 
 /// To standard error; where nobody listens, the exit status must do.
@@ -124,10 +134,60 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Says that the command line is wrong, as all errors are said; or gives the help that was asked for.
+/// Returns the exit status.
+pub fn report_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        return match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+            _ => ExitCode::SUCCESS,
+        };
+    }
+    let text = error.render().to_string();
+    let Some(text) = text.strip_prefix("error: ") else {
+        // no command at all: its help is what is wanted
+        say(&text);
+        return ExitCode::from(2);
+    };
+    let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    show_plain(message.to_owned(), Some(help.trim()).filter(|help| !help.is_empty()));
+    ExitCode::from(2)
+}
+
+/// How all errors look.
+fn handler() -> MietteHandler {
+    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build()
+}
+
+/// An error that has no place in a text.
+#[derive(Error)]
+#[error("{message}")]
+struct Plain<'a> {
+    message: String,
+    help: Option<&'a str>,
+    handler: MietteHandler,
+}
+
+impl fmt::Debug for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handler.debug(self, f)
+    }
+}
+
+impl Diagnostic for Plain<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.help.map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+fn show_plain(message: String, help: Option<&str>) {
+    say(&format!("{:?}", Plain { message, help, handler: handler() }));
+}
+
 /// Says what is wrong with a scenario: each error once, with its line.
 fn show(errors: &ScenarioErrors) {
-    // whoever looks for a word finds it in one piece; a terminal wraps by itself
-    let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
+    let handler = handler();
     for (index, error) in errors.errors().iter().enumerate() {
         if index > 0 {
             say("\n");

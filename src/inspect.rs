@@ -13,6 +13,7 @@ use crate::cli::InspectArguments;
 use crate::directory::{write_bytes, write_whole};
 use crate::failure::Failure;
 use crate::import::{for_each, open};
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// Runs the command.
@@ -144,7 +145,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             quantile(1.0),
         ]);
     }
-    let _ = writeln!(text, "{sizes}\n");
+    let _ = writeln!(text, "{}\n", fitted(&sizes, 1));
     let reuse = &profile.reuse;
     let about = if reuse.sample < 1.0 { "about " } else { "" };
     let mut facts = table(&["", ""]);
@@ -197,7 +198,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             fact(what, count.to_string());
         }
     }
-    let facts = facts.to_string();
+    let facts = fitted(&facts, 1);
     // without the empty header
     let facts = facts.split_once('\n').map_or(facts.as_str(), |(_, rest)| rest);
     let _ = writeln!(text, "{facts}");

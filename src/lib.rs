@@ -9,6 +9,7 @@ mod estimate;
 mod export;
 mod facts;
 mod failure;
+mod font;
 mod import;
 mod inspect;
 mod interrupt;
@@ -21,7 +22,9 @@ mod replay_cache;
 mod replay_disk;
 mod reproduce;
 mod run;
+mod scenario;
 mod score;
+mod screen;
 mod shelf;
 mod simulate;
 mod sweep;
@@ -31,7 +34,7 @@ mod trace;
 use std::process::ExitCode;
 
 use cli::{Cli, Command};
-pub use failure::Failure;
+pub use failure::{Failure, report_usage};
 
 /// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input.
 pub fn execute(cli: Cli) -> ExitCode {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::ReplayDiskArguments;
 use crate::failure::Failure;
+use crate::screen::fitted;
 use crate::tables::table;
 
 /// Runs the command.
@@ -62,13 +63,14 @@ fn as_text(arguments: &ReplayDiskArguments, found: &Comparison) -> String {
         _ => String::new(),
     };
     format!(
-        "{}, {}: {} requests, {} reads and {} writes, one at a time\n\n{times}\n\n\
+        "{}, {}: {} requests, {} reads and {} writes, one at a time\n\n{}\n\n\
          RMS demerit {:.3} ms{share}\n",
         arguments.device,
         arguments.trace.display(),
         found.requests,
         found.reads,
         found.requests - found.reads,
+        fitted(&times, 1),
         found.rms_ms
     )
 }

@@ -82,16 +82,9 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
         }
         document
     } else {
-        Document::load(path)?
+        crate::scenario::load(path)?
     };
-    for change in &arguments.changes {
-        let (path, value) = change.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!(
-                "`--set {change}` has no `=`; write PATH=VALUE, such as `volume.mail.encoding=3-of-5`"
-            ))
-        })?;
-        document.set(path.trim(), value.trim())?;
-    }
+    crate::scenario::set(&mut document, &arguments.changes)?;
     if let Some(seed) = arguments.seed {
         document.set("seed", &seed.to_string())?;
     }

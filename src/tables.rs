@@ -11,6 +11,8 @@ use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::{FlashTruth, ResourceTruth, TraceTruth, Truth, WorkloadTruth};
 
+use crate::screen::fitted;
+
 /// Hosts beyond so many are shown group by group.
 const MOST_HOSTS: usize = 24;
 
@@ -37,21 +39,21 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     );
     let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
     let confidence = if known { " (± 95 % confidence)" } else { "" };
-    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
+    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", fitted(&workloads(truth), 2));
     if let Some(benchmarks) = benchmarks(truth) {
-        let _ = writeln!(text, "What benchmarks report\n{benchmarks}\n");
+        let _ = writeln!(text, "What benchmarks report\n{}\n", fitted(&benchmarks, 1));
     }
     if let Some(jobs) = jobs(truth) {
-        let _ = writeln!(text, "What jobs did\n{jobs}\n");
+        let _ = writeln!(text, "What jobs did\n{}\n", fitted(&jobs, 4));
     }
     for (name, workload) in &truth.workloads {
         for remark in remarks(name, workload) {
             let _ = writeln!(text, "{remark}\n");
         }
     }
-    let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
+    let _ = writeln!(text, "How busy resources were\n{}\n", fitted(&resources(scenario, truth), 1));
     if let Some(arrays) = arrays(truth) {
-        let _ = writeln!(text, "What caches of arrays found\n{arrays}\n");
+        let _ = writeln!(text, "What caches of arrays found\n{}\n", fitted(&arrays, 2));
     }
     if let Some(flash) = flash(scenario, truth) {
         let _ = writeln!(text, "What writing cost solid-state drives\n{flash}\n");

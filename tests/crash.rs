@@ -83,7 +83,7 @@ fn an_interrupted_run_leaves_nothing() {
         signal(&child, name);
         let done = end(child);
         assert_eq!((done.status, done.stdout.as_str()), (Some(1), ""), "{name}");
-        assert!(done.stderr.starts_with("foretell: interrupted at "), "{name}: {}", done.stderr);
+        assert!(done.stderr.starts_with("  × interrupted at "), "{name}: {}", done.stderr);
         assert_eq!(files(&dir), [""; 0], "{name}");
         is_refused(&dir, "has no `run.db`; make one with `foretell run SCENARIO -o");
         is_replaced(&place, "out");
@@ -237,7 +237,7 @@ fn results_that_cannot_be_printed_are_a_failure_but_for_a_reader_who_has_had_eno
         let output = foretell().args(place.arguments(&[])).stdout(full).output().unwrap();
         let done = Done::from(output);
         assert_eq!(done.status, Some(1));
-        assert!(done.stderr.starts_with("foretell: cannot write the results: "), "{}", done.stderr);
+        assert!(done.stderr.starts_with("  × cannot write the results: "), "{}", done.stderr);
     }
     let mut child = foretell().args(place.arguments(&["--json"])).spawn().unwrap();
     drop(child.stdout.take());

@@ -60,6 +60,9 @@ pub struct Manifest {
     pub constraints: Vec<String>,
     /// How points are split, in words.
     pub split: String,
+    /// Columns of factors of which the design takes few numbers with room between them, and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sparse: Vec<(String, usize)>,
     /// Its tables; the first is `runs`.
     pub tables: Vec<TableSchema>,
 }
@@ -83,6 +86,10 @@ impl Manifest {
             }
             (factor.column_name(), told)
         };
+        let full = sweep.design == crate::Design::Full;
+        let sparse = |factor: &crate::Factor| {
+            Some((factor.column_name(), factor.sparse_levels(full)?))
+        };
         Self {
             fingerprint: sweep.fingerprint(tool_version),
             tool_version: tool_version.to_owned(),
@@ -96,6 +103,7 @@ impl Manifest {
             factors: sweep.factors.iter().map(factor).collect(),
             constraints: sweep.constraints.iter().map(|c| c.text().to_owned()).collect(),
             split,
+            sparse: sweep.factors.iter().filter_map(sparse).collect(),
             tables,
         }
     }

@@ -154,6 +154,11 @@ impl Dataset {
         Ok(Self { schema, target: target.to_owned(), x, y, groups: None })
     }
 
+    /// How many groups its rows belong to, if they do.
+    pub fn count_groups(&self) -> Option<usize> {
+        self.groups.as_ref().map(|groups| crate::folds::different(groups).len())
+    }
+
     /// These rows alone, in this order.
     pub fn take_rows(&self, rows: &[usize]) -> Self {
         let groups = self.groups.as_ref();

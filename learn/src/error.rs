@@ -120,6 +120,14 @@ pub enum LearnError {
         /// Rows wanted.
         wanted: usize,
     },
+    /// Too few groups of rows that were observed together.
+    #[error("the rows belong to {found} group{}; {wanted} or more are wanted, one for each fold", if *.found == 1 { "" } else { "s" })]
+    TooFewGroups {
+        /// Groups found.
+        found: usize,
+        /// Groups wanted.
+        wanted: usize,
+    },
     /// Rows and targets, or rows and folds, of different number.
     #[error("{what}: {found} rows, but the data has {wanted}")]
     Length {

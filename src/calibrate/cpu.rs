@@ -23,6 +23,7 @@ use super::stopwatch::Stopwatch;
 use crate::cli::CalibrateCpuArguments;
 use crate::directory::write_whole;
 use crate::failure::Failure;
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// The largest request: beyond, a measurement takes minutes.
@@ -159,7 +160,7 @@ impl Measured {
                 block.rebuild_ns.map_or_else(String::new, |_| rebuild),
             ]);
         }
-        let _ = writeln!(text, "{demands}");
+        let _ = writeln!(text, "{}", fitted(&demands, 2));
         let _ = writeln!(
             text,
             "encode: a write; decode: a read; rebuild: a read of the last m fragments\n\n\
@@ -174,7 +175,7 @@ impl Measured {
                 format!("{:.0} %", worst * 100.0),
             ]);
         }
-        let _ = writeln!(text, "{costs}");
+        let _ = writeln!(text, "{}", fitted(&costs, 1));
         if let Some(error) = &self.notes.no_sockets {
             let _ = writeln!(text, "send and receive are assumed: loopback failed ({error})");
         }

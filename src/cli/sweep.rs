@@ -43,7 +43,7 @@ pub struct SweepArguments {
 /// What can be done with shards.
 #[derive(Debug, Subcommand)]
 pub enum SweepStep {
-    /// List the runs that have not been done.
+    /// List the runs that have not been done; the exit status is 1 if there are any.
     Missing(MissingArguments),
     /// Join shards to a data set: verify that no run is missing and none is there twice.
     Merge(MergeArguments),

@@ -22,7 +22,7 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     let scores = Scores::of(&data.y, &trained.predict(&data.x))?;
     let description = trained.describe();
     if arguments.json {
-        let document = json!({
+        let mut document = json!({
             "model": trained.spec.to_string(),
             "target": trained.target,
             "log_target": trained.log_target,
@@ -30,10 +30,17 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
             "fitted": scores,
             "description": description,
         });
+        let notes = rows::caveats(&data, None);
+        if !notes.is_empty() {
+            document["notes"] = json!(notes);
+        }
         return Ok(format!("{document:#}\n"));
     }
     let mut text = description;
     let _ = writeln!(text, "\non these rows: RMSE {:.6}{}", scores.rmse, relative(&scores));
+    for note in rows::caveats(&data, None) {
+        let _ = writeln!(text, "note: {note}");
+    }
     Ok(text)
 }
 

@@ -7,17 +7,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Once;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, register_font};
 
 use super::sheet::{Row, Sheet};
 use super::statistics::Spread;
 use crate::directory::write_whole;
 use crate::failure::Failure;
+use crate::font;
 
 const SIZE: (u32, u32) = (840, 480);
 /// Dark and light of each series; they differ in brightness too.
@@ -179,11 +178,7 @@ impl Chart {
 
 /// Writes `NAME.svg` and `NAME.png`.
 pub(crate) fn draw(directory: &Path, name: &str, chart: &Chart) -> Result<(), Failure> {
-    static FONTS: Once = Once::new();
-    FONTS.call_once(|| {
-        let font = epaint_default_fonts::UBUNTU_LIGHT;
-        assert!(register_font("sans-serif", FontStyle::Normal, font).is_ok(), "the font is right");
-    });
+    font::register();
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();

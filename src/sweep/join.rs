@@ -12,7 +12,7 @@ use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
 use crate::output;
 
-/// Missing runs that are listed one range a line.
+/// Lists the runs that have not been done, a range a line. Where there are any the exit status says so.
 pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     let manifest = common(&arguments.directories)?;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -29,7 +29,8 @@ pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let document = json!({ "runs": manifest.runs(), "missing": count, "ranges": ranges });
-        return output::print(&output::json(&document));
+        output::print(&output::json(&document))?;
+        return if count == 0 { Ok(()) } else { Err(Failure::Incomplete) };
     }
     let mut text = format!("{count} of {} runs are missing\n", manifest.runs());
     for (first, last) in ranges {
@@ -39,7 +40,8 @@ pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
             writeln!(text, "{first}-{last}")
         };
     }
-    output::print(&text)
+    output::print(&text)?;
+    if count == 0 { Ok(()) } else { Err(Failure::Incomplete) }
 }
 
 /// Joins shards.

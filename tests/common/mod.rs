@@ -81,6 +81,8 @@ pub(crate) fn foretell() -> Command {
     command.current_dir(root()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // who runs the tests may have asked for backtraces, or colours
     command.env("RUST_BACKTRACE", "1").env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+    // nor is a screen of any width meant
+    command.env_remove("COLUMNS");
     command
 }
 

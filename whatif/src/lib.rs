@@ -6,6 +6,7 @@
 //! requests that were recorded.
 
 mod answer;
+mod askable;
 mod bounds;
 mod classes;
 mod correction;

@@ -8,6 +8,7 @@ use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
 use foretell_scenarios::{Change, Document};
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
+use crate::askable;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::observed::{Observed, Recorded};
@@ -57,11 +58,12 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Changed, WhatIfError> {
         let mut document: Document = self.document.clone();
-        for change in changes {
-            askable(change)?;
-            document.set(&change.path, &change.value)?;
+        for (index, change) in changes.iter().enumerate() {
+            askable::by_its_path(change, &changes[..index], &self.scenario)?;
+            document.apply("--what-if", change)?;
         }
         let scenario = document.check()?;
+        askable::by_what_differs(&self.scenario, &scenario)?;
         let measured = self.devices(&scenario, parts)?;
         let (mut requests, mut stretch) = (Vec::new(), Vec::new());
         for (index, workload) in scenario.workloads.iter().enumerate() {
@@ -115,25 +117,6 @@ impl Observed {
             all.push(here);
         }
         Ok(all)
-    }
-}
-
-/// Whether a setting is one that records can say something of.
-fn askable(change: &Change) -> Result<(), WhatIfError> {
-    let section = change.path.split(['.', '[']).next().unwrap_or_default();
-    let refused = |reason: &str| {
-        Err(WhatIfError::Refused { change: change.to_string(), reason: reason.to_owned() })
-    };
-    match section {
-        "device" => refused(
-            "what another device could do is not in the records; name one that can be measured, \
-             `node.NAME.disk.0.device=DEVICE`",
-        ),
-        "seed" | "warmup" | "duration" | "payload" | "record" => {
-            refused("a prediction is of the recorded time; run the scenario with it instead")
-        }
-        // the scenario says which sections there are
-        _ => Ok(()),
     }
 }
 

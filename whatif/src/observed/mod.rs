@@ -14,6 +14,7 @@ use foretell_scenarios::model::{Host, Scenario, System};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
+use crate::askable::unknown_to_the_model;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::Outcome;
@@ -71,17 +72,8 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
-        if let Some(guest) = scenario.hosts.iter().find(|host| host.guest.is_some()) {
-            return Err(WhatIfError::Refused {
-                change: format!("client.{}.guest", guest.group),
-                reason: "the model does not know the block layers of virtual machines".to_owned(),
-            });
-        }
-        if let Some(node) = scenario.hosts.iter().find(|host| host.machine.is_some()) {
-            return Err(WhatIfError::Refused {
-                change: format!("node.{}.machine", node.group),
-                reason: "the model does not know what virtual machines share".to_owned(),
-            });
+        if let Some(error) = unknown_to_the_model(&scenario) {
+            return Err(error);
         }
         if scenario.system != System::UrsaMinor {
             return Err(WhatIfError::System { system: scenario.system.name() });

@@ -28,10 +28,28 @@ pub(super) struct Instance {
 enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
-    /// At the recorded times, stretched; then with gaps of this mean.
-    Recorded { stretch: f64, mean: SimSpan, ends: bool },
-    /// At random times with gaps of this mean.
-    Poisson { mean: SimSpan },
+    /// At the recorded times, stretched; then with such gaps, or not at all.
+    Recorded { stretch: f64, then: Option<Gaps> },
+    /// With such gaps.
+    Drawn(Gaps),
+}
+
+/// Gaps of an open loop.
+#[derive(Clone, Copy, Debug)]
+enum Gaps {
+    /// Random, with this mean.
+    Poisson(SimSpan),
+    /// All of this length.
+    Regular(SimSpan),
+}
+
+impl Gaps {
+    fn next(self, stream: &mut Stream) -> SimSpan {
+        match self {
+            Self::Poisson(mean) => stream.exponential(mean),
+            Self::Regular(gap) => gap,
+        }
+    }
 }
 
 impl Instance {
@@ -52,23 +70,27 @@ impl Instance {
                     | Arrivals::Bursty { .. } => {
                         let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
                         let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
+                        let gaps = match workload.arrivals {
+                            Arrivals::Deterministic { .. } => Gaps::Regular(mean),
+                            _ => Gaps::Poisson(mean),
+                        };
                         let stretch = material.stretch[index];
                         if open && stretch > 0.0 && place < recorded.len() {
-                            Pace::Recorded { stretch, mean, ends: false }
+                            Pace::Recorded { stretch, then: Some(gaps) }
                         } else {
-                            Pace::Poisson { mean }
+                            Pace::Drawn(gaps)
                         }
                     }
                     Arrivals::Trace { .. } | Arrivals::Times { .. } => {
                         let stretch = material.stretch[index];
-                        Pace::Recorded { stretch, mean: SimSpan::ZERO, ends: true }
+                        Pace::Recorded { stretch, then: None }
                     }
                 };
                 let stream =
                     |what: &str| SEED.stream(&format!("workload/{}/{name}/{what}", workload.name));
                 // a trace has so many requests and no more
                 let ends = scenario.duration.is_none()
-                    || matches!(pace, Pace::Recorded { ends: true, .. });
+                    || matches!(pace, Pace::Recorded { then: None, .. });
                 let recorded = ends.then_some(requests.len() as u64);
                 instances.push(Self {
                     workload: index as u32,
@@ -134,14 +156,14 @@ impl Instance {
     fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
         match self.pace {
             Pace::Closed { .. } => None,
-            Pace::Poisson { mean } => Some(now + self.stream.exponential(mean)),
-            Pace::Recorded { stretch, mean, ends } => match self.requests.next_issued() {
-                Some(at) => {
+            Pace::Drawn(gaps) => Some(now + gaps.next(&mut self.stream)),
+            Pace::Recorded { stretch, then } => match (self.requests.next_issued(), then) {
+                (Some(at), _) => {
                     let at = SimTime::from_ns((at.as_ns() as f64 * stretch).round() as u64);
                     Some(at.max(now))
                 }
-                None if ends => Some(now),
-                None => Some(now + self.stream.exponential(mean)),
+                (None, None) => Some(now),
+                (None, Some(gaps)) => Some(now + gaps.next(&mut self.stream)),
             },
         }
     }
