@@ -11,7 +11,7 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use crate::askable;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
-use crate::observed::{Observed, Recorded};
+use crate::observed::{Observed, Recorded, Sharing, Streams};
 
 /// What is at hand besides the records: parts that can be measured before they are bought, and
 /// workloads that are described before they are there.
@@ -45,7 +45,7 @@ pub struct Described {
 /// The changed cluster, and what is known of it.
 pub(crate) struct Changed {
     pub(crate) scenario: Scenario,
-    pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    pub(crate) requests: Vec<Streams>,
     pub(crate) stretch: Vec<f64>,
     pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
 }
@@ -78,7 +78,8 @@ impl Observed {
                     reason,
                 };
                 let described = parts.requests(&scenario, index).map_err(refused)?;
-                requests.push(described.iter().map(|stream| recorded(stream)).collect());
+                let of_clients = described.iter().map(|stream| recorded(stream)).collect();
+                requests.push(Streams { of_clients, sharing: Sharing::Shared });
                 stretch.push(1.0);
             }
         }

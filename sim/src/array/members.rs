@@ -6,12 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use foretell_algorithms::array::{Layout, Piece, Plan, Range, Way};
 use foretell_scenarios::device::Array as Spec;
 use foretell_scenarios::model;
 use foretell_units::{Op, Owner, Sectors, SimSpan, SimTime};
 
-use super::layout::{Layout, Piece, Range};
-use super::plan::{Plan, Way};
 use crate::agenda::Agenda;
 use crate::device::Device;
 use crate::ledger::{Usage, Violation};

@@ -429,6 +429,7 @@ fn at_place(known: &[f64], place: f64) -> f64 {
 mod tests {
     use foretell_units::Seed;
 
+    use super::super::measurement::nothing;
     use super::*;
 
     const MS: f64 = 1e6;
@@ -443,21 +444,11 @@ mod tests {
         };
         let positioning = [1, 64, 100_000].map(positioning).to_vec();
         Measurement {
-            capacity_bytes: 1 << 30,
-            depth: 1,
-            stream_bytes_per_s: [vec![1e8; 2], vec![1e8; 2]],
             positioning: [positioning.clone(), positioning],
-            continued: [Vec::new(), Vec::new()],
-            random: [Vec::new(), Vec::new()],
-            buffered_writes: 0,
-            joined_write_sectors: 0,
-            write_alone_ns: Vec::new(),
             read_ahead_sectors: 512,
-            read_ahead_holds_read: false,
             read_ahead_streams: 1,
-            read_ahead_stops: false,
             read_ahead_hit_ns: vec![(4096, 0.1 * MS), (65536, 0.1 * MS)],
-            reads_wait_for_writes: false,
+            ..nothing()
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{RecordKind, Requests, RunDb, open_run};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Host, Scenario, System};
+use foretell_scenarios::model::{Host, Scenario, System, Workload};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
@@ -19,7 +19,7 @@ use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::Outcome;
 
-pub(crate) use requests::Recorded;
+pub(crate) use requests::{Recorded, Sharing, Streams};
 
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
@@ -49,8 +49,8 @@ pub struct Observed {
     pub(crate) document: Document,
     pub(crate) scenario: Scenario,
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
-    /// By workload, by the position of the client among the workload's.
-    pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    /// By workload.
+    pub(crate) requests: Vec<Streams>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
     /// What the model says of the run itself, when it was first needed; nothing where it says that
@@ -91,7 +91,11 @@ impl Observed {
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration))?;
+        let sharing = |workload: &Workload| {
+            let kind = facts.text(&format!("workload.{}.kind", workload.name));
+            kind.map_or(Sharing::Shared, Sharing::of_kind)
+        };
+        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration), sharing)?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {
@@ -130,7 +134,8 @@ impl Observed {
 
     /// Requests that were recorded.
     pub fn requests(&self) -> u64 {
-        self.requests.iter().flatten().map(|stream| stream.len() as u64).sum()
+        let streams = self.requests.iter().flat_map(|known| &known.of_clients);
+        streams.map(|stream| stream.len() as u64).sum()
     }
 }
 

@@ -23,6 +23,44 @@ pub(crate) struct Recorded {
     pub(crate) op: Op,
 }
 
+impl Recorded {
+    /// Behind its last byte.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.get() + u64::from(self.size)
+    }
+}
+
+/// The requests of a workload.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// By position of the client.
+    pub(crate) of_clients: Vec<Arc<[Recorded]>>,
+    pub(crate) sharing: Sharing,
+}
+
+/// What the clients of a workload have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// They choose from the same addresses, each on its own.
+    Shared,
+    /// Each has addresses of its own, beside those of the others.
+    Beside,
+    /// They ask for the same.
+    Same,
+}
+
+impl Sharing {
+    /// Of a kind of workload, which an operator knows: what a benchmark's documentation says of its
+    /// clients.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        match kind {
+            "postmark" | "iozone" | "ffsb" => Self::Beside,
+            "trace" => Self::Same,
+            _ => Self::Shared,
+        }
+    }
+}
+
 /// A shorter time between two records is that of posting them.
 const LEAST_PAUSE: SimSpan = SimSpan::from_ns(100);
 
@@ -34,12 +72,14 @@ pub(super) struct Completed {
 }
 
 /// Requests by workload and position of the client; what completed, by workload.
-type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Completed>);
+type Found = (Vec<Streams>, Vec<Completed>);
 
+/// `sharing`: by workload.
 pub(super) fn read(
     run: &RunDb,
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
+    sharing: impl Fn(&Workload) -> Sharing,
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
@@ -88,6 +128,9 @@ pub(super) fn read(
             }
         }
     })?;
-    let streams = streams.into_iter().map(|clients| clients.into_iter().map(Arc::from).collect());
+    let streams = scenario.workloads.iter().zip(streams).map(|(workload, clients)| Streams {
+        of_clients: clients.into_iter().map(Arc::from).collect(),
+        sharing: sharing(workload),
+    });
     Ok((streams.collect(), completed))
 }

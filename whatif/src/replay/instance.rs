@@ -58,11 +58,21 @@ impl Instance {
         let scenario = material.scenario;
         let mut instances = Vec::new();
         for (index, workload) in scenario.workloads.iter().enumerate() {
-            let recorded = &material.requests[index];
-            for (place, client) in workload.clients.iter().enumerate() {
-                let name = &scenario.host(*client).name;
-                let requests = recorded[place % recorded.len()].clone();
-                let open = requests.windows(2).any(|pair| pair[0].issued != pair[1].issued);
+            let known = &material.requests[index];
+            let stream = |place: usize, what: &str| {
+                let client = &scenario.host(workload.clients[place]).name;
+                SEED.stream(&format!("workload/{}/{client}/{what}", workload.name))
+            };
+            let volume = scenario.volume(workload.volume).size;
+            let all = Requests::of_clients(
+                (&workload.name, known),
+                workload.clients.len(),
+                volume,
+                |place| stream(place, "begin"),
+            );
+            for ((place, client), requests) in workload.clients.iter().enumerate().zip(all) {
+                let is_recorded = known.of_clients.get(place).is_some_and(|all| !all.is_empty());
+                let open = requests.has_times();
                 let pace = match workload.arrivals {
                     Arrivals::Closed { outstanding, think } => Pace::Closed { outstanding, think },
                     Arrivals::Poisson { .. }
@@ -75,7 +85,7 @@ impl Instance {
                             _ => Gaps::Poisson(mean),
                         };
                         let stretch = material.stretch[index];
-                        if open && stretch > 0.0 && place < recorded.len() {
+                        if open && stretch > 0.0 && is_recorded {
                             Pace::Recorded { stretch, then: Some(gaps) }
                         } else {
                             Pace::Drawn(gaps)
@@ -86,22 +96,20 @@ impl Instance {
                         Pace::Recorded { stretch, then: None }
                     }
                 };
-                let stream =
-                    |what: &str| SEED.stream(&format!("workload/{}/{name}/{what}", workload.name));
                 // a trace has so many requests and no more
                 let ends = scenario.duration.is_none()
                     || matches!(pace, Pace::Recorded { then: None, .. });
-                let recorded = ends.then_some(requests.len() as u64);
+                let recorded = ends.then_some(requests.recorded() as u64);
                 instances.push(Self {
                     workload: index as u32,
                     client: client.0,
                     volume: workload.volume.0,
-                    requests: Requests::new(requests, scenario.volume(workload.volume).size),
+                    requests,
                     pace,
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
-                    stream: stream("requests"),
-                    choosing: stream("fragments"),
+                    stream: stream(place, "requests"),
+                    choosing: stream(place, "fragments"),
                     issued: 0,
                 });
             }

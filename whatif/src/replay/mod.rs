@@ -14,6 +14,7 @@ mod links;
 mod node;
 mod pass;
 mod protocol;
+mod sample;
 mod stream;
 mod tally;
 mod tracking;
@@ -29,7 +30,7 @@ use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime, VolumeId}
 
 use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
-use crate::observed::Recorded;
+use crate::observed::Streams;
 use agenda::{Agenda, Event};
 use cpu::Cpu;
 use instance::Instance;
@@ -45,8 +46,9 @@ use tracking::Tracking;
 
 /// The leg of an access that nobody waits for.
 const NOBODY_WAITS: u32 = u32::MAX;
-/// What predictions draw from; the run's own seed is not known here.
-const SEED: Seed = Seed(0x666f_7265);
+/// What predictions draw from. The run's own seed is not known here; it is below 2^63, so the draws
+/// are never the same.
+const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
@@ -54,8 +56,8 @@ const MOST_OUTSTANDING: usize = 1 << 20;
 pub(crate) struct Material<'a> {
     /// The changed cluster.
     pub(crate) scenario: &'a Scenario,
-    /// By workload and position of the client.
-    pub(crate) requests: &'a [Vec<Arc<[Recorded]>>],
+    /// By workload.
+    pub(crate) requests: &'a [Streams],
     /// By workload: how much later recorded times come now.
     pub(crate) stretch: &'a [f64],
     /// By host and disk.

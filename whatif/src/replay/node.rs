@@ -97,6 +97,8 @@ impl Machine for Hardware<'_, '_> {
         self.around.tracking.post(self.around.host, RecordKind::DiskOp);
         if let Some(instant) = self.instant {
             instant.push(number);
+            let what = (operation.op, operation.lbn, Sectors::covering(operation.size));
+            self.disks[operation.disk as usize].touch(self.around.now, what);
             return;
         }
         let io = Io {

@@ -47,7 +47,8 @@ impl Plan {
         let scenario = material.scenario;
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
-        let requests: usize = material.requests.iter().flatten().map(|stream| stream.len()).sum();
+        let streams = material.requests.iter().flat_map(|known| &known.of_clients);
+        let requests: usize = streams.map(|stream| stream.len()).sum();
         let whole = warmup + duration;
         let periods = f64::from(PERIODS.0 + PERIODS.1);
         let share = (DETAILED / requests as f64).max(SHORTEST * periods / whole);
