@@ -95,12 +95,12 @@ impl Failure {
                 | SimError::NothingMeasured { .. }
                 | SimError::Overload { .. },
             ) => true,
-            Self::Data(error) => !matches!(error, DataError::File { .. }),
-            Self::Interrupted { .. }
-            | Self::Run(_)
-            | Self::Store(_)
-            | Self::File { .. }
-            | Self::Output(_) => false,
+            // what may not be read is the input's fault; what cannot be, the system's
+            Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
+                foretell_input::is_refusal(error)
+            }
+            Self::Data(_) => true,
+            Self::Interrupted { .. } | Self::Run(_) | Self::Store(_) | Self::Output(_) => false,
         }
     }
 

@@ -172,6 +172,11 @@ impl Requests {
         Self { recorded, next: 0, followed: 0, beyond: None, recent: VecDeque::new(), volume }
     }
 
+    /// Whether nothing was recorded, so that nothing can be said of what follows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.recorded.is_empty()
+    }
+
     /// When the next request was issued, if it is recorded.
     pub(super) fn next_issued(&self) -> Option<SimTime> {
         self.recorded.get(self.next).map(|request| request.issued)
@@ -179,7 +184,8 @@ impl Requests {
 
     /// How long the client works on its own before it follows a completion.
     pub(super) fn next_pause(&mut self) -> SimSpan {
-        let pause = self.recorded[self.followed].pause;
+        let Some(followed) = self.recorded.get(self.followed) else { return SimSpan::ZERO };
+        let pause = followed.pause;
         self.followed = (self.followed + 1) % self.recorded.len();
         pause
     }
