@@ -98,12 +98,15 @@ impl Failure {
                 | SimError::NothingMeasured { .. }
                 | SimError::Overload { .. },
             ) => true,
-            Self::Data(error) => !matches!(error, DataError::File { .. }),
+            // what may not be read is the input's fault; what cannot be, the system's
+            Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
+                foretell_input::is_refusal(error)
+            }
+            Self::Data(_) => true,
             Self::Incomplete
             | Self::Interrupted { .. }
             | Self::Run(_)
             | Self::Store(_)
-            | Self::File { .. }
             | Self::Output(_) => false,
         }
     }

@@ -1,6 +1,5 @@
 //! `foretell replay-disk`: a disk model beside the real disk whose trace it replays.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -28,7 +27,7 @@ fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {
     let shown = trace.display();
     let unreadable =
         |error: std::io::Error| Failure::Usage(format!("cannot read the trace `{shown}`: {error}"));
-    let file = File::open(trace).map_err(unreadable)?;
+    let file = foretell_input::open(trace).map_err(unreadable)?;
     let input = BufReader::new(decompressed(file).map_err(unreadable)?);
     let found = match device {
         Device::Mechanical(disk) => replay_validate(&mut Mechanism::new(disk), input),

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use foretell_ati::DirectoryLock;
 use foretell_datasets::{Content, Format, Manifest, Sweep, finish};
+use foretell_input::Limit;
 use foretell_scenarios::Change;
 use serde_json::json;
 
@@ -248,7 +249,7 @@ fn keep_sources(prepared: &Prepared, directory: &Path) -> Result<(), Failure> {
     for (name, text) in base.into_iter().chain([(SWEEP, sweep.as_str())]) {
         let path = directory.join(name);
         // shards that begin together write the same
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        if foretell_input::text(&path, Limit::SCENARIO).ok().as_deref() != Some(text) {
             let own = directory.join(format!(".{name}.{}", std::process::id()));
             crate::directory::write_whole(&own, text)?;
             std::fs::rename(&own, &path).map_err(Failure::file("write", &path))?;

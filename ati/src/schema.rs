@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use foretell_metrics::{METRICS, Metric};
 use rusqlite::{Connection, OpenFlags};
@@ -186,6 +187,37 @@ CREATE TABLE client_metrics (
 /// Tables of metrics, filled when a run ends that collected them.
 pub(crate) fn metrics_tables() -> String {
     metrics_table() + CLIENT_METRICS_TABLE
+}
+
+/// What is wanted of a table of a store.
+pub(crate) struct Layout {
+    /// Its name.
+    pub(crate) table: String,
+    /// Its columns, in order.
+    pub(crate) columns: Vec<String>,
+    /// Whether older stores lack it.
+    pub(crate) optional: bool,
+}
+
+/// All tables.
+pub(crate) fn layouts() -> &'static [Layout] {
+    static ALL: LazyLock<Vec<Layout>> = LazyLock::new(|| {
+        let mut all = Vec::new();
+        let metrics = metrics_tables();
+        for (sql, optional) in
+            [(record_tables().as_str(), false), (FACT_TABLES, false), (&metrics, true)]
+        {
+            for table in sql.split("CREATE TABLE ").skip(1) {
+                let (name, rest) = table.split_once(" (\n").expect("columns begin on their own line");
+                let lines = rest.lines().take_while(|line| !line.starts_with(')'));
+                let words = lines.filter_map(|line| line.split_whitespace().next());
+                let columns = words.filter(|word| *word != "PRIMARY").map(str::to_owned).collect();
+                all.push(Layout { table: name.to_owned(), columns, optional });
+            }
+        }
+        all
+    });
+    &ALL
 }
 
 /// The view of a table of records with names in place of numbers.

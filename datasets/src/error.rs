@@ -58,6 +58,14 @@ pub enum DataError {
         /// The other.
         second: PathBuf,
     },
+    /// A run has more rows than can be kept.
+    #[error("run {run} has {fault} a run at most; keep fewer requests (`output`)")]
+    TooMuch {
+        /// The run's number.
+        run: u64,
+        /// How much, and how much may be.
+        fault: String,
+    },
     /// Runs are missing.
     #[error("{count} of {all} runs are missing: {shown}")]
     Missing {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
 
+use foretell_input::Limit;
 use serde::{Deserialize, Serialize};
 
 use crate::card;
@@ -12,10 +14,14 @@ use crate::digest::{ContentDigest, hex_of_file};
 use crate::error::DataError;
 use crate::journal::{Entry, Journals};
 use crate::manifest::{Format, Manifest, partial_of, write_whole};
+use crate::split::Part;
 use crate::table_file::TableFile;
 
 /// Name of the file that says what a whole data set holds; where it is, everything is.
 pub const CONTENT_FILE: &str = "content.json";
+
+/// Rows and bytes of a file, beyond which a number is damaged.
+const MOST: u64 = 1 << 48;
 
 /// Missing runs that are named; of more, the first.
 const SHOWN: usize = 10;
@@ -58,16 +64,24 @@ impl Content {
     /// Reads that of a data set; `None` if it is not whole yet.
     pub fn read(directory: &Path) -> Result<Option<Self>, DataError> {
         let path = directory.join(CONTENT_FILE);
-        let text = match fs::read_to_string(&path) {
+        let text = match foretell_input::text(&path, Limit::MANIFEST) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DataError::file("read", &path)(error)),
         };
-        serde_json::from_str(&text).map(Some).map_err(|error| DataError::Format {
-            path,
-            wanted: "the content of a data set",
-            fault: error.to_string(),
-        })
+        let fault =
+            |fault| DataError::Format { path: path.clone(), wanted: "the content of a data set", fault };
+        let content: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        for file in &content.files {
+            let named = Path::new(&file.path).components();
+            if !named.clone().all(|part| matches!(part, Component::Normal(_))) {
+                return Err(fault(format!("`{}` is no path within it", file.path.escape_debug())));
+            }
+            if file.rows.max(file.bytes) > MOST {
+                return Err(fault(format!("`{}` has more rows or bytes than any file", file.path)));
+            }
+        }
+        Ok(Some(content))
     }
 
     /// The files of a table, in order.
@@ -116,20 +130,28 @@ pub fn finish(
     Ok(content)
 }
 
-/// The runs of `all` that are in no journal, in order, given to `each`.
+/// The runs of `all` that are in no journal, in order, given to `each` range by range.
 pub fn missing(
     journals: &[PathBuf],
     fingerprint: &str,
     all: u64,
-    mut each: impl FnMut(u64),
+    mut each: impl FnMut(Range<u64>),
 ) -> Result<(), DataError> {
     let mut journals = Journals::open(journals, Some(fingerprint))?;
     let mut next = 0;
+    let mut gap = |from: u64, to: u64| {
+        if from < to {
+            each(from..to);
+        }
+    };
     while let Some(run) = journals.next_run()? {
-        (next..run.min(all)).for_each(&mut each);
+        if run >= all {
+            break;
+        }
+        gap(next, run);
         next = run + 1;
     }
-    (next..all).for_each(each);
+    gap(next, all);
     Ok(())
 }
 
@@ -169,6 +191,13 @@ impl Writers<'_> {
         let (mut next, mut gaps) = (0, Gaps::default());
         let mut counts = [0; 3];
         while let Some(entry) = journals.next_entry()? {
+            if let Some(fault) = self.fault(&entry, all) {
+                return Err(DataError::Format {
+                    path: journals.last_path().unwrap_or(self.directory).to_owned(),
+                    wanted: "a journal of this sweep",
+                    fault: format!("run {}: {fault}", entry.run),
+                });
+            }
             gaps.add(next..entry.run);
             next = entry.run + 1;
             digest.update(&entry.run.to_le_bytes());
@@ -186,6 +215,32 @@ impl Writers<'_> {
         gaps.add(next..all);
         gaps.none(all)?;
         Ok((digest.finish(), counts))
+    }
+
+    /// What a run has that none of this sweep has.
+    fn fault(&self, entry: &Entry, all: u64) -> Option<String> {
+        let tables = &self.manifest.tables;
+        if entry.run >= all {
+            return Some(format!("the sweep has {all} runs"));
+        }
+        if !Part::ALL.iter().any(|part| part.name() == entry.split) {
+            return Some(format!("`{}` is no split", entry.split.escape_debug()));
+        }
+        if entry.tables.len() > tables.len() {
+            return Some(format!("it has {} tables; the sweep has {}", entry.tables.len(), tables.len()));
+        }
+        for (table, rows) in tables.iter().zip(&entry.tables) {
+            let wanted = table.columns.len();
+            if let Some((place, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != wanted) {
+                return Some(format!(
+                    "row {} of table `{}` has {} cells; the table has {wanted} columns",
+                    place + 1,
+                    table.name,
+                    row.len()
+                ));
+            }
+        }
+        None
     }
 
     fn push(&mut self, entry: &Entry) -> Result<(), DataError> {

@@ -20,6 +20,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use foretell_input::{Limit, limited};
 use serde::{Deserialize, Serialize};
 
 use crate::error::DataError;
@@ -32,8 +33,11 @@ const FORMAT: &str = "foretell journal 1\n";
 const FINGERPRINT: usize = 64;
 const HEADER: u64 = (FORMAT.len() + FINGERPRINT + 1) as u64;
 const FRAME: usize = 16;
-/// More than this is no frame of ours.
-const MOST_CONTENT: u32 = 1 << 30;
+/// Bytes of a frame's content, and of what it is when it is decompressed, at the most: JSON.
+const MOST_CONTENT: u32 = 256 << 20;
+/// Cells of a run, at the most.
+const MOST_CELLS: usize = 1 << 24;
+const LIMIT: Limit = Limit::new(MOST_CONTENT as u64, "a run in a journal");
 /// Frames after which what was written is asked to reach the disk: what a power cut may take.
 const SYNC: u32 = 64;
 
@@ -131,9 +135,12 @@ impl JournalWriter {
 pub struct EncodedEntry(Vec<u8>);
 
 impl EncodedEntry {
-    /// Encodes a run.
-    pub fn new(entry: &Entry) -> Self {
+    /// Encodes a run. Errors if it has more rows than a journal gives back.
+    pub fn new(entry: &Entry) -> Result<Self, DataError> {
         let text = serde_json::to_vec(entry).expect("cells are plain");
+        if let Some(fault) = too_much(&text) {
+            return Err(DataError::TooMuch { run: entry.run, fault });
+        }
         let content = zstd::bulk::compress(&text, 1).expect("memory can be written");
         let mut frame = Vec::with_capacity(FRAME + content.len());
         let length = u32::try_from(content.len()).expect("a run has less than 4 GiB of rows");
@@ -141,13 +148,23 @@ impl EncodedEntry {
         frame.extend_from_slice(&check_sum(entry.run, &content).to_le_bytes());
         frame.extend_from_slice(&entry.run.to_le_bytes());
         frame.extend_from_slice(&content);
-        Self(frame)
+        Ok(Self(frame))
     }
 
     /// Bytes in the journal.
     pub fn bytes(&self) -> u64 {
         self.0.len() as u64
     }
+}
+
+/// Why a run's text is larger than a journal may hold of one, if it is.
+fn too_much(text: &[u8]) -> Option<String> {
+    if text.len() > MOST_CONTENT as usize {
+        return Some(format!("{} MiB; a journal takes {} MiB", text.len() >> 20, MOST_CONTENT >> 20));
+    }
+    // each cell but the last one of a row is followed by a comma, and so is each row
+    let cells = text.iter().filter(|byte| **byte == b',').count();
+    (cells > MOST_CELLS).then(|| format!("{cells} cells; a journal takes {MOST_CELLS}"))
 }
 
 fn check_sum(run: u64, content: &[u8]) -> u32 {
@@ -183,7 +200,7 @@ struct Frames {
 
 impl Frames {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
-        let file = File::open(path).map_err(DataError::file("read", path))?;
+        let file = foretell_input::open(path).map_err(DataError::file("read", path))?;
         let end = file.metadata().map_err(DataError::file("read", path))?.len();
         let mut frames = Self {
             reader: BufReader::new(file),
@@ -259,7 +276,7 @@ struct InOrder {
 impl InOrder {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
         let frames = Frames::open(path, fingerprint)?;
-        let contents = File::open(path).map_err(DataError::file("read", path))?;
+        let contents = foretell_input::open(path).map_err(DataError::file("read", path))?;
         Ok(Self { frames, contents, ahead: BinaryHeap::new(), last: None, ended: false })
     }
 
@@ -291,7 +308,14 @@ impl InOrder {
             wanted: "a journal",
             fault: format!("run {}: {fault}", frame.run),
         };
-        let text = zstd::stream::decode_all(&content[..]).map_err(|e| fault(e.to_string()))?;
+        let decoded = zstd::stream::read::Decoder::new(&content[..]);
+        let mut text = Vec::new();
+        decoded
+            .and_then(|decoded| limited(decoded, LIMIT).read_to_end(&mut text))
+            .map_err(|error| fault(error.to_string()))?;
+        if let Some(many) = too_much(&text) {
+            return Err(fault(format!("it has {many} a run")));
+        }
         let mut entry: Entry = serde_json::from_slice(&text).map_err(|e| fault(e.to_string()))?;
         entry.run = frame.run;
         Ok(entry)
@@ -335,6 +359,11 @@ impl Journals {
         self.each[journal].entry(frame).map(Some)
     }
 
+    /// The journal of the run that was given last.
+    pub(crate) fn last_path(&self) -> Option<&Path> {
+        self.last.map(|(_, journal)| self.each[journal].frames.path.as_path())
+    }
+
     fn next_frame(&mut self) -> Result<Option<(Frame, usize)>, DataError> {
         let Some(Reverse((frame, journal))) = self.heads.pop() else { return Ok(None) };
         if let Some((run, other)) = self.last
@@ -372,7 +401,7 @@ mod tests {
     fn write(path: &Path, runs: &[u64]) {
         let mut journal = JournalWriter::open(path, &"f".repeat(64)).unwrap();
         for run in runs {
-            journal.append(&EncodedEntry::new(&entry(*run))).unwrap();
+            journal.append(&EncodedEntry::new(&entry(*run)).unwrap()).unwrap();
         }
     }
 

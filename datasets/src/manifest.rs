@@ -3,11 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use foretell_input::{Limit, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 use crate::column::TableSchema;
 use crate::error::DataError;
 use crate::sweep::Sweep;
+
+/// Runs of a sweep, beyond which a number is damaged.
+const MOST_RUNS: u64 = 1 << 40;
 
 /// Its name.
 pub const MANIFEST_FILE: &str = "sweep.json";
@@ -116,17 +120,60 @@ impl Manifest {
     /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<Self, DataError> {
         let path = directory.join(MANIFEST_FILE);
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        let text = foretell_input::text(&path, Limit::MANIFEST).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
                 DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
             }
             _ => DataError::file("read", &path)(error),
         })?;
-        serde_json::from_str(&text).map_err(|error| DataError::Format {
-            path,
-            wanted: "the description of a sweep",
-            fault: error.to_string(),
-        })
+        let fault =
+            |fault| DataError::Format { path, wanted: "the description of a sweep", fault };
+        let manifest: Self = match serde_json::from_str(&text) {
+            Ok(manifest) => manifest,
+            Err(error) => return Err(fault(error.to_string())),
+        };
+        match manifest.fault() {
+            Some(wrong) => Err(fault(wrong)),
+            None => Ok(manifest),
+        }
+    }
+
+    /// What no sweep of ours says of itself, if it says so.
+    fn fault(&self) -> Option<String> {
+        if self.fingerprint.len() != 64 || !self.fingerprint.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Some("its `fingerprint` is no SHA-256".to_owned());
+        }
+        let runs = self.points.checked_mul(self.replicates);
+        if self.replicates == 0 || runs.is_none_or(|runs| runs > MOST_RUNS) {
+            let (points, replicates) = (self.points, self.replicates);
+            return Some(format!("{points} points, each run {replicates} times, are no sweep"));
+        }
+        let names: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
+        if !matches!(names[..], ["runs", "failures", ..]) {
+            return Some("its first tables are not `runs` and `failures`".to_owned());
+        }
+        let plain = |name: &str| {
+            !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        for (place, table) in self.tables.iter().enumerate() {
+            let name = &table.name;
+            if !plain(name) || names[..place].contains(&name.as_str()) {
+                return Some(format!("`{}` is no name of another table", name.escape_debug()));
+            }
+            if table.rows_per_file == 0 || table.columns.is_empty() {
+                return Some(format!("table `{name}` has no columns, or files without rows"));
+            }
+            if table.columns.len() > MOST_COLUMNS {
+                return Some(format!("table `{name}` has more than {MOST_COLUMNS} columns"));
+            }
+            let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            columns.sort_unstable();
+            if let Some([twice, _]) = columns.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Some(format!("table `{name}` has two columns `{}`", twice.escape_debug()));
+            }
+        }
+        None
     }
 
     /// Writes it into a directory where there is none; where there is one already it must be of the

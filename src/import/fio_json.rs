@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_input::Limit;
 use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
 
@@ -20,7 +21,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     let (mut rows, mut jobs) = (0, 0);
     for path in &arguments.files {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = foretell_input::text(path, Limit::RESULT)
             .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
         for result in &found.jobs {

@@ -63,13 +63,7 @@ fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
 /// A file to read; the user's fault if there is none.
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
-    if path.is_dir() {
-        return Err(Failure::Usage(format!(
-            "`{}` is a directory; a file is wanted",
-            path.display()
-        )));
-    }
-    Ok(BufReader::new(File::open(path).map_err(fault)?))
+    Ok(BufReader::new(foretell_input::open(path).map_err(fault)?))
 }
 
 /// Folds unless the user says how many.

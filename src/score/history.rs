@@ -4,10 +4,11 @@
 //! be expected after what is there and what comes with the program.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
+use foretell_input::Limit;
 use foretell_whatif::{
     Answer, EXPECTED_METRICS, ExpectedError, Experience, HISTORY_HEADER, PastScore,
 };
@@ -47,7 +48,7 @@ pub(super) fn append(path: &Path, scores: &[PastScore]) -> Result<(), Failure> {
 }
 
 fn read(path: &Path) -> Result<Experience, Failure> {
-    let text = fs::read_to_string(path).map_err(Failure::file("read", path))?;
+    let text = foretell_input::text(path, Limit::POINTS).map_err(Failure::file("read", path))?;
     Experience::parse(&text).map_err(|error| {
         Failure::Usage(format!("{} is no history of scores: {error}", path.display()))
     })

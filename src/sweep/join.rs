@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use foretell_ati::DirectoryLock;
 use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
+use foretell_input::Limit;
 use serde_json::json;
 
 use super::{SCENARIO, SHARDS, SWEEP, format_of, journals, print_whole, whole};
@@ -19,12 +20,9 @@ pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     let mut count = 0;
     if !complete(&arguments.directories)? {
         let paths = all_journals(&arguments.directories)?;
-        missing_runs(&paths, &manifest.fingerprint, manifest.runs(), |run| {
-            count += 1;
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == run => *last = run,
-                _ => ranges.push((run, run)),
-            }
+        missing_runs(&paths, &manifest.fingerprint, manifest.runs(), |runs| {
+            count += runs.end - runs.start;
+            ranges.push((runs.start, runs.end - 1));
         })?;
     }
     if arguments.json {
@@ -86,7 +84,7 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
             // the sweep holds its scenario itself
             continue;
         }
-        let text = std::fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
+        let text = foretell_input::text(&path, Limit::SCENARIO).map_err(Failure::file("read", &path))?;
         crate::directory::write_whole(&to.join(name), &text)?;
     }
     Ok(())

@@ -129,7 +129,7 @@ pub(super) fn attempt(
         Err(error) => prepared.tables.failed(run, &error.to_string()),
     };
     let split = run.part.name().to_owned();
-    Ok(EncodedEntry::new(&Entry { run: run.number, split, tables }))
+    Ok(EncodedEntry::new(&Entry { run: run.number, split, tables })?)
 }
 
 /// The rows of a run, table by table.

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use foretell_datasets::hex_of;
+use foretell_input::Limit;
 use foretell_scenarios::Document;
 use foretell_sim::truth::{OpTruth, Truth};
 use foretell_units::Seed;
@@ -96,7 +97,7 @@ impl Laboratory {
         threads: NonZeroUsize,
     ) -> Result<Self, Failure> {
         let path = directory.join("measurements.jsonl");
-        let text = match fs::read(&path) {
+        let text = match foretell_input::bytes(&path, Limit::MEASUREMENTS) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Failure::file("read", &path)(error)),

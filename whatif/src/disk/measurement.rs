@@ -6,7 +6,7 @@
 //! random and sequential, read and write; here the random ones depend on the distance and on how
 //! many operations the device holds, and the sequential ones on the place and on the pause before.
 
-use foretell_units::Op;
+use foretell_units::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 /// Points of a distribution that are kept, from the least to the greatest.
@@ -68,7 +68,50 @@ pub struct Measurement {
     pub reads_wait_for_writes: bool,
 }
 
+/// The longest time and the highest rate that a device may have: 11 days, a petabyte a second.
+const MOST: f64 = 1e15;
+/// Most operations that a device may hold, and most streams that it may read on behind.
+const MOST_HELD: u32 = 1 << 16;
+
 impl Measurement {
+    /// Whether a device can have been measured so; else what of it no bench gives. Of a measurement that
+    /// others may have written.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let time = |ns: f64| (0.0..=MOST).contains(&ns);
+        let rate = |per_s: f64| per_s > 0.0 && per_s <= MOST;
+        let sizes = |times: &[(u64, f64)]| {
+            times.iter().all(|(_, ns)| time(*ns)) && times.is_sorted_by(|a, b| a.0 < b.0)
+        };
+        let held = |count: u32| count <= MOST_HELD;
+        let position = |point: &Positioning| {
+            point.quantiles_ns.iter().all(|ns| time(*ns))
+                && point.distance_sectors.unsigned_abs() <= self.capacity_bytes / SECTOR_BYTES
+        };
+        let pause = |point: &Continued| time(point.pause_ns) && time(point.mean_ns);
+        let random = |point: &Random| {
+            held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
+        };
+        let streams = |rates: &Vec<f64>| rates.len() >= 2 && rates.iter().all(|per_s| rate(*per_s));
+        let checks = [
+            ("capacity_bytes", (SECTOR_BYTES..1 << 62).contains(&self.capacity_bytes)),
+            ("depth", held(self.depth)),
+            ("stream_bytes_per_s", self.stream_bytes_per_s.iter().all(streams)),
+            ("positioning", self.positioning.iter().flatten().all(position)),
+            ("continued", self.continued.iter().flatten().all(pause)),
+            ("random", self.random.iter().flatten().all(random)),
+            ("buffered_writes", self.buffered_writes <= 1 << 24),
+            ("joined_write_sectors", self.joined_write_sectors < 1 << 40),
+            ("write_alone_ns", sizes(&self.write_alone_ns)),
+            ("read_ahead_sectors", self.read_ahead_sectors < 1 << 40),
+            ("read_ahead_streams", held(self.read_ahead_streams)),
+            ("read_ahead_hit_ns", sizes(&self.read_ahead_hit_ns)),
+        ];
+        match checks.iter().find(|(_, holds)| !holds) {
+            None => Ok(()),
+            Some((field, _)) => Err(format!("a `{field}` that no device has")),
+        }
+    }
+
     /// Whether it serves several operations side by side.
     pub fn is_parallel(&self) -> bool {
         let reads = self.of_size(Op::Read, 4096);

@@ -229,9 +229,10 @@ impl Rotating {
 
     fn continued_ns(&self, op: Op, pause: SimSpan) -> f64 {
         let points = &self.measured.continued[index(op)];
+        let Some(last) = points.len().checked_sub(1) else { return 0.0 };
         let pause = pause.as_ns() as f64;
         let above = points.partition_point(|point| point.pause_ns < pause);
-        let (low, high) = (points[above.saturating_sub(1)], points[above.min(points.len() - 1)]);
+        let (low, high) = (points[above.saturating_sub(1)], points[above.min(last)]);
         let part = between(low.pause_ns, high.pause_ns, pause);
         low.mean_ns * (1.0 - part) + high.mean_ns * part
     }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use foretell_ati::{RecordKind, Requests, RunDb, open_run};
+use foretell_ati::{Facts, RecordKind, Requests, RunDb, StoreError, open_run};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Host, Scenario, System, Workload};
 use foretell_units::SimSpan;
@@ -25,6 +25,8 @@ pub(crate) use requests::{Recorded, Sharing, Streams};
 pub const CONFIGURATION_FACT: &str = "configuration";
 /// Requests of a workload that a prediction needs at the least.
 pub const LEAST_REQUESTS: u64 = 100;
+/// The longest time that a store may tell.
+const MOST_NS: u64 = 1 << 62;
 
 /// The fact that holds what was measured of a device, as JSON.
 pub fn measurement_fact(device: &str) -> String {
@@ -79,16 +81,20 @@ impl Observed {
             return Err(WhatIfError::System { system: scenario.system.name() });
         }
         all_were_recorded(&run)?;
-        let span = |ns: i64| SimSpan::from_ns(ns.max(0).cast_unsigned());
         // measuring may have begun later than the scenario says
-        let (warmup, duration) = (span(facts.integer("warmup")?), span(facts.integer("measured")?));
+        let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
         let mut measured = BTreeMap::new();
         for fact in facts.below("device") {
             let name = fact.path.strip_prefix("device.").and_then(|p| p.strip_suffix(".measured"));
             let Some(name) = name else { continue };
             let text = facts.text(&fact.path)?;
-            let measurement =
+            let measurement: Measurement =
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
+            measurement.check().map_err(|found| WhatIfError::Measurement {
+                path: run.path().to_owned(),
+                fact: fact.path.clone(),
+                found,
+            })?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
         let sharing = |workload: &Workload| {
@@ -137,6 +143,15 @@ impl Observed {
         let streams = self.requests.iter().flat_map(|known| &known.of_clients);
         streams.map(|stream| stream.len() as u64).sum()
     }
+}
+
+/// The span that a fact tells, ns.
+fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
+    let ns = facts.integer(path)?;
+    u64::try_from(ns).ok().filter(|ns| *ns <= MOST_NS).map(SimSpan::from_ns).ok_or_else(|| {
+        let wanted = "a time from 0 to 2^62 ns";
+        StoreError::BadFact { path: path.to_owned(), wanted, found: format!("the integer {ns}") }.into()
+    })
 }
 
 /// A resource of all hosts of a kind: `node.cpu`.

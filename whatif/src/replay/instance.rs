@@ -134,6 +134,9 @@ impl Instance {
     }
 
     pub(super) fn pull(&mut self) -> Option<Wanted> {
+        if self.requests.is_empty() {
+            return None;
+        }
         if let Some(left) = &mut self.left {
             if *left == 0 {
                 return None;

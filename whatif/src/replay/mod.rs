@@ -49,6 +49,9 @@ const NOBODY_WAITS: u32 = u32::MAX;
 /// What predictions draw from. The run's own seed is not known here; it is below 2^63, so the draws
 /// are never the same.
 const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
+/// Events of a replay, at the most, and for each request that is recorded: a request has some twenty
+/// events, and a cluster that is a thousand times faster asks for a thousand times as many.
+const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
@@ -105,6 +108,10 @@ struct Replay<'a> {
     ticks_from: SimTime,
     /// Time that was passed over: [`Replay::now`] is that of what is replayed in detail.
     skipped: SimSpan,
+    /// Events so far, and at the most.
+    events: (u64, u64),
+    /// Requests that are recorded.
+    recorded: u64,
     /// Since when measuring goes on, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
     measured: SimSpan,
@@ -142,6 +149,8 @@ impl<'a> Replay<'a> {
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let instances = Instance::all(material);
+        let streams = material.requests.iter().flatten();
+        let recorded = streams.map(|stream| stream.len() as u64).sum();
         let mark_at = SimTime::ZERO + scenario.warmup;
         let resources = |host: &foretell_scenarios::model::Host| {
             Resource::BESIDE_DISKS + host.role.storage().map_or(0, |storage| storage.disks.len())
@@ -175,6 +184,8 @@ impl<'a> Replay<'a> {
             busy: idle,
             ticks_from: SimTime::ZERO,
             skipped: SimSpan::ZERO,
+            events: (0, MOST_EVENTS.0.saturating_add(MOST_EVENTS.1.saturating_mul(recorded))),
+            recorded,
             measuring: None,
             measured: SimSpan::ZERO,
             distributions,
@@ -217,7 +228,7 @@ impl<'a> Replay<'a> {
             if measured {
                 self.end_measuring();
             }
-            self.pass_over(passed_over, detail - detail / SETTLING);
+            self.pass_over(passed_over, detail - detail / SETTLING)?;
         }
         Ok(self.outcome())
     }
@@ -231,6 +242,7 @@ impl<'a> Replay<'a> {
                 break;
             }
             let Some((at, event)) = self.agenda.next() else { break };
+            self.work_goes_on(end.map_or(SimSpan::MAX, |end| end.saturating_since(SimTime::ZERO)))?;
             self.now = at;
             self.dispatch(event);
             while let Some(host) = self.tracking.next_due() {
@@ -247,6 +259,16 @@ impl<'a> Replay<'a> {
             self.now = end;
         }
         Ok(())
+    }
+
+    /// Counts an event on the way to a time; errors if there are more than a run of so many requests has.
+    fn work_goes_on(&mut self, until: SimSpan) -> Result<(), WhatIfError> {
+        self.events.0 += 1;
+        if self.events.0 <= self.events.1 {
+            return Ok(());
+        }
+        let at = self.now.saturating_since(SimTime::ZERO) + self.skipped;
+        Err(WhatIfError::Endless { events: self.events.0, requests: self.recorded, at, until })
     }
 
     fn dispatch(&mut self, event: Event) {

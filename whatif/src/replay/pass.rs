@@ -16,6 +16,7 @@ use foretell_units::{Breadcrumb, Bytes, Op, SimSpan, SimTime, Thread};
 
 use super::instance::Instance;
 use super::{Material, NOBODY_WAITS, Replay};
+use crate::error::WhatIfError;
 
 /// Requests that are replayed in detail; of fewer, all are.
 const DETAILED: f64 = 400_000.0;
@@ -77,9 +78,13 @@ impl Plan {
 
 impl Replay<'_> {
     /// Passes over a time; `detail`: how long was replayed in detail before.
-    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) {
+    pub(super) fn pass_over(
+        &mut self,
+        span: SimSpan,
+        detail: SimSpan,
+    ) -> Result<(), WhatIfError> {
         if span.is_zero() {
-            return;
+            return Ok(());
         }
         self.tracking.paused = true;
         self.ticks_from = SimTime::ZERO;
@@ -103,11 +108,14 @@ impl Replay<'_> {
         let batch = self.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
         let grown = self.database.saturating_sub(self.database_before).get() as f64;
         let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
-        let every = SimSpan::from_secs_f64(every.min(1e9));
+        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
         let mut stores_at = from + every;
         loop {
+            let whole = until.saturating_since(SimTime::ZERO);
+            self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
             while stores_at < until && stores_at <= first {
+                self.work_goes_on(whole)?;
                 self.skipped = stores_at.saturating_since(now);
                 self.touch_database();
                 stores_at += every;
@@ -130,6 +138,7 @@ impl Replay<'_> {
                 around.schedule_tick(at);
             }
         }
+        Ok(())
     }
 
     /// Flushers look whose time has come.

@@ -147,6 +147,11 @@ impl Requests {
         recorded.windows(2).any(|pair| pair[0].issued != pair[1].issued)
     }
 
+    /// Whether nothing was recorded, so that nothing can be said of what follows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.record(self.stream).is_empty()
+    }
+
     /// When the next request was issued, if it is recorded.
     pub(super) fn next_issued(&self) -> Option<SimTime> {
         self.known.record(self.stream).get(self.next).map(|request| request.issued)
@@ -155,7 +160,8 @@ impl Requests {
     /// How long the client works on its own before it follows a completion.
     pub(super) fn next_pause(&mut self) -> SimSpan {
         let recorded = self.known.record(self.stream);
-        let pause = recorded[self.followed].pause;
+        let Some(followed) = recorded.get(self.followed) else { return SimSpan::ZERO };
+        let pause = followed.pause;
         self.followed = (self.followed + 1) % recorded.len();
         pause
     }
