@@ -102,7 +102,7 @@ fn attempt(document: &Document, path: &str, value: &str, before: &Result<Value, 
     let after = shown(&scenario);
     if !idle.is_empty() {
         // what is said to have no effect has none on any client
-        let clients = |run: &Result<Value, String>| run.as_ref().map(|run| run["workloads"].clone());
+        let clients = |run: &Result<Value, String>| run.clone().map(|run| run["workloads"].clone());
         let told = format!("{idle:?}, and yet the run differs");
         assert_eq!(clients(before).ok(), clients(&after).ok(), "{path}={value}: {told}");
         return format!("no effect: {}", idle[0].why);

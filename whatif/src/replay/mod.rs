@@ -149,7 +149,7 @@ impl<'a> Replay<'a> {
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let instances = Instance::all(material);
-        let streams = material.requests.iter().flatten();
+        let streams = material.requests.iter().flat_map(|streams| &streams.of_clients);
         let recorded = streams.map(|stream| stream.len() as u64).sum();
         let mark_at = SimTime::ZERO + scenario.warmup;
         let resources = |host: &foretell_scenarios::model::Host| {
