@@ -155,7 +155,8 @@ fn a_predictor_never_sees_the_truth() {
 fn documented_limits_are_those_there_are() {
     let docs = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let rows: Vec<&str> = docs.lines().filter(|line| line.contains(" MiB | ")).collect();
-    let limits = Limit::ALL.map(|limit| format!("| {} MiB | {} |", limit.bytes() >> 20, limit.of()));
+    let limits =
+        Limit::ALL.map(|limit| format!("| {} MiB | {} |", limit.bytes() >> 20, limit.of()));
     assert_eq!(rows, limits);
     for number in [MOST_CELLS, MOST_COLUMNS as u64, MOST_NAMES as u64] {
         assert!(docs.contains(&format!("{number} ")), "{number}");

@@ -243,9 +243,7 @@ pub(crate) mod tests {
                     RecordKind::NetworkTransmit => {
                         Body::NetworkTransmit { sender: a, receiver: b, numbytes: x }
                     }
-                    RecordKind::DiskOp => {
-                        Body::DiskOp { disk: a, lbn: x >> 9, size: b, op, phase }
-                    },
+                    RecordKind::DiskOp => Body::DiskOp { disk: a, lbn: x >> 9, size: b, op, phase },
                     RecordKind::Request => Body::Request {
                         workload: a,
                         client: b,

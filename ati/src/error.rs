@@ -113,7 +113,9 @@ pub enum StoreError {
         table: String,
     },
     /// A row holds what no recorder writes.
-    #[error("`{path}` is damaged: in row {row} of `{table}`, `{column}` is {found}; wanted {wanted}")]
+    #[error(
+        "`{path}` is damaged: in row {row} of `{table}`, `{column}` is {found}; wanted {wanted}"
+    )]
     BadRow {
         /// The file.
         path: PathBuf,

@@ -208,7 +208,8 @@ pub(crate) fn layouts() -> &'static [Layout] {
             [(record_tables().as_str(), false), (FACT_TABLES, false), (&metrics, true)]
         {
             for table in sql.split("CREATE TABLE ").skip(1) {
-                let (name, rest) = table.split_once(" (\n").expect("columns begin on their own line");
+                let (name, rest) =
+                    table.split_once(" (\n").expect("columns begin on their own line");
                 let lines = rest.lines().take_while(|line| !line.starts_with(')'));
                 let words = lines.filter_map(|line| line.split_whitespace().next());
                 let columns = words.filter(|word| *word != "PRIMARY").map(str::to_owned).collect();

@@ -88,7 +88,11 @@ fn names(dir: &Path) -> Vec<String> {
 #[test]
 fn a_value_out_of_range_is_named_with_table_row_and_column() {
     for (sql, place, wanted) in [
-        ("UPDATE request SET ts_ns = -1 WHERE rowid = 40", "row 40 of `request`, `ts_ns` is -1", "from 0"),
+        (
+            "UPDATE request SET ts_ns = -1 WHERE rowid = 40",
+            "row 40 of `request`, `ts_ns` is -1",
+            "from 0",
+        ),
         (
             "UPDATE request SET ts_ns = 9223372036854775807 WHERE rowid = 3",
             "row 3 of `request`, `ts_ns` is 9223372036854775807",
@@ -96,7 +100,11 @@ fn a_value_out_of_range_is_named_with_table_row_and_column() {
         ),
         ("UPDATE disk_op SET host = -7", "row 1 of `disk_op`, `host` is -7", "2^32"),
         ("UPDATE disk_op SET op = 2", "row 1 of `disk_op`, `op` is 2", "0 or 1"),
-        ("UPDATE request SET client = 'x'", "row 1 of `request`, `client` is the text `x`", "whole"),
+        (
+            "UPDATE request SET client = 'x'",
+            "row 1 of `request`, `client` is the text `x`",
+            "whole",
+        ),
         ("UPDATE request SET size = 1.5", "row 1 of `request`, `size` is 1.5", "whole"),
         ("UPDATE request SET offset = x'00ff'", "`offset` is a blob of 2 bytes", "whole"),
         ("UPDATE hosts SET host = -1", "row 1 of `hosts`, `host` is -1", "2^32"),
@@ -104,7 +112,11 @@ fn a_value_out_of_range_is_named_with_table_row_and_column() {
         ("UPDATE hosts SET name = x'ff'", "`name` is a blob", "a text"),
         ("UPDATE facts SET value = 9e999 WHERE path = 'warmup'", "`value` is inf", "finite"),
         ("UPDATE facts SET path = 7 WHERE path = 'warmup'", "", "text"),
-        ("UPDATE rollup_demand SET busy_ns = -5", "row 1 of `rollup_demand`, `busy_ns` is -5", "2^62"),
+        (
+            "UPDATE rollup_demand SET busy_ns = -5",
+            "row 1 of `rollup_demand`, `busy_ns` is -5",
+            "2^62",
+        ),
         ("UPDATE rollup_demand SET workload = 1 << 40", "`workload` is 1099511627776", "2^32"),
         ("UPDATE rollup_records SET records = 'many'", "`records` is the text `many`", "whole"),
         ("UPDATE metrics SET cpu_usr_percent = 9e999", "`cpu_usr_percent` is inf", "finite"),
@@ -184,7 +196,9 @@ fn pages_that_lead_in_circles_come_to_an_end() {
     // many small pages, so that there are inner ones
     db.execute_batch("PRAGMA page_size = 512; VACUUM").unwrap();
     let root: u32 = db
-        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'request'", [], |row| row.get(0))
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'request'", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     drop(db);
     let mut bytes = std::fs::read(&path).unwrap();

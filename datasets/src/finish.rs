@@ -69,9 +69,13 @@ impl Content {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DataError::file("read", &path)(error)),
         };
-        let fault =
-            |fault| DataError::Format { path: path.clone(), wanted: "the content of a data set", fault };
-        let content: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        let fault = |fault| DataError::Format {
+            path: path.clone(),
+            wanted: "the content of a data set",
+            fault,
+        };
+        let content: Self =
+            serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
         for file in &content.files {
             let named = Path::new(&file.path).components();
             if !named.clone().all(|part| matches!(part, Component::Normal(_))) {
@@ -227,11 +231,16 @@ impl Writers<'_> {
             return Some(format!("`{}` is no split", entry.split.escape_debug()));
         }
         if entry.tables.len() > tables.len() {
-            return Some(format!("it has {} tables; the sweep has {}", entry.tables.len(), tables.len()));
+            return Some(format!(
+                "it has {} tables; the sweep has {}",
+                entry.tables.len(),
+                tables.len()
+            ));
         }
         for (table, rows) in tables.iter().zip(&entry.tables) {
             let wanted = table.columns.len();
-            if let Some((place, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != wanted) {
+            if let Some((place, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != wanted)
+            {
                 return Some(format!(
                     "row {} of table `{}` has {} cells; the table has {wanted} columns",
                     place + 1,

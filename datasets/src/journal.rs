@@ -160,7 +160,11 @@ impl EncodedEntry {
 /// Why a run's text is larger than a journal may hold of one, if it is.
 fn too_much(text: &[u8]) -> Option<String> {
     if text.len() > MOST_CONTENT as usize {
-        return Some(format!("{} MiB; a journal takes {} MiB", text.len() >> 20, MOST_CONTENT >> 20));
+        return Some(format!(
+            "{} MiB; a journal takes {} MiB",
+            text.len() >> 20,
+            MOST_CONTENT >> 20
+        ));
     }
     // each cell but the last one of a row is followed by a comma, and so is each row
     let cells = text.iter().filter(|byte| **byte == b',').count();

@@ -120,14 +120,14 @@ impl Manifest {
     /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<Self, DataError> {
         let path = directory.join(MANIFEST_FILE);
-        let text = foretell_input::text(&path, Limit::MANIFEST).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
-            }
-            _ => DataError::file("read", &path)(error),
-        })?;
-        let fault =
-            |fault| DataError::Format { path, wanted: "the description of a sweep", fault };
+        let text =
+            foretell_input::text(&path, Limit::MANIFEST).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                    DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
+                }
+                _ => DataError::file("read", &path)(error),
+            })?;
+        let fault = |fault| DataError::Format { path, wanted: "the description of a sweep", fault };
         let manifest: Self = match serde_json::from_str(&text) {
             Ok(manifest) => manifest,
             Err(error) => return Err(fault(error.to_string())),
@@ -140,7 +140,8 @@ impl Manifest {
 
     /// What no sweep of ours says of itself, if it says so.
     fn fault(&self) -> Option<String> {
-        if self.fingerprint.len() != 64 || !self.fingerprint.bytes().all(|b| b.is_ascii_hexdigit()) {
+        if self.fingerprint.len() != 64 || !self.fingerprint.bytes().all(|b| b.is_ascii_hexdigit())
+        {
             return Some("its `fingerprint` is no SHA-256".to_owned());
         }
         let runs = self.points.checked_mul(self.replicates);

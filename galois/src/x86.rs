@@ -54,7 +54,8 @@ fn avx2(products: &Products, source: &[u8], target: &mut [u8]) -> usize {
     for (source, target) in sources.iter().zip(&mut *targets) {
         let bytes = load_wide(source);
         let lows = _mm256_shuffle_epi8(low, _mm256_and_si256(bytes, half));
-        let highs = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), half));
+        let highs =
+            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), half));
         let sum = _mm256_xor_si256(load_wide(target), _mm256_xor_si256(lows, highs));
         // SAFETY: `target` has the thirty-two bytes that are written; they need no alignment.
         unsafe { _mm256_storeu_si256(std::ptr::from_mut(target).cast::<__m256i>(), sum) };

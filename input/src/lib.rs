@@ -67,9 +67,7 @@ impl From<Refusal> for io::Error {
             Refusal::TooLarge { .. }
             | Refusal::LongRow { .. }
             | Refusal::Cells
-            | Refusal::Columns => {
-                io::ErrorKind::FileTooLarge
-            }
+            | Refusal::Columns => io::ErrorKind::FileTooLarge,
             Refusal::NotText => io::ErrorKind::InvalidData,
         };
         Self::new(kind, refusal)

@@ -27,7 +27,8 @@ impl Limit {
     /// fio's job files and COSBench's workloads.
     pub const JOBS: Self = Self::mib(4, "a fio job file or a COSBench workload");
     /// DiskSim's parameter files.
-    pub const DESCRIPTION: Self = Self::mib(8, "a drive's description, with all the files that it names,");
+    pub const DESCRIPTION: Self =
+        Self::mib(8, "a drive's description, with all the files that it names,");
     /// What fio prints.
     pub const RESULT: Self = Self::mib(16, "a result of fio");
     /// Measurements of a reproduction that goes on.

@@ -204,8 +204,7 @@ fn page_of(objects: Objects) -> Option<u64> {
 /// Opens a trace, and a count of the bytes read of its file.
 fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU64>), TraceError> {
     let name = path.display().to_string();
-    let file =
-        foretell_input::open(path)
+    let file = foretell_input::open(path)
         .map_err(|source| TraceError::Open { trace: name.clone(), source })?;
     let read = Arc::new(AtomicU64::new(0));
     let reader = TraceReader::new(&name, Counted { file, read: Arc::clone(&read) }, options)?;

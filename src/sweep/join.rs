@@ -84,7 +84,8 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
             // the sweep holds its scenario itself
             continue;
         }
-        let text = foretell_input::text(&path, Limit::SCENARIO).map_err(Failure::file("read", &path))?;
+        let text =
+            foretell_input::text(&path, Limit::SCENARIO).map_err(Failure::file("read", &path))?;
         crate::directory::write_whole(&to.join(name), &text)?;
     }
     Ok(())

@@ -179,7 +179,8 @@ s3,write,write,100,409600,1.5,40
 ";
 
 /// A drive of nobody, as DiskSim describes one.
-const PARV: &str = "disksim_bus BUS0 { type = 1, Read block transfer time = 0.9, Write block transfer time = 0.9 }
+const PARV: &str =
+    "disksim_bus BUS0 { type = 1, Read block transfer time = 0.9, Write block transfer time = 0.9 }
 disksim_ctlr CTLR0 { type = 1, Scale for delays = 0.0, Bulk sector transfer time = 0.0 }
 source a.diskspecs
 instantiate [ bus0 ] as BUS0
@@ -197,8 +198,10 @@ pub(crate) struct Corpus {
 impl Corpus {
     /// Collects and makes it.
     pub(crate) fn make() -> Self {
-        let mut corpus =
-            Self { dir: tempfile::tempdir().expect("there is room for temporary files"), all: BTreeMap::new() };
+        let mut corpus = Self {
+            dir: tempfile::tempdir().expect("there is room for temporary files"),
+            all: BTreeMap::new(),
+        };
         corpus.texts();
         corpus.of_the_project();
         corpus.of_the_command();
@@ -356,12 +359,22 @@ impl Corpus {
         let at = |name: &str| made.join(name).display().to_string();
         fs::write(at("tiny.toml"), TINY).unwrap();
         fs::write(at("sweep.toml"), format!("scenario = \"tiny.toml\"\n{SWEEP}")).unwrap();
-        let metrics = ["--set", "tracking.metrics=true", "--set", "duration=6 s", "--set", "warmup=0 s"];
+        let metrics =
+            ["--set", "tracking.metrics=true", "--set", "duration=6 s", "--set", "warmup=0 s"];
         succeed(["run", &at("tiny.toml"), "-o", &at("run")]);
         succeed([&["run", &at("tiny.toml"), "-o", &at("measured")][..], &metrics].concat());
         succeed(["export", &at("measured"), "--dstat", "-o", &at("dstat")]);
         for shard in ["1/2", "2/2"] {
-            succeed(["sweep", &at("sweep.toml"), "-o", &at("shards"), "--shard", shard, "--jobs", "1"]);
+            succeed([
+                "sweep",
+                &at("sweep.toml"),
+                "-o",
+                &at("shards"),
+                "--shard",
+                shard,
+                "--jobs",
+                "1",
+            ]);
         }
         succeed(["sweep", &at("sweep.toml"), "-o", &at("set"), "--csv", "--jobs", "1"]);
         succeed(["sweep", &at("sweep.toml"), "-o", &at("parquet"), "--jobs", "1"]);
@@ -369,12 +382,19 @@ impl Corpus {
         fs::write(&table, &self.all("table")[0]).unwrap();
         let mut models = Vec::new();
         for model in [
-            "lrm", "mars:degree=2", "cart", "m5", "cubist:ntrees=3,ninstances=5", "forest:ntrees=3",
-            "boost:ntrees=5", "ridge",
+            "lrm",
+            "mars:degree=2",
+            "cart",
+            "m5",
+            "cubist:ntrees=3,ninstances=5",
+            "forest:ntrees=3",
+            "boost:ntrees=5",
+            "ridge",
         ] {
             let file = at("model.json");
-            let done =
-                run(["learn", "train", "--data", &table, "--target", "y", "--model", model, "-o", &file]);
+            let done = run([
+                "learn", "train", "--data", &table, "--target", "y", "--model", model, "-o", &file,
+            ]);
             if done.status == Some(0) {
                 models.push(fs::read(&file).unwrap());
             }
@@ -415,7 +435,8 @@ impl Corpus {
 
 fn sorted(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|p| p.is_file()).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|p| p.is_file()).collect();
     paths.sort();
     paths
 }

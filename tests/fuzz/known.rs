@@ -36,11 +36,31 @@ const READERS: [&[&str]; 24] = [
     &["calibrate", "disk", "--fio", "FILE"],
     &["estimate", "--csv", "FILE", "--read", "50"],
     &["learn", "train", "--data", "FILE", "--target", "y", "--model", "lrm"],
-    &["learn", "evaluate", "--data", "../in/table.csv", "--target", "y", "--model", "lrm", "--folds", "FILE"],
+    &[
+        "learn",
+        "evaluate",
+        "--data",
+        "../in/table.csv",
+        "--target",
+        "y",
+        "--model",
+        "lrm",
+        "--folds",
+        "FILE",
+    ],
     &["learn", "show", "FILE"],
     &["learn", "predict", "FILE", "--data", "../in/table.csv"],
     &["learn", "features", "--joined", "osd=FILE", "-o", "../out/x"],
-    &["learn", "features", "--dstat", "osd=FILE", "--clients", "../in/clients.csv", "-o", "../out/x"],
+    &[
+        "learn",
+        "features",
+        "--dstat",
+        "osd=FILE",
+        "--clients",
+        "../in/clients.csv",
+        "-o",
+        "../out/x",
+    ],
     &["learn", "features", "--dstat", "osd=../in/table.csv", "--clients", "FILE", "-o", "../out/x"],
     &["ask", "../in/run", "--history", "FILE"],
     &["ask", "FILE"],
@@ -187,9 +207,21 @@ fn nesting_has_limits() {
             ("x.toml", format!("{key} = 1"), &["replay-disk", "../in/x.toml", "../in/validate"]),
             ("x.json", within("{\"a\":", "}", depth), &["import", "fio-json", "../in/x.json"]),
             ("x.json", within("[", "]", depth), &["learn", "show", "../in/x.json"]),
-            ("runs/truth.json", within("{\"a\":", "}", depth), &["estimate", "--run", "../in/runs"]),
-            ("x.parv", within("disksim_disk A { x = ", " }", depth), &["import", "diskspecs", "../in/x.parv"]),
-            ("x.parv", format!("x y {{ z = {}", within("[", "]", depth)), &["import", "diskspecs", "../in/x.parv"]),
+            (
+                "runs/truth.json",
+                within("{\"a\":", "}", depth),
+                &["estimate", "--run", "../in/runs"],
+            ),
+            (
+                "x.parv",
+                within("disksim_disk A { x = ", " }", depth),
+                &["import", "diskspecs", "../in/x.parv"],
+            ),
+            (
+                "x.parv",
+                format!("x y {{ z = {}", within("[", "]", depth)),
+                &["import", "diskspecs", "../in/x.parv"],
+            ),
         ] {
             fs::write(sandbox.input(name), text).unwrap();
             is_refused(&sandbox, command, &[]);
@@ -212,7 +244,18 @@ fn trees_that_are_none_are_refused() {
     let sandbox = prepared();
     let table = sandbox.input("table.csv").display().to_string();
     let model = sandbox.input("model.json").display().to_string();
-    succeed(["learn", "train", "--data", &table, "--target", "y", "--model", "cart:minsplit=2,cp=0", "-o", &model]);
+    succeed([
+        "learn",
+        "train",
+        "--data",
+        &table,
+        "--target",
+        "y",
+        "--model",
+        "cart:minsplit=2,cp=0",
+        "-o",
+        &model,
+    ]);
     let whole = fs::read_to_string(&model).unwrap();
     let begin = whole.find("\"nodes\":[").unwrap() + "\"nodes\":[".len();
     let end = begin + whole[begin..].find(']').unwrap();
@@ -228,7 +271,8 @@ fn trees_that_are_none_are_refused() {
     fs::write(&model, format!("{}{twice}{leaf}{}", &whole[..begin], &whole[end..])).unwrap();
     is_refused(&sandbox, &["learn", "show", "../in/model.json"], &["it does not have"]);
     // a tree of 50,000 levels is one, and is shown without ten gigabytes of indentation
-    let deep: String = (0..50_000).map(|level| node(2 * level + 1, 2 * level + 2) + leaf + ",").collect();
+    let deep: String =
+        (0..50_000).map(|level| node(2 * level + 1, 2 * level + 2) + leaf + ",").collect();
     fs::write(&model, format!("{}{deep}{leaf}{}", &whole[..begin], &whole[end..])).unwrap();
     let arguments = ["learn", "show", "../in/model.json"].map(str::to_owned);
     let ended = sandbox.run(&arguments, false).unwrap_or_else(|fault| panic!("{fault}"));

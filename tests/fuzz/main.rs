@@ -97,7 +97,9 @@ fn whatever_is_read_the_command_ends_in_order() {
         }
     });
     for (target, (cases, read, seconds, longest)) in tally.into_inner().unwrap() {
-        println!("{target:12} {cases:6} cases, {read:6} read, {seconds:7.1} s, {longest:5.1} s at most");
+        println!(
+            "{target:12} {cases:6} cases, {read:6} read, {seconds:7.1} s, {longest:5.1} s at most"
+        );
     }
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{} failures:\n\n{}", failures.len(), failures.join("\n\n"));

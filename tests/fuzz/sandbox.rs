@@ -119,7 +119,10 @@ impl Sandbox {
             } else {
                 0
             };
-            known.insert(path.clone(), (there.is_dir(), if there.is_dir() { 0 } else { there.len() }, hash));
+            known.insert(
+                path.clone(),
+                (there.is_dir(), if there.is_dir() { 0 } else { there.len() }, hash),
+            );
             if there.is_dir() {
                 self.collect(&path, known);
             }
@@ -137,13 +140,14 @@ impl Sandbox {
             let tail: String = told.chars().take(3000).collect();
             Err(format!("{shown}\n{what}, after {seconds:.1} s\n{tail}"))
         };
-        for word in ["panicked", "overflow", "memory allocation of", "stack backtrace", "corrupted"] {
+        for word in ["panicked", "overflow", "memory allocation of", "stack backtrace", "corrupted"]
+        {
             if told.contains(word) {
                 return fault(format!("`{word}` on standard error"));
             }
         }
-        let interrupted = asked
-            && (status.signal() == Some(INTERRUPT) || matches!(status.code(), Some(1 | 130)));
+        let interrupted =
+            asked && (status.signal() == Some(INTERRUPT) || matches!(status.code(), Some(1 | 130)));
         if !interrupted && !matches!(status.code(), Some(0..=2)) {
             return fault(format!("it ended with {status}"));
         }

@@ -11,9 +11,30 @@ use crate::mutate::{below, bytes, hostile_text, one_of, text};
 
 /// In place of a cell.
 const CELLS: [&str; 24] = [
-    "NULL", "0", "1", "2", "-1", "7", "255", "4096", "4294967295", "4294967296", "1 << 53", "1 << 62",
-    "9223372036854775807", "-9223372036854775808", "0.5", "1e300", "9e999", "'x'", "''", "x'00ff'",
-    "zeroblob(100000)", "abs(random() % 1000)", "hex(randomblob(50))", "'0'",
+    "NULL",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "7",
+    "255",
+    "4096",
+    "4294967295",
+    "4294967296",
+    "1 << 53",
+    "1 << 62",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "0.5",
+    "1e300",
+    "9e999",
+    "'x'",
+    "''",
+    "x'00ff'",
+    "zeroblob(100000)",
+    "abs(random() % 1000)",
+    "hex(randomblob(50))",
+    "'0'",
 ];
 
 /// A view that never ends.
@@ -125,13 +146,16 @@ fn fact(stream: &mut Stream, db: &Connection) -> foretell_ati::rusqlite::Result<
     let long: Vec<&str> = paths
         .iter()
         .map(String::as_str)
-        .filter(|path| *path == "configuration" || path.ends_with(".measured") || stream.chance(0.05))
+        .filter(|path| {
+            *path == "configuration" || path.ends_with(".measured") || stream.chance(0.05)
+        })
         .collect();
     if long.is_empty() {
         return Ok(());
     }
     let path = one_of(stream, &long);
-    let old: String = db.query_row("SELECT value FROM facts WHERE path = ?", [path], |row| row.get(0))?;
+    let old: String =
+        db.query_row("SELECT value FROM facts WHERE path = ?", [path], |row| row.get(0))?;
     let new = text(stream, old.as_bytes(), &[]);
     let new = match String::from_utf8(new) {
         Ok(text) => Value::Text(text),

@@ -196,7 +196,9 @@ fn with_trace(case: &mut Case<'_>, file: &str, format: &str) -> Vec<String> {
         1 => words(&["import", "auto", file, "-o", "../out/own.csv.gz"]),
         2 => words(&["inspect", file, "-o", "../out/inspected"]),
         3 => words(&["inspect", file, "--format", format, "--json"]),
-        4 => words(&["replay-cache", file, "--format", format, "--policy", "all", "--size", "2,10%"]),
+        4 => {
+            words(&["replay-cache", file, "--format", format, "--policy", "all", "--size", "2,10%"])
+        }
         5 => words(&["replay-cache", file, "--pages", "4KiB", "--size", "64KiB", "--curve"]),
         6 => words(&["replay-cache", file, "--by-size", "--size", "1MiB", "--policy", "lru"]),
         _ => return words(&["run", file, "--set", &format!("workload.replay.format={format}")]),
@@ -212,8 +214,17 @@ fn with_trace(case: &mut Case<'_>, file: &str, format: &str) -> Vec<String> {
 
 fn trace(case: &mut Case<'_>) -> Vec<String> {
     let formats = [
-        "csv", "msr", "alibaba", "tencent", "spc", "fio-iolog", "blkparse", "disksim", "foretell",
-        "block-list", "trace",
+        "csv",
+        "msr",
+        "alibaba",
+        "tencent",
+        "spc",
+        "fio-iolog",
+        "blkparse",
+        "disksim",
+        "foretell",
+        "block-list",
+        "trace",
     ];
     let kind = case.one(&formats);
     let format = if kind == "trace" { "csv" } else { kind };
@@ -262,17 +273,30 @@ fn cosbench(case: &mut Case<'_>) -> Vec<String> {
 /// The tiny cluster under a load of a benchmark's own file.
 fn with_program(kind: &str, file: &str) -> String {
     let (cluster, _) = TINY.split_once("[workload.load]").unwrap();
-    format!("{cluster}[workload.load]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"{kind}\"\nfile = \"{file}\"\n")
+    format!(
+        "{cluster}[workload.load]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"{kind}\"\nfile = \"{file}\"\n"
+    )
 }
 
 fn dstat(case: &mut Case<'_>) -> Vec<String> {
-    let (dstat, clients) =
-        if case.chance(0.7) { (case.text("dstat"), case.plain("clients")) } else { (case.plain("dstat"), case.text("clients")) };
+    let (dstat, clients) = if case.chance(0.7) {
+        (case.text("dstat"), case.plain("clients"))
+    } else {
+        (case.plain("dstat"), case.text("clients"))
+    };
     let dstat = format!("osd={}", case.write("dstat.csv", dstat));
     let clients = case.write("clients.csv", clients);
     let window = case.one(&["1", "2", "60", "0.001"]);
     words(&[
-        "learn", "features", "--dstat", &dstat, "--clients", &clients, "--window", window, "-o",
+        "learn",
+        "features",
+        "--dstat",
+        &dstat,
+        "--clients",
+        &clients,
+        "--window",
+        window,
+        "-o",
         "../out/features.csv",
     ])
 }
@@ -284,7 +308,12 @@ fn joined(case: &mut Case<'_>) -> Vec<String> {
 }
 
 fn diskspecs(case: &mut Case<'_>) -> Vec<String> {
-    let kinds = [("parv", "a.parv"), ("diskspecs", "barracuda.diskspecs"), ("model-file", "barracuda.model"), ("seek", "barracuda.seek")];
+    let kinds = [
+        ("parv", "a.parv"),
+        ("diskspecs", "barracuda.diskspecs"),
+        ("model-file", "barracuda.model"),
+        ("seek", "barracuda.seek"),
+    ];
     let bad = below(&mut case.stream, kinds.len());
     for (place, (kind, name)) in kinds.into_iter().enumerate() {
         let content = if place == bad { case.text(kind) } else { case.plain(kind) };
@@ -318,9 +347,20 @@ fn validate(case: &mut Case<'_>) -> Vec<String> {
 /// A model with its parameters, some of them strange.
 fn spec(case: &mut Case<'_>) -> String {
     let spec = case.one(&[
-        "lrm", "ridge", "lasso", "elasticnet", "mars:degree=2,nnodes=21", "cart:cp=0,minsplit=2",
-        "m5", "cubist:ntrees=3,ninstances=5", "forest:ntrees=3", "boost:ntrees=5", "inside-out", "pca",
-        "two-level", "tree",
+        "lrm",
+        "ridge",
+        "lasso",
+        "elasticnet",
+        "mars:degree=2,nnodes=21",
+        "cart:cp=0,minsplit=2",
+        "m5",
+        "cubist:ntrees=3,ninstances=5",
+        "forest:ntrees=3",
+        "boost:ntrees=5",
+        "inside-out",
+        "pca",
+        "two-level",
+        "tree",
     ]);
     if case.chance(0.85) {
         return spec.to_owned();
@@ -340,8 +380,30 @@ fn learn(case: &mut Case<'_>) -> Vec<String> {
     let spec = spec(case);
     let mut arguments = match below(&mut case.stream, 4) {
         0 => words(&["learn", "evaluate", "--data", &table, "--target", "y", "--model", &spec]),
-        1 => words(&["learn", "search", "--data", &table, "--target", "y", "--model", &spec, "--iterations", "2"]),
-        _ => words(&["learn", "train", "--data", &table, "--target", "y", "--model", &spec, "-o", "../out/model.json"]),
+        1 => words(&[
+            "learn",
+            "search",
+            "--data",
+            &table,
+            "--target",
+            "y",
+            "--model",
+            &spec,
+            "--iterations",
+            "2",
+        ]),
+        _ => words(&[
+            "learn",
+            "train",
+            "--data",
+            &table,
+            "--target",
+            "y",
+            "--model",
+            &spec,
+            "-o",
+            "../out/model.json",
+        ]),
     };
     if case.chance(0.2) {
         arguments.push("--log-target".to_owned());
@@ -355,7 +417,9 @@ fn learn(case: &mut Case<'_>) -> Vec<String> {
 fn folds(case: &mut Case<'_>) -> Vec<String> {
     let (table, folds) = (case.plain("table"), case.text("folds"));
     let (table, folds) = (case.write("table.csv", table), case.write("folds.csv", folds));
-    words(&["learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm", "--folds", &folds])
+    words(&[
+        "learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm", "--folds", &folds,
+    ])
 }
 
 fn model(case: &mut Case<'_>) -> Vec<String> {
@@ -382,7 +446,8 @@ fn with_shards(case: &mut Case<'_>) -> Vec<String> {
 fn journal(case: &mut Case<'_>) -> Vec<String> {
     case.copy("shards");
     let path = case.sandbox.input("shards/shards/1-of-2/runs.journal");
-    let path = if path.exists() { path } else { first_journal(&case.sandbox.input("shards/shards")) };
+    let path =
+        if path.exists() { path } else { first_journal(&case.sandbox.input("shards/shards")) };
     let whole = fs::read(&path).unwrap();
     let changed =
         if case.chance(0.5) { bytes(&mut case.stream, &whole) } else { rows_changed(case, &whole) };
@@ -465,7 +530,10 @@ fn data_set(case: &mut Case<'_>) -> Vec<String> {
     let target = "load_throughput_rps";
     match below(&mut case.stream, 3) {
         0 => words(&["sweep", "merge", &directory]),
-        _ => words(&["learn", "train", "--data", &directory, "--target", target, "--model", "lrm", "--split", "all"]),
+        _ => words(&[
+            "learn", "train", "--data", &directory, "--target", target, "--model", "lrm",
+            "--split", "all",
+        ]),
     }
 }
 
@@ -506,7 +574,9 @@ fn store_export(case: &mut Case<'_>) -> Vec<String> {
         0 => words(&["export", "../in/run", "-o", "../out/tables"]),
         1 => words(&["export", "../in/run", "-o", "../out/tables", "--csv"]),
         2 => words(&["export", "../in/run", "-o", "../out/tables", "--dstat"]),
-        _ => words(&["learn", "features", "../in/run", "--window", "2", "-o", "../out/features.csv"]),
+        _ => {
+            words(&["learn", "features", "../in/run", "--window", "2", "-o", "../out/features.csv"])
+        }
     }
 }
 

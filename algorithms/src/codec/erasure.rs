@@ -164,8 +164,12 @@ impl Erasure {
         if let Some(code) = &self.code {
             let (data, parity) = fragments.split_at_mut(m);
             let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
-            let mut targets: Vec<(&[u8], &mut [u8])> =
-                code.parity.iter().map(Vec::as_slice).zip(parity.iter_mut().map(Vec::as_mut_slice)).collect();
+            let mut targets: Vec<(&[u8], &mut [u8])> = code
+                .parity
+                .iter()
+                .map(Vec::as_slice)
+                .zip(parity.iter_mut().map(Vec::as_mut_slice))
+                .collect();
             add_products(&data, &mut targets);
         }
         fragments
@@ -377,7 +381,8 @@ mod tests {
             let decoded = codec.decode(&left, block.len()).unwrap();
             let mut rebuilt = kept.clone();
             code.reconstruct_data(&mut rebuilt).unwrap();
-            let mut expected: Vec<u8> = rebuilt.into_iter().take(m).flat_map(Option::unwrap).collect();
+            let mut expected: Vec<u8> =
+                rebuilt.into_iter().take(m).flat_map(Option::unwrap).collect();
             expected.truncate(block.len());
             assert!(decoded == expected && decoded == block, "{m}-of-{n}");
         }

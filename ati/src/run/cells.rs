@@ -64,7 +64,10 @@ impl Cells<'_> {
             table: self.table.to_owned(),
             row: self.number,
             column: self.columns[column],
-            found: self.row.get_ref(column).map_or_else(|e| e.to_string(), |cell| Shown(cell).to_string()),
+            found: self
+                .row
+                .get_ref(column)
+                .map_or_else(|e| e.to_string(), |cell| Shown(cell).to_string()),
             wanted,
         }
     }
@@ -85,7 +88,9 @@ impl Cells<'_> {
     /// A count, a size, or a time in nanoseconds.
     pub(super) fn amount(&self, column: usize) -> Result<u64, StoreError> {
         let amount = match self.cell(column)? {
-            ValueRef::Integer(amount) => u64::try_from(amount).ok().filter(|amount| *amount <= MOST),
+            ValueRef::Integer(amount) => {
+                u64::try_from(amount).ok().filter(|amount| *amount <= MOST)
+            }
             _ => None,
         };
         amount.ok_or_else(|| self.bad(column, "a whole number from 0 to 2^62"))

@@ -19,9 +19,10 @@ impl RunDb {
     /// How many records of `kind` the store has, from the roll-ups.
     pub fn count(&self, kind: RecordKind) -> Result<u64, StoreError> {
         let columns = &["kind", "records"];
-        let counts = self.list("rollup_records", columns, "WHERE kind = ?", [kind.name()], |cells| {
-            cells.amount(1)
-        })?;
+        let counts =
+            self.list("rollup_records", columns, "WHERE kind = ?", [kind.name()], |cells| {
+                cells.amount(1)
+            })?;
         Ok(counts.into_iter().fold(0, u64::saturating_add))
     }
 
@@ -109,7 +110,8 @@ impl RunDb {
         columns: &'static [&'static str; 2],
         order: &str,
     ) -> Result<BTreeMap<u32, Vec<HostId>>, StoreError> {
-        let pairs = self.list(table, columns, order, [], |cells| Ok((cells.id(0)?, cells.id(1)?)))?;
+        let pairs =
+            self.list(table, columns, order, [], |cells| Ok((cells.id(0)?, cells.id(1)?)))?;
         let mut of: BTreeMap<u32, Vec<HostId>> = BTreeMap::new();
         for (one, host) in pairs {
             of.entry(one).or_default().push(HostId(host));

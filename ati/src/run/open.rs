@@ -137,7 +137,8 @@ fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
     // a page whose cells overlap is found when it is read
     db.pragma_update(None, "cell_size_check", true)?;
     let (each, more) = MOST_WORK;
-    let mut left = (bytes.saturating_mul(each).saturating_add(more)) / u64::from(BETWEEN_LOOKS.unsigned_abs());
+    let mut left =
+        (bytes.saturating_mul(each).saturating_add(more)) / u64::from(BETWEEN_LOOKS.unsigned_abs());
     let enough = move || {
         left = left.saturating_sub(1);
         left == 0
@@ -177,8 +178,7 @@ fn uri(path: &Path) -> OsString {
 /// Whether each table of ours is one, with the columns that it should have: first, in their order, and
 /// stored. Others may follow.
 fn check_tables(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    let not_a_store =
-        |found: String| Err(StoreError::NotAStore { path: path.to_owned(), found });
+    let not_a_store = |found: String| Err(StoreError::NotAStore { path: path.to_owned(), found });
     for Layout { table, columns, optional } in layouts() {
         match kind(db, table).map_err(sql_error("read", path))? {
             None if *optional => continue,
@@ -190,7 +190,10 @@ fn check_tables(db: &Connection, path: &Path) -> Result<(), StoreError> {
         let found = stored_columns(db, table).map_err(sql_error("read", path))?;
         for (place, column) in columns.iter().enumerate() {
             if found.get(place) != Some(column) {
-                return not_a_store(format!("its table `{table}` has no column `{column}` in place {}", place + 1));
+                return not_a_store(format!(
+                    "its table `{table}` has no column `{column}` in place {}",
+                    place + 1
+                ));
             }
         }
     }

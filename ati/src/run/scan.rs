@@ -250,7 +250,9 @@ impl RunDb {
         let zones = self.list("zones", columns, rest, [kind.name()], |cells| {
             let rows = [cells.whole(0)?, cells.whole(1)?];
             if rows[0] > rows[1] || after.is_some_and(|last| rows[0] <= last) {
-                return Err(cells.bad(0, "a row after those of the zone before, up to the last one"));
+                return Err(
+                    cells.bad(0, "a row after those of the zone before, up to the last one")
+                );
             }
             after = Some(rows[1]);
             let breadcrumb = |column: usize| match cells.cell(column)? {
@@ -258,7 +260,8 @@ impl RunDb {
                 _ => cells.whole(column).map(|value| Some(value.cast_unsigned())),
             };
             let breadcrumbs = breadcrumb(4)?.zip(breadcrumb(5)?);
-            let bounds = ZoneBounds { from_ns: cells.amount(2)?, to_ns: cells.amount(3)?, breadcrumbs };
+            let bounds =
+                ZoneBounds { from_ns: cells.amount(2)?, to_ns: cells.amount(3)?, breadcrumbs };
             Ok((rows, bounds))
         })?;
         let mut stretches: Vec<[i64; 2]> = Vec::new();

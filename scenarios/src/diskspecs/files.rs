@@ -26,9 +26,7 @@ pub fn import_files(files: &[PathBuf], disk: Option<&str>) -> Result<Import, Imp
         let (path, found) = match found {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 match files.iter().find(|file| file.file_name() == path.file_name()) {
-                    Some(file) => {
-                        (file.as_path(), foretell_input::bytes(file, Limit::DESCRIPTION))
-                    }
+                    Some(file) => (file.as_path(), foretell_input::bytes(file, Limit::DESCRIPTION)),
                     None => (path, Err(error)),
                 }
             }

@@ -89,7 +89,8 @@ fn separates(byte: u8) -> bool {
 impl<'a> Tokens<'a> {
     /// Begins with `file`.
     pub(super) fn new(file: &Path, read: Read<'a>) -> Result<Self, ImportError> {
-        let mut tokens = Self { stack: Vec::new(), read, files: Vec::new(), bytes: 0, peeked: None };
+        let mut tokens =
+            Self { stack: Vec::new(), read, files: Vec::new(), bytes: 0, peeked: None };
         let origin = Location { file: Arc::new(file.to_path_buf()), line: 0 };
         tokens.open(file.to_path_buf(), &origin)?;
         Ok(tokens)
@@ -118,8 +119,11 @@ impl<'a> Tokens<'a> {
         })?;
         self.bytes += text.len() as u64;
         if self.bytes > Limit::DESCRIPTION.bytes() {
-            let message =
-                format!("with `source {}` it is larger than {}", file.display(), Limit::DESCRIPTION);
+            let message = format!(
+                "with `source {}` it is larger than {}",
+                file.display(),
+                Limit::DESCRIPTION
+            );
             return Err(from.error(message));
         }
         self.files.push(file.clone());

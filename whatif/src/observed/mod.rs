@@ -150,7 +150,8 @@ fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
     let ns = facts.integer(path)?;
     u64::try_from(ns).ok().filter(|ns| *ns <= MOST_NS).map(SimSpan::from_ns).ok_or_else(|| {
         let wanted = "a time from 0 to 2^62 ns";
-        StoreError::BadFact { path: path.to_owned(), wanted, found: format!("the integer {ns}") }.into()
+        StoreError::BadFact { path: path.to_owned(), wanted, found: format!("the integer {ns}") }
+            .into()
     })
 }
 

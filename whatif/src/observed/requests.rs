@@ -167,7 +167,8 @@ fn issuer(scenario: &Scenario, request: &Body) -> Result<(usize, usize), Fault> 
     let Body::Request { workload, client, file, offset, size, .. } = *request else {
         unreachable!("it is a request")
     };
-    let fault = |column, value: u64, wanted| Err(Fault { column, value: value.cast_signed(), wanted });
+    let fault =
+        |column, value: u64, wanted| Err(Fault { column, value: value.cast_signed(), wanted });
     let Some(known) = scenario.workloads.get(workload as usize) else {
         return fault("workload", workload.into(), "the number of a workload of the configuration");
     };

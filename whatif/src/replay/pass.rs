@@ -78,11 +78,7 @@ impl Plan {
 
 impl Replay<'_> {
     /// Passes over a time; `detail`: how long was replayed in detail before.
-    pub(super) fn pass_over(
-        &mut self,
-        span: SimSpan,
-        detail: SimSpan,
-    ) -> Result<(), WhatIfError> {
+    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
         if span.is_zero() {
             return Ok(());
         }
