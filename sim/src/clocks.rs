@@ -136,7 +136,7 @@ reads = 1
 }
 
 /// One client reads m fragments of 4 KiB from nine disks that turn in 10 ms and move their arms in no
-/// time, one request after the other.
+/// time, one request after the other; processors and cables take next to none.
 fn reads(m: u64) -> String {
     format!(
         r#"
@@ -144,6 +144,19 @@ seed = 3
 warmup = "1 s"
 duration = "300 s"
 tracking = {{ overhead = false }}
+[cpu.free]
+source = "nothing but disks"
+cores = 64
+quantum = "10 ms"
+context_switch = "0 s"
+request = {{}}
+send = {{}}
+receive = {{}}
+copy = {{}}
+encrypt = {{}}
+decrypt = {{}}
+code = {{}}
+post = "0 s"
 [device.turns]
 kind = "disk"
 source = "nothing but rotation"
@@ -156,11 +169,13 @@ inner_rate = "50 MB/s"
 overhead = "0 ms"
 [node.n]
 count = 9
-cpu = "xeon-2023"
+cpu = "free"
+nic = {{ rate = "100 Gbit/s", latency = "1 us" }}
 cache = {{ size = "1 MiB", read_ahead = "0 B" }}
 disk = ["turns"]
 [client.c]
-cpu = "xeon-2023"
+cpu = "free"
+nic = {{ rate = "100 Gbit/s", latency = "1 us" }}
 [volume.v]
 size = "{} GiB"
 nodes = "n"

@@ -348,7 +348,12 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
         stops_in_sector: disk.switch("Stop prefetch in sector")?,
         // its name says something else
         leaves_while_reading_on: disk.switch("Disconnect write if seek")?,
-        high_water: disk.real_or("High (read) water mark", 0.0)?,
+        // a drive that has the bus all along sends what there is
+        high_water: if disk.switch("Never disconnect")? {
+            0.0
+        } else {
+            disk.real_or("High (read) water mark", 0.0)?
+        },
         water_by_request: disk.switch("Set watermark by reqsize")?,
     })
 }
