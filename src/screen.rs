@@ -35,9 +35,10 @@ fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
     }
     let is_plain = rows.iter().all(|row| row.len() == at);
     let most = columns.filter(|columns| is_plain && at > *columns + 1);
-    let parts = most.map_or_else(|| vec![Vec::from_iter(0..spans.len())], |most| {
-        parts(&spans.iter().map(ExactSizeIterator::len).collect::<Vec<_>>(), keys, most)
-    });
+    let parts = most.map_or_else(
+        || vec![Vec::from_iter(0..spans.len())],
+        |most| parts(&spans.iter().map(ExactSizeIterator::len).collect::<Vec<_>>(), keys, most),
+    );
     let mut shown = String::new();
     for (number, part) in parts.into_iter().enumerate() {
         if number > 0 {

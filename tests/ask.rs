@@ -198,7 +198,10 @@ fn what_records_cannot_answer_is_refused() {
         ("cluster={ system = \"swift\", proxies = \"app0\" }", "only `ursa-minor`"),
         ("node.brick.machine.count=2", "`node.brick.machine` cannot be asked"),
         ("client.app.guest={}", "`client.app.guest` cannot be asked"),
-        ("volume.mail.size=2 GiB", "`volume.mail.size` cannot be asked: the requests of workload `mail`"),
+        (
+            "volume.mail.size=2 GiB",
+            "`volume.mail.size` cannot be asked: the requests of workload `mail`",
+        ),
         ("volume.mail.size=512 MiB", "`volume.mail.size` cannot be asked"),
         ("switch.loss_probes=false", "after losses"),
         ("switch.shared_buffer=1 MiB", "buffer for each port"),
@@ -225,11 +228,14 @@ fn what_has_no_effect_is_said() {
     let dir = place.keep("run", &["--set", "duration=5 s"]);
     let dir = dir.to_str().unwrap();
     let figures = |answer: &Value| answer["workloads"].clone();
-    let recorded = json(&succeed(["ask", dir, "--json", "--what-if", "volume.mail.encoding=1-of-2"]));
+    let recorded =
+        json(&succeed(["ask", dir, "--json", "--what-if", "volume.mail.encoding=1-of-2"]));
     for (change, why) in [
         ("volume.mail.encoding=1-of-2", "it is so without it"),
-        ("node.extra={ count = 4, cpu = \"xeon-2023\", cache = { size = \"1 GiB\" }, disk = [\"cheetah-15k\"] }",
-         "no workload reaches `extra0`, `extra1`, `extra2` and `extra3`"),
+        (
+            "node.extra={ count = 4, cpu = \"xeon-2023\", cache = { size = \"1 GiB\" }, disk = [\"cheetah-15k\"] }",
+            "no workload reaches `extra0`, `extra1`, `extra2` and `extra3`",
+        ),
         ("client.app.count=40", "no workload reaches `app2` to `app39` (38 hosts)"),
         ("host.brick3={}", "nothing in the scenario uses it"),
         ("node.brick.stripe=2 MiB", "one disk"),

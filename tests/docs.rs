@@ -63,7 +63,9 @@ fn examples(text: &str) -> Vec<Example> {
     while at < lines.len() {
         let line = lines[at];
         at += 1;
-        if let Some(command) = line.strip_prefix("<!-- before: ").and_then(|l| l.strip_suffix(" -->")) {
+        if let Some(command) =
+            line.strip_prefix("<!-- before: ").and_then(|l| l.strip_suffix(" -->"))
+        {
             before.push(command.to_owned());
         }
         if !line.starts_with("```") {
@@ -236,9 +238,15 @@ fn a_block_is_read_with_what_is_shown_and_how_it_is_treated() {
     let found = examples(text);
     assert_eq!(found.len(), 2);
     let shown = vec!["shown".to_owned(), "...".to_owned()];
-    assert_eq!(found[0].commands, [("one \\\n    two".to_owned(), shown.clone()), ("three".to_owned(), vec![])]);
+    assert_eq!(
+        found[0].commands,
+        [("one \\\n    two".to_owned(), shown.clone()), ("three".to_owned(), vec![])]
+    );
     assert_eq!((found[0].before.len(), found[0].line, found[0].treatment), (1, 3, Treatment::Run));
-    assert_eq!((found[1].before.len(), found[1].line, found[1].treatment), (0, 16, Treatment::Compared));
+    assert_eq!(
+        (found[1].before.len(), found[1].line, found[1].treatment),
+        (0, 16, Treatment::Compared)
+    );
     assert!(matches(&shown, &["shown"]) && matches(&shown, &["shown", "a", "b"]));
     assert!(!matches(&shown, &["other", "a"]) && !matches(&shown[..1], &["shown", "a"]));
 }

@@ -461,11 +461,16 @@ fn a_card_says_where_a_grid_tells_nothing() {
     };
     let grid = card(SWEEP);
     assert!(
-        grid.contains("Of `access_bytes` the design takes 2 values, of `outstanding` 2, with room between"),
+        grid.contains(
+            "Of `access_bytes` the design takes 2 values, of `outstanding` 2, with room between"
+        ),
         "{grid}"
     );
     let free = SWEEP
-        .replace("values = [\"4 KiB\", \"64 KiB\"]", "range = [\"4 KiB\", \"64 KiB\"]\nstep = \"4 KiB\"")
+        .replace(
+            "values = [\"4 KiB\", \"64 KiB\"]",
+            "range = [\"4 KiB\", \"64 KiB\"]\nstep = \"4 KiB\"",
+        )
         .replace("values = [1, 8]", "range = [1, 8]")
         .replace("replicates = 2", "design = \"sobol\"\npoints = 16");
     assert!(!card(&free).contains("room between"));

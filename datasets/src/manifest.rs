@@ -91,9 +91,8 @@ impl Manifest {
             (factor.column_name(), told)
         };
         let full = sweep.design == crate::Design::Full;
-        let sparse = |factor: &crate::Factor| {
-            Some((factor.column_name(), factor.sparse_levels(full)?))
-        };
+        let sparse =
+            |factor: &crate::Factor| Some((factor.column_name(), factor.sparse_levels(full)?));
         Self {
             fingerprint: sweep.fingerprint(tool_version),
             tool_version: tool_version.to_owned(),

@@ -35,11 +35,20 @@ type Rule = (fn(&mut Scenario), &'static str);
 /// In this order: later rules see what earlier ones left.
 const RULES: [Rule; 6] = [
     (only_reached_hosts, UNREACHED),
-    (no_stripes_on_one_disk, "each node that it is about has one disk, over which nothing is striped"),
+    (
+        no_stripes_on_one_disk,
+        "each node that it is about has one disk, over which nothing is striped",
+    ),
     (no_codes_without_work, "no data that the workloads read or write is encrypted or coded there"),
-    (no_copies_at_clients, "no client copies data: that is for caches of nodes and of file servers"),
+    (
+        no_copies_at_clients,
+        "no client copies data: that is for caches of nodes and of file servers",
+    ),
     (no_posts_without_records, "activity records cost nothing in this scenario"),
-    (no_alpha_without_shared_buffer, "ports have buffers of their own: `switch.shared_buffer` is not set"),
+    (
+        no_alpha_without_shared_buffer,
+        "ports have buffers of their own: `switch.shared_buffer` is not set",
+    ),
 ];
 
 /// Replaced by the hosts' names.
@@ -69,7 +78,8 @@ impl Document {
             let Some((without, others)) = with(Some(index)) else { continue };
             let why = if after == without {
                 let same = document.resolved().ok() == others.resolved().ok();
-                let why = if same { "it is so without it" } else { "nothing in the scenario uses it" };
+                let why =
+                    if same { "it is so without it" } else { "nothing in the scenario uses it" };
                 Some(why.to_owned())
             } else {
                 alike(&after, &without)
@@ -133,9 +143,7 @@ fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
     let mut found = Vec::new();
     let hosts = after.hosts.iter().zip(reached(after));
     let new: Vec<&str> = hosts
-        .filter(|(host, reached)| {
-            !reached && !before.hosts.iter().any(|old| old.name == host.name)
-        })
+        .filter(|(host, reached)| !reached && !before.hosts.iter().any(|old| old.name == host.name))
         .map(|(host, _)| host.name.as_str())
         .collect();
     if !new.is_empty() {
@@ -166,7 +174,12 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
     match &scenario.system {
         System::UrsaMinor => {}
         System::Ceph(ceph) => {
-            ceph.own_monitors.values().chain([&ceph.monitors]).flatten().copied().for_each(&mut mark);
+            ceph.own_monitors
+                .values()
+                .chain([&ceph.monitors])
+                .flatten()
+                .copied()
+                .for_each(&mut mark);
             // who has monitors reports to them
             for (index, host) in scenario.hosts.iter().enumerate() {
                 if host.role.storage().is_some() && !ceph.monitors_of(&host.group).is_empty() {

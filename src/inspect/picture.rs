@@ -117,8 +117,7 @@ impl Picture {
     fn letters(&self, pixels: &mut [u8]) {
         font::register();
         let size = (self.width as u32, self.height as u32);
-        let area: DrawingArea<_, _> =
-            BitMapBackend::with_buffer(pixels, size).into_drawing_area();
+        let area: DrawingArea<_, _> = BitMapBackend::with_buffer(pixels, size).into_drawing_area();
         for shape in &self.shapes {
             let Shape::Text { x, y, text, align, colour: [red, green, blue] } = shape else {
                 continue;

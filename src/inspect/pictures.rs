@@ -99,8 +99,7 @@ fn sizes(profile: &Profile) -> Picture {
 fn reuse(profile: &Profile) -> Picture {
     let total: u64 = profile.reuse.gaps.iter().flatten().sum();
     let share = |count: u64| count as f64 / total.max(1) as f64 * 100.0;
-    let shares: Vec<[f64; 2]> =
-        profile.reuse.gaps.iter().map(|counts| counts.map(share)).collect();
+    let shares: Vec<[f64; 2]> = profile.reuse.gaps.iter().map(|counts| counts.map(share)).collect();
     let label = |index: usize| Some(number((1_u64 << index) as f64));
     let x = "requests since the last touch, from here on";
     bars(["Reuse of pages of 4 KiB", x, "% of reuses"], &shares, label)

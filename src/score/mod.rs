@@ -22,8 +22,8 @@ use crate::cli::{MOST_SEED, ScoreArguments};
 use crate::directory::SCENARIO_FILE;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::shelf::PartsShelf;
 use crate::screen::fitted;
+use crate::shelf::PartsShelf;
 use crate::simulate::Simulation;
 use crate::tables;
 

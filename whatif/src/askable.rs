@@ -91,10 +91,7 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
 /// Errors if the changed cluster differs from the recorded one in what the model does not follow.
 pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(), WhatIfError> {
     if after.system != System::UrsaMinor {
-        return Err(refused(
-            format!("cluster.system={}", after.system.name()),
-            ONLY_URSA_MINOR,
-        ));
+        return Err(refused(format!("cluster.system={}", after.system.name()), ONLY_URSA_MINOR));
     }
     if let Some(error) = unknown_to_the_model(after) {
         return Err(error);
@@ -140,7 +137,10 @@ fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
     }
     let differs = [
         ("shared_buffer", old.shared_buffer != new.shared_buffer),
-        ("shared_buffer_alpha", old.shared_buffer_alpha.to_bits() != new.shared_buffer_alpha.to_bits()),
+        (
+            "shared_buffer_alpha",
+            old.shared_buffer_alpha.to_bits() != new.shared_buffer_alpha.to_bits(),
+        ),
         ("retransmit_timeout", old.retransmit_timeout != new.retransmit_timeout),
         ("loss_probes", old.loss_probes != new.loss_probes),
     ];
@@ -162,11 +162,10 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let old = recorded_as(before, workload).map(|old| old.arrivals);
     let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
     match (old, workload.arrivals) {
-        (_, Arrivals::Times { .. }) => Err(refused(
-            of_it("times"),
-            OTHER_TIMES,
-        )),
-        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) if old == new => Ok(()),
+        (_, Arrivals::Times { .. }) => Err(refused(of_it("times"), OTHER_TIMES)),
+        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) if old == new => {
+            Ok(())
+        }
         (Some(Arrivals::Bursty { .. }), Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals"),
             "bursts come as they were recorded: the model cannot make them longer, denser or rarer",

@@ -12,9 +12,8 @@ use crate::facts::host_kinds;
 /// `hosts`, `volumes`, `workloads`.
 pub(super) fn tables() -> [TableSchema; 3] {
     let table = |name: &str, number: &str, told: &str, more: &[(&str, &str)]| {
-        let column = |name: &str, kind, told: &str| {
-            Column::new(name, kind, Role::Identity, "", told)
-        };
+        let column =
+            |name: &str, kind, told: &str| Column::new(name, kind, Role::Identity, "", told);
         let mut columns = vec![
             column("run_id", Kind::Whole, "number of the run"),
             column(number, Kind::Whole, told),
@@ -23,7 +22,9 @@ pub(super) fn tables() -> [TableSchema; 3] {
         columns.extend(more.iter().map(|(name, told)| column(name, Kind::Text, told)));
         TableSchema {
             name: name.to_owned(),
-            description: format!("A row is what a number in the tables of records stands for: a {number} of a run."),
+            description: format!(
+                "A row is what a number in the tables of records stands for: a {number} of a run."
+            ),
             columns,
             rows_per_file: RECORDS_PER_FILE,
         }
@@ -45,12 +46,17 @@ pub(super) fn rows(run: &Run, scenario: &Scenario) -> [Vec<Row>; 3] {
     let row = |(number, name): (u64, &str)| {
         vec![Value::count(run.number), Value::count(number), Value::from(name)]
     };
-    let hosts = (0..).zip(&scenario.hosts).zip(host_kinds(scenario)).map(|((number, host), kind)| {
-        let mut row = row((number, &host.name));
-        row.extend([Value::from(&*host.group), Value::from(kind.name())]);
-        row
-    });
+    let hosts =
+        (0..).zip(&scenario.hosts).zip(host_kinds(scenario)).map(|((number, host), kind)| {
+            let mut row = row((number, &host.name));
+            row.extend([Value::from(&*host.group), Value::from(kind.name())]);
+            row
+        });
     let volumes = scenario.volumes.iter().map(|volume| volume.name.as_str());
     let workloads = scenario.workloads.iter().map(|workload| workload.name.as_str());
-    [hosts.collect(), (0..).zip(volumes).map(row).collect(), (0..).zip(workloads).map(row).collect()]
+    [
+        hosts.collect(),
+        (0..).zip(volumes).map(row).collect(),
+        (0..).zip(workloads).map(row).collect(),
+    ]
 }

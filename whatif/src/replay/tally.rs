@@ -40,7 +40,8 @@ impl Outcome {
             known.filter(|(_, [_, utilization, _])| f64::from_bits(*utilization) > 0.0).collect()
         };
         let workload = |found: &WorkloadOutcome| {
-            let WorkloadOutcome { completed, throughput_bytes_per_s, response_ms, think_s, .. } = found;
+            let WorkloadOutcome { completed, throughput_bytes_per_s, response_ms, think_s, .. } =
+                found;
             let figures = [throughput_bytes_per_s, &response_ms.mean, think_s].map(|x| x.to_bits());
             (*completed, found.requests, figures, found.read_hit_rate.map(f64::to_bits))
         };
