@@ -11,16 +11,17 @@ fn root() -> PathBuf {
 /// The crates of ours that each uses, tests included: the table of docs/architecture.md.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("files", &[]),
     ("algorithms", &["units"]),
     ("scenarios", &["units", "algorithms"]),
     ("workloads", &["units", "algorithms"]),
     ("metrics", &[]),
-    ("ati", &["units", "metrics"]),
+    ("ati", &["units", "files", "metrics"]),
     ("sim", &["units", "metrics", "algorithms", "scenarios", "workloads", "ati"]),
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),
     ("learn", &["units"]),
     ("estimate", &["units"]),
-    ("datasets", &["units", "scenarios"]),
+    ("datasets", &["units", "files", "scenarios"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.
@@ -54,6 +55,75 @@ fn every_crate_is_in_the_table_and_takes_the_lints() {
         let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
         assert!(manifest.contains("[lints]\nworkspace = true"), "{member}");
     }
+}
+
+/// Calls that make, change, rename or remove files, and crates that do.
+const WRITING: &[&str] = &[
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "DirBuilder",
+    "fs::copy",
+    "fs::create_dir",
+    "fs::hard_link",
+    "fs::remove_",
+    "fs::rename",
+    "fs::set_permissions",
+    "fs::write",
+    "set_readonly",
+    "symlink(",
+    "tempfile::",
+    "rustix::",
+    "BitMapBackend::new(",
+    "SVGBackend::new(",
+    "ArrowWriter::try_new(File",
+];
+
+/// The source files below a directory, without tests and benches.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if name != "tests" {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// What of a source file is not a module of tests at its end.
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
+/// One module writes, so that users lose nothing: docs/architecture.md, `files`.
+#[test]
+fn nothing_but_the_module_for_it_writes_files() {
+    let mut all = Vec::new();
+    sources(&root().join("src"), &mut all);
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| *name != "files") {
+        sources(&root().join(name).join("src"), &mut all);
+    }
+    assert!(all.len() > 200, "{}", all.len());
+    let mut faults = Vec::new();
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if WRITING.iter().any(|call| code.contains(call)) {
+                faults.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "what is written goes through `foretell-files`, which neither follows links nor replaces what \
+         is not ours:\n{}",
+        faults.join("\n")
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What a directory of a sweep says of itself: `sweep.json`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use foretell_files::Directory;
 use serde::{Deserialize, Serialize};
 
 use crate::column::TableSchema;
@@ -11,6 +11,11 @@ use crate::sweep::Sweep;
 
 /// Its name.
 pub const MANIFEST_FILE: &str = "sweep.json";
+
+/// Directories of a sweep that hold no table of that name.
+const RESERVED: [&str; 2] = ["data", "shards"];
+/// Bytes of a table's name, at the most.
+const LONGEST_TABLE: usize = 64;
 
 /// How tables are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -114,25 +119,25 @@ impl Manifest {
             }
             _ => DataError::file("read", &path)(error),
         })?;
-        serde_json::from_str(&text).map_err(|error| DataError::Format {
-            path,
-            wanted: "the description of a sweep",
-            fault: error.to_string(),
-        })
+        let read = serde_json::from_str(&text).map_err(|error| error.to_string());
+        let checked = read.and_then(|manifest: Self| match fault(&manifest.tables) {
+            Some(fault) => Err(fault),
+            None => Ok(manifest),
+        });
+        let wanted = "the description of a sweep";
+        checked.map_err(|fault| DataError::Format { path, wanted, fault })
     }
 
     /// Writes it into a directory where there is none; where there is one already it must be of the
     /// same sweep. Several shards may do so at once.
-    pub fn claim(&self, directory: &Path) -> Result<(), DataError> {
-        match Self::read(directory) {
-            Ok(found) => return self.same(&found, directory),
+    pub fn claim(&self, directory: &Directory) -> Result<(), DataError> {
+        match Self::read(directory.path()) {
+            Ok(found) => return self.same(&found, directory.path()),
             Err(DataError::NoSweep { .. }) => {}
             Err(error) => return Err(error),
         }
-        std::fs::create_dir_all(directory)
-            .map_err(DataError::file("make the directory", directory))?;
         let text = serde_json::to_string_pretty(self).expect("keys are texts") + "\n";
-        write_whole(&directory.join(MANIFEST_FILE), text.as_bytes())
+        Ok(directory.write(MANIFEST_FILE, text.as_bytes())?)
     }
 
     /// Errors if `found` in `directory` is of another sweep.
@@ -148,21 +153,22 @@ impl Manifest {
     }
 }
 
-/// Writes a file under a name of this process's own, and gives it its name when it is whole.
-pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), DataError> {
-    let partial = partial_of(path, &std::process::id().to_string());
-    let written = std::fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    written
-        .and_then(|()| std::fs::rename(&partial, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&partial)))
-        .map_err(DataError::file("write", path))
-}
-
-/// A name for what is not whole yet. Readers of data sets pass over names with a dot.
-pub(crate) fn partial_of(path: &Path, owner: &str) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    path.with_file_name(format!(".{}.{owner}.partial", name.unwrap_or_default()))
+/// What is wrong with the tables, if anything: their names are those of files and directories.
+fn fault(tables: &[TableSchema]) -> Option<String> {
+    if tables.is_empty() {
+        return Some("it has no tables".to_owned());
+    }
+    for (number, table) in tables.iter().enumerate() {
+        let name = &table.name;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+        if !begins || name.len() > LONGEST_TABLE || !name.chars().all(plain) {
+            let shown: String = name.chars().take(LONGEST_TABLE).collect();
+            return Some(format!("{shown:?} cannot be the name of a table"));
+        }
+        if RESERVED.contains(&name.as_str()) || tables[..number].iter().any(|t| t.name == *name) {
+            return Some(format!("`{name}` is not the name of one table alone"));
+        }
+    }
+    None
 }
