@@ -92,6 +92,10 @@ pub struct RunArguments {
     /// all defaults), `truth.json` (what clients saw). Without it results are only printed.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Seed of the random draws, instead of the scenario's.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,

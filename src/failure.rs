@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use foretell_ati::StoreError;
 use foretell_datasets::DataError;
+use foretell_files::FilesError;
 use foretell_learn::LearnError;
 use foretell_metrics::MetricsError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
@@ -17,6 +18,8 @@ use miette::{
     Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
 };
 use thiserror::Error;
+
+use crate::interrupt;
 
 /// Why a command failed.
 #[derive(Debug, Error)]
@@ -45,6 +48,9 @@ pub enum Failure {
         /// What was done until then.
         done: String,
     },
+    /// A file or directory is not ours to write, or cannot be written.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -98,11 +104,14 @@ impl Failure {
                 | SimError::NothingMeasured { .. }
                 | SimError::Overload { .. },
             ) => true,
+            Self::Files(error)
+            | Self::Store(StoreError::Files(error))
+            | Self::Data(DataError::Files(error)) => error.is_refusal(),
             // what may not be read is the input's fault; what cannot be, the system's
             Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
                 foretell_input::is_refusal(error)
             }
-            Self::Data(_) => true,
+            Self::Data(error) => !matches!(error, DataError::Interrupted),
             Self::Incomplete
             | Self::Interrupted { .. }
             | Self::Run(_)
@@ -111,9 +120,24 @@ impl Failure {
         }
     }
 
+    /// Whether the user asked for an end.
+    fn is_interruption(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted { .. }
+                | Self::Run(SimError::Interrupted { .. })
+                | Self::Data(DataError::Interrupted)
+        )
+    }
+
     /// Says what went wrong, on standard error, and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
-        let status = ExitCode::from(if self.is_input() { 2 } else { 1 });
+        let status = match &self {
+            failure if failure.is_interruption() => interrupt::STATUS,
+            failure if failure.is_input() => 2,
+            _ => 1,
+        };
+        let status = ExitCode::from(status);
         match self {
             // whoever reads our output has read enough
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {

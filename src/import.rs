@@ -12,7 +12,6 @@ use foretell_workloads::trace::Format;
 pub(crate) use trace::{for_each, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// Runs the command.
@@ -39,13 +38,14 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 }
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let text = device_file(&import);
     let printed = match &arguments.output {
         None => text,
         Some(file) => {
-            write_whole(file, &text)?;
+            foretell_files::write(file, text.as_bytes())?;
             format!("{}\n{}in {}\n", headline(&import), noted(&import, ""), file.display())
         }
     };

@@ -5,12 +5,12 @@ mod pictures;
 
 use std::fmt::Write as _;
 
+use foretell_files::{Directory, Purpose};
 use foretell_units::Bytes;
 use foretell_workloads::trace::{Profile, Profiler, TraceReader};
 use serde_json::{Value, json};
 
 use crate::cli::InspectArguments;
-use crate::directory::{write_bytes, write_whole};
 use crate::failure::Failure;
 use crate::import::{for_each, open};
 use crate::screen::fitted;
@@ -18,6 +18,9 @@ use crate::tables::{number, table};
 
 /// Runs the command.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
+    let inputs = [arguments.trace.as_path()];
+    let purpose = Purpose::of("inspect").forced(arguments.force).reading(&inputs);
+    arguments.output.as_deref().map_or(Ok(()), |path| Directory::may_take(path, purpose))?;
     let mut trace = open(&arguments.trace, &arguments.reading.options(arguments.format.0))?;
     let mut profiler = Profiler::new();
     let requests = for_each(&mut trace, |request| {
@@ -34,11 +37,13 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     }
     let profile = profiler.finish();
     let document = document(&name, &trace, &profile);
-    if let Some(directory) = &arguments.output {
-        write_whole(&directory.join("inspect.json"), &format!("{document:#}\n"))?;
+    if let Some(path) = &arguments.output {
+        let directory = Directory::take(path, purpose)?;
+        directory.clear(&[])?;
+        directory.write("inspect.json", format!("{document:#}\n").as_bytes())?;
         for (name, picture) in pictures::of(&profile) {
-            write_whole(&directory.join(format!("{name}.svg")), &picture.svg())?;
-            write_bytes(&directory.join(format!("{name}.png")), &picture.png())?;
+            directory.write(&format!("{name}.svg"), picture.svg().as_bytes())?;
+            directory.write(&format!("{name}.png"), &picture.png())?;
         }
     }
     let text =

@@ -36,8 +36,10 @@ use std::process::ExitCode;
 use cli::{Cli, Command};
 pub use failure::{Failure, report_usage};
 
-/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input.
+/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input, 130
+/// interrupted.
 pub fn execute(cli: Cli) -> ExitCode {
+    interrupt::install();
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Ask(arguments) => ask::ask(&arguments),

@@ -15,16 +15,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("galois", &["units"]),
     ("input", &[]),
+    ("files", &[]),
     ("algorithms", &["units", "galois"]),
     ("scenarios", &["units", "algorithms", "input"]),
     ("workloads", &["units", "algorithms", "input"]),
     ("metrics", &["input"]),
-    ("ati", &["units", "metrics"]),
+    ("ati", &["units", "files", "metrics"]),
     ("sim", &["units", "input", "metrics", "algorithms", "scenarios", "workloads", "ati"]),
     ("whatif", &["units", "algorithms", "scenarios", "ati"]),
     ("learn", &["units", "input"]),
     ("estimate", &["units"]),
-    ("datasets", &["units", "input", "scenarios"]),
+    ("datasets", &["units", "input", "files", "scenarios"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.
@@ -83,6 +84,75 @@ fn vector_instructions_alone_are_unsafe() {
     }
     lifted.sort();
     assert_eq!(lifted, files);
+}
+
+/// Calls that make, change, rename or remove files, and crates that do.
+const WRITING: &[&str] = &[
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "DirBuilder",
+    "fs::copy",
+    "fs::create_dir",
+    "fs::hard_link",
+    "fs::remove_",
+    "fs::rename",
+    "fs::set_permissions",
+    "fs::write",
+    "set_readonly",
+    "symlink(",
+    "tempfile::",
+    "rustix::",
+    "BitMapBackend::new(",
+    "SVGBackend::new(",
+    "ArrowWriter::try_new(File",
+];
+
+/// The source files below a directory, without tests and benches.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if name != "tests" {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// What of a source file is not a module of tests at its end.
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
+/// One module writes, so that users lose nothing: docs/architecture.md, `files`.
+#[test]
+fn nothing_but_the_module_for_it_writes_files() {
+    let mut all = Vec::new();
+    sources(&root().join("src"), &mut all);
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| *name != "files") {
+        sources(&root().join(name).join("src"), &mut all);
+    }
+    assert!(all.len() > 200, "{}", all.len());
+    let mut faults = Vec::new();
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if WRITING.iter().any(|call| code.contains(call)) {
+                faults.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "what is written goes through `foretell-files`, which neither follows links nor replaces what \
+         is not ours:\n{}",
+        faults.join("\n")
+    );
 }
 
 #[test]

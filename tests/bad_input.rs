@@ -657,6 +657,8 @@ fn links_in_the_output_directory_are_not_written_through() {
     std::fs::write(&precious, "mine").unwrap();
     for name in ["run.toml.partial", "truth.json.partial", "run.toml", "truth.json"] {
         std::os::unix::fs::symlink(&precious, dir.join(name)).unwrap();
+        is_refused(name, &run(place.keeping("out", &[])), &["is not empty"]);
+        std::fs::remove_file(dir.join(name)).unwrap();
     }
     place.keep("out", &[]);
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "mine");

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use foretell_files::FilesError;
 use thiserror::Error;
 
 use crate::RecordKind;
@@ -30,12 +31,9 @@ pub enum StoreError {
         /// Its answer.
         source: rusqlite::Error,
     },
-    /// Another process records into the same directory.
-    #[error("another run is writing into `{dir}`; wait for it, or choose another directory")]
-    Busy {
-        /// The directory.
-        dir: PathBuf,
-    },
+    /// The directory or a file in it is not ours to write, or another process has it.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The caller gave a name or a path twice.
     #[error("{what} `{name}` is given twice among the facts of the run")]
     Repeated {

@@ -278,6 +278,13 @@ FROM client_metrics AS c;
     sql
 }
 
+/// The names of all tables that a store may have.
+pub fn table_names() -> Vec<String> {
+    let sql = record_tables() + FACT_TABLES + &metrics_table() + CLIENT_METRICS_TABLE;
+    let tables = sql.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    tables.filter_map(|rest| rest.split(' ').next()).map(str::to_owned).collect()
+}
+
 /// Bytes in a page of the store; see [`crate::pages`] for the choice.
 pub(crate) const PAGE_BYTES: usize = 16_384;
 
@@ -290,8 +297,12 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open_with(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    // SQLite follows no link then, on the way to the file neither
+    let real =
+        path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
+    let real = real.as_deref().unwrap_or(path);
     let open = || {
-        let db = Connection::open_with_flags(path, flags)?;
+        let db = Connection::open_with_flags(real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         db.pragma_update(None, "page_size", PAGE_BYTES.to_string())?;
         db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         db.pragma_update(None, "synchronous", "OFF")?;

@@ -214,7 +214,10 @@ fn one_run_at_a_time_writes_into_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let first = Recorder::create(dir.path(), Selection::ALL).unwrap();
     let second = Recorder::create(dir.path(), Selection::ALL).unwrap_err();
-    assert!(matches!(second, StoreError::Busy { .. }), "{second}");
+    assert!(
+        matches!(second, StoreError::Files(foretell_files::FilesError::Busy { .. })),
+        "{second}"
+    );
     first.finish(&Facts::default(), &[]).unwrap();
     Recorder::create(dir.path(), Selection::ALL).unwrap();
 }

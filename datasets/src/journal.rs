@@ -16,7 +16,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -69,17 +69,10 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Opens the journal at `path` to append, or begins it. What an interruption left unfinished at
-    /// its end is cut off. Errors if it is the journal of another sweep.
-    pub fn open(path: &Path, fingerprint: &str) -> Result<Self, DataError> {
+    /// Goes on with the journal in a file, which is at `path`, or begins it. What an interruption left
+    /// unfinished at its end is cut off. Errors if it is the journal of another sweep.
+    pub fn open(mut file: File, path: &Path, fingerprint: &str) -> Result<Self, DataError> {
         let failed = |what| DataError::file(what, path);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed("open"))?;
         let mut length = 0;
         let there = file.metadata().map_err(failed("look at"))?.len();
         if there >= HEADER {
@@ -403,7 +396,8 @@ mod tests {
     }
 
     fn write(path: &Path, runs: &[u64]) {
-        let mut journal = JournalWriter::open(path, &"f".repeat(64)).unwrap();
+        let file = foretell_files::grow(path).unwrap();
+        let mut journal = JournalWriter::open(file, path, &"f".repeat(64)).unwrap();
         for run in runs {
             journal.append(&EncodedEntry::new(&entry(*run)).unwrap()).unwrap();
         }
@@ -454,9 +448,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         write(&path, &[0]);
-        let error = JournalWriter::open(&path, &"e".repeat(64)).unwrap_err();
+        let open = |fingerprint: &str| {
+            let file = foretell_files::grow(&path).unwrap();
+            JournalWriter::open(file, &path, &fingerprint.repeat(64))
+        };
+        let error = open("e").unwrap_err();
         assert!(error.to_string().contains("belongs to another"), "{error}");
         std::fs::write(&path, "x".repeat(200)).unwrap();
-        assert!(JournalWriter::open(&path, &"f".repeat(64)).is_err());
+        assert!(open("f").is_err());
     }
 }

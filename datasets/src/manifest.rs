@@ -1,8 +1,8 @@
 //! What a directory of a sweep says of itself: `sweep.json`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use foretell_files::Directory;
 use foretell_input::{Limit, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,11 @@ use crate::sweep::Sweep;
 
 /// Runs of a sweep, beyond which a number is damaged.
 const MOST_RUNS: u64 = 1 << 40;
+
+/// Directories of a sweep that hold no table of that name.
+const RESERVED: [&str; 2] = ["data", "shards"];
+/// Bytes of a table's name, at the most.
+const LONGEST_TABLE: usize = 64;
 
 /// Its name.
 pub const MANIFEST_FILE: &str = "sweep.json";
@@ -153,7 +158,9 @@ impl Manifest {
             return Some("its first tables are not `runs` and `failures`".to_owned());
         }
         let plain = |name: &str| {
-            !name.is_empty()
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.len() <= LONGEST_TABLE
+                && !RESERVED.contains(&name)
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         };
         for (place, table) in self.tables.iter().enumerate() {
@@ -178,16 +185,14 @@ impl Manifest {
 
     /// Writes it into a directory where there is none; where there is one already it must be of the
     /// same sweep. Several shards may do so at once.
-    pub fn claim(&self, directory: &Path) -> Result<(), DataError> {
-        match Self::read(directory) {
-            Ok(found) => return self.same(&found, directory),
+    pub fn claim(&self, directory: &Directory) -> Result<(), DataError> {
+        match Self::read(directory.path()) {
+            Ok(found) => return self.same(&found, directory.path()),
             Err(DataError::NoSweep { .. }) => {}
             Err(error) => return Err(error),
         }
-        std::fs::create_dir_all(directory)
-            .map_err(DataError::file("make the directory", directory))?;
         let text = serde_json::to_string_pretty(self).expect("keys are texts") + "\n";
-        write_whole(&directory.join(MANIFEST_FILE), text.as_bytes())
+        Ok(directory.write(MANIFEST_FILE, text.as_bytes())?)
     }
 
     /// Errors if `found` in `directory` is of another sweep.
@@ -201,23 +206,4 @@ impl Manifest {
             version: found.tool_version.clone(),
         })
     }
-}
-
-/// Writes a file under a name of this process's own, and gives it its name when it is whole.
-pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), DataError> {
-    let partial = partial_of(path, &std::process::id().to_string());
-    let written = std::fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    written
-        .and_then(|()| std::fs::rename(&partial, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&partial)))
-        .map_err(DataError::file("write", path))
-}
-
-/// A name for what is not whole yet. Readers of data sets pass over names with a dot.
-pub(crate) fn partial_of(path: &Path, owner: &str) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    path.with_file_name(format!(".{}.{owner}.partial", name.unwrap_or_default()))
 }

@@ -21,7 +21,6 @@ use super::profile::{self, Notes, assumed};
 use super::sockets;
 use super::stopwatch::Stopwatch;
 use crate::cli::CalibrateCpuArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::tables::{number, table};
@@ -32,7 +31,10 @@ const LARGEST: Bytes = Bytes::mib(64);
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure> {
     let name = match &arguments.output {
-        Some(path) => profile_name(path)?,
+        Some(path) => {
+            foretell_files::check(path)?;
+            profile_name(path)?
+        }
         None => "here".to_owned(),
     };
     if arguments.request == Bytes::ZERO || arguments.request > LARGEST {
@@ -43,7 +45,7 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     let measured = Measured::on_this_host(arguments, name)?;
     let text = profile::text(&measured.profile, &measured.machine, &measured.notes);
     if let Some(path) = &arguments.output {
-        write_whole(path, &text)?;
+        foretell_files::write(path, text.as_bytes())?;
     }
     let printed =
         if arguments.json { measured.json(arguments) } else { measured.text(arguments, &text) };

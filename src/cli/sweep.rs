@@ -29,6 +29,10 @@ pub struct SweepArguments {
     /// Go on with what the directory holds, if it holds anything.
     #[arg(long)]
     pub resume: bool,
+    /// Begin again: remove what foretell made in the directory, whatever command that was, also if it
+    /// was changed since. What foretell did not make is never removed.
+    #[arg(long, conflicts_with_all = ["resume", "check"])]
+    pub force: bool,
     /// Check all of it and say how long it would take, but run nothing.
     #[arg(long)]
     pub check: bool,
@@ -69,6 +73,10 @@ pub struct MergeArguments {
     /// Directory of the data set; without it, the one that all shards are in.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,
@@ -85,6 +93,10 @@ pub struct ExportArguments {
     /// Directory of the tables: a file for each type of records, and for each table of facts.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long)]
+    pub force: bool,
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,

@@ -7,7 +7,6 @@ use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
 
 use crate::cli::FioJsonArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// The columns; units come last in their names.
@@ -17,6 +16,7 @@ const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,nu
 
 /// Runs the command.
 pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
     for path in &arguments.files {
@@ -36,7 +36,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     let printed = match &arguments.output {
         None => table,
         Some(output) => {
-            write_whole(output, &table)?;
+            foretell_files::write(output, table.as_bytes())?;
             let files = arguments.files.len();
             format!("{rows} rows of {jobs} jobs in {files} results, in {}\n", output.display())
         }

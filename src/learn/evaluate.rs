@@ -34,6 +34,7 @@ struct Evaluated {
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
+    arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
     let folds = rows::folds(&arguments.folds, &data)?;
     let rows = scored(arguments, &data)?;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use foretell_files::NewFile;
 use foretell_learn::Trained;
 use foretell_learn::metrics::Scores;
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
+    // not after an hour
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
     let trained = Trained::fit(&arguments.model, &data, arguments.data.log_target)?;
     if let Some(path) = &arguments.output {
@@ -57,6 +60,7 @@ fn relative(scores: &Scores) -> String {
 
 /// Predicts a table's rows.
 pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let trained = load(&arguments.model)?;
     let factors: Vec<String> = trained
         .schema
@@ -104,17 +108,9 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    let partial = Path::new(&name);
-    let written = std::fs::File::create(partial).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        write(&mut file)?;
-        file.flush()
-    });
-    let done = written.and_then(|()| std::fs::rename(partial, path));
-    if done.is_err() {
-        let _ = std::fs::remove_file(partial);
-    }
-    done.map_err(Failure::file("write", path))
+    let mut file = BufWriter::new(NewFile::begin(path)?);
+    let failed = |error| Failure::file("write", path)(error);
+    write(&mut file).map_err(failed)?;
+    let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+    Ok(file.commit()?)
 }

@@ -10,12 +10,12 @@ use std::path::Path;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_ati::DirectoryLock;
+use foretell_ati::RUN;
+use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model, PastScore, Prediction};
 use serde::Serialize;
-use tempfile::TempDir;
 
 use crate::ask::open;
 use crate::cli::{MOST_SEED, ScoreArguments};
@@ -80,7 +80,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         // the same scenario with another seed
         let mut other = document.clone();
         other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
-        let scratch = scratch()?;
+        let scratch = Scratch::new()?;
         record(&other, scratch.path())?;
         runs.push(once(scratch.path(), &other)?);
     }
@@ -142,14 +142,9 @@ fn simulate(document: &Document) -> Result<Truth, Failure> {
 
 /// Keeps the records of a run in a directory.
 fn record(document: &Document, directory: &Path) -> Result<(), Failure> {
-    let lock = DirectoryLock::take(directory)?;
-    Simulation::new(document)?.record(&lock, interrupt::unless_asked)?;
+    let directory = Directory::take(directory, RUN)?;
+    Simulation::new(document)?.record(&directory, interrupt::unless_asked)?;
     Ok(())
-}
-
-/// A directory for records that nobody keeps.
-fn scratch() -> Result<TempDir, Failure> {
-    tempfile::tempdir().map_err(Failure::file("create a directory in", &std::env::temp_dir()))
 }
 
 /// Means and standard deviations over runs that differ in their seeds.

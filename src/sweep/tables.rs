@@ -55,6 +55,13 @@ pub(super) struct Tables {
     schemas: Vec<TableSchema>,
 }
 
+/// Whether a sweep may make a table of that name.
+pub(super) fn is_known(name: &str) -> bool {
+    let record = |name: &str| name.parse::<RecordKind>().is_ok();
+    ["runs", "failures", "requests", "metrics", "client_metrics"].contains(&name)
+        || name.strip_prefix("records_").is_some_and(record)
+}
+
 /// What a run has in common with the other runs of its point.
 pub(super) struct PointFacts<'a> {
     pub(super) scenario_hash: &'a str,
