@@ -45,6 +45,9 @@ pub enum Failure {
         /// What was done until then.
         done: String,
     },
+    /// A check found that something is not as it is said to be; the results say what.
+    #[error("{0}")]
+    Differs(String),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -97,6 +100,7 @@ impl Failure {
             ) => true,
             Self::Data(error) => !matches!(error, DataError::File { .. }),
             Self::Interrupted { .. }
+            | Self::Differs(_)
             | Self::Run(_)
             | Self::Store(_)
             | Self::File { .. }

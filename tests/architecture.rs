@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("learn", &["units"]),
     ("estimate", &["units"]),
     ("datasets", &["units", "scenarios"]),
+    ("ceph-maps", &["algorithms"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.

@@ -6,6 +6,7 @@
 
 pub mod cache;
 pub mod codec;
+pub mod crush;
 pub mod distribution;
 pub mod io_scheduler;
 pub mod message;
