@@ -6,6 +6,7 @@ mod estimate;
 mod import;
 mod inspect;
 mod learn;
+mod plan;
 mod replay_cache;
 mod replay_disk;
 mod reproduce;
@@ -25,14 +26,16 @@ pub use calibrate::{
 };
 pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
 pub use import::{
-    AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
-    ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,
+    AnyTraceArguments, CephArguments, DiskspecsArguments, FioJsonArguments, FormatChoice,
+    ImportArguments, ImportFormat, Inputs, ReadingArguments,
+    TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
 pub use learn::{
     DataArguments, EvaluateArguments, FeaturesArguments, FoldArguments, KindFile, LearnArguments,
     Learning, PredictArguments, SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
 };
+pub use plan::{PlanArguments, UpmapKind};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
 pub use reproduce::{Paper, ReproduceArguments};
@@ -74,6 +77,8 @@ pub enum Command {
     Estimate(EstimateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
+    /// Say which data of a Ceph cluster a change would move, and what would spare it.
+    Plan(PlanArguments),
     /// Turn real traces and descriptions of real things into files of our own.
     Import(ImportArguments),
     /// Fit, validate and use regression models on a table of numbers.

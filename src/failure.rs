@@ -51,6 +51,9 @@ pub enum Failure {
     /// A file or directory is not ours to write, or cannot be written.
     #[error(transparent)]
     Files(#[from] FilesError),
+    /// A check found that something is not as it is said to be; the results say what.
+    #[error("{0}")]
+    Differs(String),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -114,6 +117,7 @@ impl Failure {
             Self::Data(error) => !matches!(error, DataError::Interrupted),
             Self::Incomplete
             | Self::Interrupted { .. }
+            | Self::Differs(_)
             | Self::Run(_)
             | Self::Store(_)
             | Self::Output(_) => false,

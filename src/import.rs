@@ -1,5 +1,6 @@
 //! `foretell import`: real traces and descriptions of real things into files of our own.
 
+mod ceph;
 mod fio_json;
 mod trace;
 
@@ -9,6 +10,7 @@ use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
 
+pub(crate) use ceph::{MAP_FILE, in_tib};
 pub(crate) use trace::{for_each, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};
@@ -18,6 +20,7 @@ use crate::failure::Failure;
 pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     match &arguments.format {
         ImportFormat::Diskspecs(arguments) => diskspecs(arguments),
+        ImportFormat::Ceph(arguments) => ceph::import(arguments),
         ImportFormat::FioJson(arguments) => fio_json::import(arguments),
         ImportFormat::Trace(any) => trace::import(&any.trace, any.format.0),
         ImportFormat::Csv(arguments) => trace::import(arguments, Some(Format::Csv)),

@@ -17,6 +17,7 @@ mod jobs;
 mod learn;
 mod observed;
 mod output;
+mod plan;
 mod progress;
 mod replay_cache;
 mod replay_disk;
@@ -50,6 +51,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Command::Estimate(arguments) => estimate::estimate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),
         Command::Sweep(arguments) => sweep::sweep(&arguments),

@@ -26,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("learn", &["units", "input"]),
     ("estimate", &["units"]),
     ("datasets", &["units", "input", "files", "scenarios"]),
+    ("ceph-maps", &["algorithms"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.

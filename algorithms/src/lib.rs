@@ -8,6 +8,7 @@ pub mod array;
 pub mod cache;
 pub mod codec;
 pub mod cores;
+pub mod crush;
 pub mod distribution;
 pub mod io_scheduler;
 pub mod message;
