@@ -272,12 +272,11 @@ impl Place {
             return;
         }
         // what cannot be removed harms nobody: `--resume` goes on with it
-        let _ = self.own.clear(&[]);
-        let path = self.directory.path().to_owned();
-        drop(self);
-        if let Ok(directory) = Directory::take(&path, SWEEPING)
-            && journals(&path).is_ok_and(|found| found.is_empty())
-            && Content::read(&path).is_ok_and(|content| content.is_none())
+        let Self { own, directory, .. } = self;
+        let _ = own.clear(&[]);
+        drop(own);
+        if journals(directory.path()).is_ok_and(|found| found.is_empty())
+            && Content::read(directory.path()).is_ok_and(|content| content.is_none())
         {
             let _ = directory.clear(&[]);
         }

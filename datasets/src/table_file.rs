@@ -1,6 +1,6 @@
 //! Files of tables: Parquet or comma-separated values.
 
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

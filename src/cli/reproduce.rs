@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,

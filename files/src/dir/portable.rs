@@ -19,7 +19,7 @@ impl Dir {
         if path.is_dir() { Ok(Self(path)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+    #[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
     pub(crate) fn id(&self) -> io::Result<Id> {
         Ok(Id { device: 0, inode: 0, modified: (0, 0) })
     }
@@ -69,7 +69,7 @@ impl Dir {
         Ok(entry(&file.metadata()?))
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+    #[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
     pub(crate) fn set_mode(_: &File, _: u32) -> io::Result<()> {
         Ok(())
     }
@@ -101,12 +101,12 @@ impl Dir {
         fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name().into_string().ok())).collect()
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+    #[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+    #[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
     pub(crate) fn lock(&self, _: bool) -> io::Result<Option<File>> {
         // directories cannot be locked
         Ok(None)

@@ -18,10 +18,13 @@ impl Directory {
     /// # Errors
     ///
     /// Before anything is removed, if one of them is not as we wrote it or another process writes into
-    /// a part; or if one cannot be removed.
+    /// the directory or a part of it; or if one cannot be removed.
     pub fn clear(&self, spared: &[&str]) -> Result<(), FilesError> {
-        assert!(self.inner.access == Access::Alone, "others may need what is removed");
         let mut state = self.state();
+        if self.inner.access == Access::Shared {
+            // others may need what is removed
+            self.inner.become_alone(&mut state)?;
+        }
         state.spared = spared.iter().map(|&name| name.to_owned()).collect();
         let all = Contents {
             dir: self.inner.dir.clone(),
@@ -226,20 +229,32 @@ impl Contents {
 }
 
 impl Inner {
+    /// Keeps out those that share it. Errors if there are any.
+    fn become_alone(&self, state: &mut State) -> Result<(), FilesError> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        *lock = None;
+        match self.dir.lock(true) {
+            Ok(alone) => *lock = alone,
+            Err(_) => {
+                *lock = self.dir.lock(false).ok().flatten();
+                return Err(FilesError::Busy { path: self.path.clone() });
+            }
+        }
+        // with what they have listed
+        if let Ok(Some(there)) = Manifest::read(&self.dir, &self.path) {
+            state.manifest.add(there);
+        }
+        Ok(())
+    }
+
     /// Brings the list up to date. With nothing listed the manifest goes, and the directory, if it was
     /// made for us.
     pub(super) fn tidy(&self, state: &mut State, ending: Ending) {
         let all = Contents { dir: self.dir.clone(), path: self.path.clone(), force: false };
         if self.access == Access::Shared {
             // who shares it may be about to write; when nobody is left it is ours alone
-            let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-            *lock = None;
-            match self.dir.lock(true) {
-                Ok(alone) => *lock = alone,
-                Err(_) => return,
-            }
-            if let Ok(Some(there)) = Manifest::read(&self.dir, &self.path) {
-                state.manifest.add(there);
+            if self.become_alone(state).is_err() {
+                return;
             }
         }
         state.manifest.files.retain(|name, bytes| match all.find(name) {
