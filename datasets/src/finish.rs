@@ -1,7 +1,6 @@
 //! From journals to a data set: sorted, verified, split, described.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 

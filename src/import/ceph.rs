@@ -7,10 +7,10 @@ use foretell_algorithms::crush::{ClusterMap, CrushMap, NONE, Placed, Rule, Works
 use foretell_ceph_maps::{
     Capacity, Check, Imported, Inventory, capacity, check, keepable, read_files,
 };
+use foretell_files::{Directory, Purpose};
 use serde_json::{Value, json};
 
 use crate::cli::{CephArguments, Inputs};
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// A cluster that is kept.
@@ -45,11 +45,12 @@ fn cluster(
 ) -> Result<(), Failure> {
     let placed = map.place_all().map_err(usage)?;
     if let Some(path) = &arguments.mappings {
-        write_whole(path, &mappings(map, &placed))?;
+        foretell_files::write(path, mappings(map, &placed).as_bytes())?;
     }
     if let Some(directory) = &arguments.output {
         let kept = keepable(&arguments.files).map_err(usage)?;
-        write_whole(&directory.join(MAP_FILE), &kept)?;
+        let directory = Directory::take(directory, Purpose::of("import ceph"))?;
+        directory.write(MAP_FILE, kept.as_bytes())?;
     }
     let checked = match &inventory.reported {
         Some(reported) => Some(check(map, &placed, reported)),
@@ -263,7 +264,7 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
         document["mappings"] = json!(count);
         match &arguments.mappings {
             Some(path) => {
-                write_whole(path, &rows)?;
+                foretell_files::write(path, rows.as_bytes())?;
                 let _ = writeln!(text, "{count} mappings in {}", path.display());
             }
             None if arguments.json => {}
