@@ -15,8 +15,9 @@ use crate::shelf::PartsShelf;
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let observed = open(&arguments.directory)?;
     let experience = experience(arguments.history.as_deref())?;
-    let mut answer = observed.ask(&arguments.changes, &mut PartsShelf, arguments.model.into())?;
-    if !arguments.changes.is_empty() {
+    let prediction = observed.predict(&arguments.changes, &mut PartsShelf)?;
+    let mut answer = prediction.answer(arguments.model.into());
+    if prediction.differs() {
         answer.expect(&experience);
     }
     let text = if arguments.json { crate::output::json(&answer) } else { table(&answer) };
@@ -73,7 +74,8 @@ fn table(answer: &Answer) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = format!("What clients would see\n{}\n", table.trim_fmt());
+    let mut text = crate::output::notes(&answer.notes);
+    let _ = writeln!(text, "What clients would see\n{}", crate::screen::fitted(&table, 1));
     if let Some(busiest) = &answer.bottleneck {
         let _ = writeln!(
             text,

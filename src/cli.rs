@@ -6,6 +6,7 @@ mod estimate;
 mod import;
 mod inspect;
 mod learn;
+mod plan;
 mod replay_cache;
 mod replay_disk;
 mod reproduce;
@@ -14,6 +15,7 @@ mod sweep;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, value_parser};
+use foretell_scenarios::Change;
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
@@ -24,14 +26,16 @@ pub use calibrate::{
 };
 pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
 pub use import::{
-    AnyTraceArguments, DiskspecsArguments, FioJsonArguments, FormatChoice, ImportArguments,
-    ImportFormat, ReadingArguments, TraceArguments as ImportTraceArguments,
+    AnyTraceArguments, CephArguments, DiskspecsArguments, FioJsonArguments, FormatChoice,
+    ImportArguments, ImportFormat, Inputs, ReadingArguments,
+    TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
 pub use learn::{
     DataArguments, EvaluateArguments, FeaturesArguments, FoldArguments, KindFile, LearnArguments,
     Learning, PredictArguments, SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
 };
+pub use plan::{PlanArguments, UpmapKind};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
 pub use reproduce::{Paper, ReproduceArguments};
@@ -73,6 +77,8 @@ pub enum Command {
     Estimate(EstimateArguments),
     /// Replay a real disk's trace on its model, and compare.
     ReplayDisk(ReplayDiskArguments),
+    /// Say which data of a Ceph cluster a change would move, and what would spare it.
+    Plan(PlanArguments),
     /// Turn real traces and descriptions of real things into files of our own.
     Import(ImportArguments),
     /// Fit, validate and use regression models on a table of numbers.
@@ -84,18 +90,23 @@ pub enum Command {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A scenario (TOML), or a block trace, which is replayed against one storage node.
+    /// A scenario (TOML), the name of one that comes with the program (`first-look`), or a block
+    /// trace, which is replayed against one storage node.
     pub scenario: PathBuf,
     /// Keep the run here: `run.db` (activity records and facts), `run.toml` (the scenario with
     /// all defaults), `truth.json` (what clients saw). Without it results are only printed.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Seed of the random draws, instead of the scenario's.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub changes: Vec<String>,
+    pub changes: Vec<Change>,
     /// Record no activity, and let recording cost nothing.
     #[arg(long)]
     pub no_records: bool,

@@ -13,6 +13,7 @@
 
 use std::fmt::Write;
 
+use foretell_input::Limit;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_sim::truth::{JobTruth, Truth};
 use foretell_workloads::cosbench::{Work, Workload};
@@ -49,7 +50,7 @@ pub(crate) fn archive(
     for workload in &scenario.workloads {
         let WorkloadKind::Cosbench { path } = &workload.kind else { continue };
         let Some(found) = truth.workloads.get(&workload.name) else { continue };
-        let text = std::fs::read_to_string(path).map_err(Failure::file("read", path))?;
+        let text = foretell_input::text(path, Limit::JOBS).map_err(Failure::file("read", path))?;
         let described =
             Workload::parse(&text).map_err(|error| Failure::Usage(error.to_string()))?;
         // a name is part of a file's, and of a table's line

@@ -3,11 +3,11 @@
 mod dstat;
 
 use std::fmt::Write as _;
-use std::fs;
 
 use foretell_ati::rusqlite::types::ValueRef;
-use foretell_ati::{RecordKind, RunDb, open_run};
+use foretell_ati::{RecordKind, RunDb, open_run, table_names};
 use foretell_datasets::{Column, Format, Kind, Role, Row, TableFile, TableSchema, Value};
+use foretell_files::{Directory, NewFile, Purpose};
 
 use crate::cli::ExportArguments;
 use crate::failure::Failure;
@@ -19,33 +19,49 @@ const FACTS: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER B
 
 /// Runs the command.
 pub(crate) fn export(arguments: &ExportArguments) -> Result<(), Failure> {
+    let inputs = [arguments.directory.as_path()];
+    let purpose = Purpose::of("export").forced(arguments.force).reading(&inputs);
+    Directory::may_take(&arguments.output, purpose)?;
     let run = open_run(&arguments.directory).map_err(Failure::NotARun)?;
     if arguments.dstat {
-        return dstat::export(&run, &arguments.output);
+        return dstat::export(&run, &arguments.output, purpose);
     }
     let format = if arguments.csv { Format::Csv } else { Format::Parquet };
-    let directory = &arguments.output;
-    fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;
-    let mut text = String::new();
-    for table in tables(&run)? {
-        let path = directory.join(format!("{}.{}", table.name, format.ending()));
-        let mut partial = path.clone().into_os_string();
-        partial.push(".partial");
-        let written = TableFile::create(partial.as_ref(), &table, format)
-            .map_err(Failure::from)
-            .and_then(|file| fill(&run, &table, file));
-        let rows = written.inspect_err(|_| drop(fs::remove_file(&partial)))?;
-        fs::rename(&partial, &path).map_err(Failure::file("write", &path))?;
-        let _ = writeln!(text, "{}: {rows} rows", path.display());
+    let (tables, mut text) = tables(&run)?;
+    let directory = Directory::take(&arguments.output, purpose)?;
+    let mut files = Vec::new();
+    for table in tables {
+        let name = format!("{}.{}", table.name, format.ending());
+        let file = TableFile::begin(directory.begin(&name)?, &table, format)?;
+        let file = fill(&run, &table, file)?;
+        let rows = file.rows();
+        let mut file = file.finish()?;
+        file.close()?;
+        let _ = writeln!(text, "{}: {rows} rows", directory.path().join(&name).display());
+        files.push((file, name));
     }
+    replace(&directory, files)?;
     output::print(&text)
 }
 
-/// The tables that have rows, with their columns.
-fn tables(run: &RunDb) -> Result<Vec<TableSchema>, Failure> {
+/// Puts files in the place of those of an earlier export, when all are whole.
+fn replace(directory: &Directory, files: Vec<(NewFile, String)>) -> Result<(), Failure> {
+    directory.clear(&[])?;
+    Ok(NewFile::commit_all(directory, files)?)
+}
+
+/// The tables that have rows, with their columns; and what is to be said of others, whose names would
+/// become those of files.
+fn tables(run: &RunDb) -> Result<(Vec<TableSchema>, String), Failure> {
     let names: Vec<String> = query(run, FACTS, |row| row.get(0))?;
-    let mut found = Vec::new();
+    let known = table_names();
+    let (mut found, mut notes) = (Vec::new(), String::new());
     for name in names {
+        if !known.contains(&name) {
+            let shown: String = name.chars().take(80).collect();
+            let _ = writeln!(notes, "left out: table {shown:?}, which runs do not have");
+            continue;
+        }
         let rows: Vec<i64> =
             query(run, &format!("SELECT EXISTS (SELECT 1 FROM \"{name}\")"), |row| row.get(0))?;
         if rows != [1] {
@@ -56,7 +72,7 @@ fn tables(run: &RunDb) -> Result<Vec<TableSchema>, Failure> {
             Err(_) => facts(run, &name)?,
         });
     }
-    Ok(found)
+    Ok((found, notes))
 }
 
 /// A table of facts; a column without a type of its own holds texts.
@@ -88,7 +104,7 @@ fn unreadable(run: &RunDb, error: &dyn std::fmt::Display) -> Failure {
     Failure::Usage(format!("cannot read `{}`: {error}", run.path().display()))
 }
 
-fn fill(run: &RunDb, table: &TableSchema, mut file: TableFile) -> Result<u64, Failure> {
+fn fill(run: &RunDb, table: &TableSchema, mut file: TableFile) -> Result<TableFile, Failure> {
     let unreadable = |error| unreadable(run, &error);
     let sql = format!("SELECT * FROM \"{}\"", table.name);
     let mut statement = run.sql().prepare(&sql).map_err(unreadable)?;
@@ -110,5 +126,5 @@ fn fill(run: &RunDb, table: &TableSchema, mut file: TableFile) -> Result<u64, Fa
         }
         file.push(&cells)?;
     }
-    Ok(file.finish()?)
+    Ok(file)
 }

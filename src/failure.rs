@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use foretell_ati::StoreError;
 use foretell_datasets::DataError;
+use foretell_files::FilesError;
 use foretell_learn::LearnError;
 use foretell_metrics::MetricsError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
@@ -17,6 +18,8 @@ use miette::{
     Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
 };
 use thiserror::Error;
+
+use crate::interrupt;
 
 /// Why a command failed.
 #[derive(Debug, Error)]
@@ -45,6 +48,12 @@ pub enum Failure {
         /// What was done until then.
         done: String,
     },
+    /// A file or directory is not ours to write, or cannot be written.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// A check found that something is not as it is said to be; the results say what.
+    #[error("{0}")]
+    Differs(String),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -67,6 +76,9 @@ pub enum Failure {
         /// What the system says.
         error: std::io::Error,
     },
+    /// What was asked about is incomplete; the results, which were printed, say what is missing.
+    #[error("something is missing")]
+    Incomplete,
     /// Standard output is closed or full.
     #[error("cannot write the results: {0}")]
     Output(std::io::Error),
@@ -95,28 +107,57 @@ impl Failure {
                 | SimError::NothingMeasured { .. }
                 | SimError::Overload { .. },
             ) => true,
-            Self::Data(error) => !matches!(error, DataError::File { .. }),
-            Self::Interrupted { .. }
+            Self::Files(error)
+            | Self::Store(StoreError::Files(error))
+            | Self::Data(DataError::Files(error)) => error.is_refusal(),
+            // what may not be read is the input's fault; what cannot be, the system's
+            Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
+                foretell_input::is_refusal(error)
+            }
+            Self::Data(error) => !matches!(error, DataError::Interrupted),
+            Self::Incomplete
+            | Self::Interrupted { .. }
+            | Self::Differs(_)
             | Self::Run(_)
             | Self::Store(_)
-            | Self::File { .. }
             | Self::Output(_) => false,
         }
     }
 
+    /// Whether the user asked for an end.
+    fn is_interruption(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted { .. }
+                | Self::Run(SimError::Interrupted { .. })
+                | Self::Data(DataError::Interrupted)
+        )
+    }
+
     /// Says what went wrong, on standard error, and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
-        let status = ExitCode::from(if self.is_input() { 2 } else { 1 });
+        let status = match &self {
+            failure if failure.is_interruption() => interrupt::STATUS,
+            failure if failure.is_input() => 2,
+            _ => 1,
+        };
+        let status = ExitCode::from(status);
         match self {
             // whoever reads our output has read enough
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::Scenario(errors) => show(&errors),
-            failure => say(&format!("foretell: {failure}\n")),
+            Self::Incomplete => {}
+            Self::Scenario(errors) | Self::WhatIf(WhatIfError::Scenario(errors)) => show(&errors),
+            failure => show_plain(failure.to_string(), None),
         }
         status
     }
+}
+
+/// What is to be known of a command that goes on.
+pub(crate) fn note(text: &str) {
+    say(&format!("note: {text}\n"));
 }
 
 /// To standard error; where nobody listens, the exit status must do.
@@ -124,10 +165,60 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Says that the command line is wrong, as all errors are said; or gives the help that was asked for.
+/// Returns the exit status.
+pub fn report_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        return match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+            _ => ExitCode::SUCCESS,
+        };
+    }
+    let text = error.render().to_string();
+    let Some(text) = text.strip_prefix("error: ") else {
+        // no command at all: its help is what is wanted
+        say(&text);
+        return ExitCode::from(2);
+    };
+    let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    show_plain(message.to_owned(), Some(help.trim()).filter(|help| !help.is_empty()));
+    ExitCode::from(2)
+}
+
+/// How all errors look.
+fn handler() -> MietteHandler {
+    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build()
+}
+
+/// An error that has no place in a text.
+#[derive(Error)]
+#[error("{message}")]
+struct Plain<'a> {
+    message: String,
+    help: Option<&'a str>,
+    handler: MietteHandler,
+}
+
+impl fmt::Debug for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handler.debug(self, f)
+    }
+}
+
+impl Diagnostic for Plain<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.help.map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+fn show_plain(message: String, help: Option<&str>) {
+    say(&format!("{:?}", Plain { message, help, handler: handler() }));
+}
+
 /// Says what is wrong with a scenario: each error once, with its line.
 fn show(errors: &ScenarioErrors) {
-    // whoever looks for a word finds it in one piece; a terminal wraps by itself
-    let handler = MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build();
+    let handler = handler();
     for (index, error) in errors.errors().iter().enumerate() {
         if index > 0 {
             say("\n");

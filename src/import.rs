@@ -1,5 +1,6 @@
 //! `foretell import`: real traces and descriptions of real things into files of our own.
 
+mod ceph;
 mod fio_json;
 mod trace;
 
@@ -9,16 +10,17 @@ use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
 
+pub(crate) use ceph::{MAP_FILE, in_tib};
 pub(crate) use trace::{for_each, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// Runs the command.
 pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     match &arguments.format {
         ImportFormat::Diskspecs(arguments) => diskspecs(arguments),
+        ImportFormat::Ceph(arguments) => ceph::import(arguments),
         ImportFormat::FioJson(arguments) => fio_json::import(arguments),
         ImportFormat::Trace(any) => trace::import(&any.trace, any.format.0),
         ImportFormat::Csv(arguments) => trace::import(arguments, Some(Format::Csv)),
@@ -39,13 +41,14 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 }
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let text = device_file(&import);
     let printed = match &arguments.output {
         None => text,
         Some(file) => {
-            write_whole(file, &text)?;
+            foretell_files::write(file, text.as_bytes())?;
             format!("{}\n{}in {}\n", headline(&import), noted(&import, ""), file.display())
         }
     };

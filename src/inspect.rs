@@ -5,18 +5,22 @@ mod pictures;
 
 use std::fmt::Write as _;
 
+use foretell_files::{Directory, Purpose};
 use foretell_units::Bytes;
 use foretell_workloads::trace::{Profile, Profiler, TraceReader};
 use serde_json::{Value, json};
 
 use crate::cli::InspectArguments;
-use crate::directory::{write_bytes, write_whole};
 use crate::failure::Failure;
 use crate::import::{for_each, open};
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// Runs the command.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
+    let inputs = [arguments.trace.as_path()];
+    let purpose = Purpose::of("inspect").forced(arguments.force).reading(&inputs);
+    arguments.output.as_deref().map_or(Ok(()), |path| Directory::may_take(path, purpose))?;
     let mut trace = open(&arguments.trace, &arguments.reading.options(arguments.format.0))?;
     let mut profiler = Profiler::new();
     let requests = for_each(&mut trace, |request| {
@@ -33,11 +37,13 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     }
     let profile = profiler.finish();
     let document = document(&name, &trace, &profile);
-    if let Some(directory) = &arguments.output {
-        write_whole(&directory.join("inspect.json"), &format!("{document:#}\n"))?;
+    if let Some(path) = &arguments.output {
+        let directory = Directory::take(path, purpose)?;
+        directory.clear(&[])?;
+        directory.write("inspect.json", format!("{document:#}\n").as_bytes())?;
         for (name, picture) in pictures::of(&profile) {
-            write_whole(&directory.join(format!("{name}.svg")), &picture.svg())?;
-            write_bytes(&directory.join(format!("{name}.png")), &picture.png())?;
+            directory.write(&format!("{name}.svg"), picture.svg().as_bytes())?;
+            directory.write(&format!("{name}.png"), &picture.png())?;
         }
     }
     let text =
@@ -144,7 +150,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             quantile(1.0),
         ]);
     }
-    let _ = writeln!(text, "{sizes}\n");
+    let _ = writeln!(text, "{}\n", fitted(&sizes, 1));
     let reuse = &profile.reuse;
     let about = if reuse.sample < 1.0 { "about " } else { "" };
     let mut facts = table(&["", ""]);
@@ -197,7 +203,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             fact(what, count.to_string());
         }
     }
-    let facts = facts.to_string();
+    let facts = fitted(&facts, 1);
     // without the empty header
     let facts = facts.split_once('\n').map_or(facts.as_str(), |(_, rest)| rest);
     let _ = writeln!(text, "{facts}");

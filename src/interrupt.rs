@@ -1,23 +1,30 @@
-//! Ctrl-C ends a run in order, so that nothing half-written is left; the second one ends it at once.
+//! Ctrl-C ends a command in order, so that nothing half-written is left; the second one ends it at once.
+//! So does the first where the command does not look.
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
-static WATCHING: OnceLock<()> = OnceLock::new();
+/// The exit status of a command that was interrupted, as shells have it.
+pub(crate) const STATUS: u8 = 130;
 
-/// Begins to watch for Ctrl-C and for a request to terminate.
+static ASKED: AtomicBool = AtomicBool::new(false);
+static WATCHING: AtomicBool = AtomicBool::new(false);
+
+/// Lets Ctrl-C, and a request to terminate, end the command: at once until it [watches](watch).
+pub(crate) fn install() {
+    let handler = || {
+        if !WATCHING.load(Ordering::Relaxed) || ASKED.swap(true, Ordering::Relaxed) {
+            foretell_files::abandon();
+            std::process::exit(i32::from(STATUS));
+        }
+    };
+    // where the system has no signals a run cannot be interrupted in order; it still runs
+    let _ = ctrlc::set_handler(handler);
+}
+
+/// From now on the command looks whether the user wants an end, and ends in order.
 pub(crate) fn watch() {
-    WATCHING.get_or_init(|| {
-        let handler = || {
-            if ASKED.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        };
-        // where the system has no signals a run cannot be interrupted in order; it still runs
-        let _ = ctrlc::set_handler(handler);
-    });
+    WATCHING.store(true, Ordering::Relaxed);
 }
 
 /// Whether the user wants an end.

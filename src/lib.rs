@@ -9,6 +9,7 @@ mod estimate;
 mod export;
 mod facts;
 mod failure;
+mod font;
 mod import;
 mod inspect;
 mod interrupt;
@@ -16,12 +17,15 @@ mod jobs;
 mod learn;
 mod observed;
 mod output;
+mod plan;
 mod progress;
 mod replay_cache;
 mod replay_disk;
 mod reproduce;
 mod run;
+mod scenario;
 mod score;
+mod screen;
 mod shelf;
 mod simulate;
 mod sweep;
@@ -31,10 +35,12 @@ mod trace;
 use std::process::ExitCode;
 
 use cli::{Cli, Command};
-pub use failure::Failure;
+pub use failure::{Failure, report_usage};
 
-/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input.
+/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input, 130
+/// interrupted.
 pub fn execute(cli: Cli) -> ExitCode {
+    interrupt::install();
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Ask(arguments) => ask::ask(&arguments),
@@ -45,6 +51,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Command::Estimate(arguments) => estimate::estimate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Learn(arguments) => learn::learn(&arguments),
         Command::Sweep(arguments) => sweep::sweep(&arguments),

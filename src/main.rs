@@ -6,7 +6,8 @@ use clap::Parser;
 use foretell::cli::Cli;
 
 fn main() -> ExitCode {
-    // wrong usage ends here, with status 2
-    let cli = Cli::parse();
-    foretell::execute(cli)
+    match Cli::try_parse() {
+        Ok(cli) => foretell::execute(cli),
+        Err(error) => foretell::report_usage(&error),
+    }
 }

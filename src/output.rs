@@ -12,6 +12,15 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }
 
+/// What is to be known before a result is read: a line each, and one without anything.
+pub(crate) fn notes(notes: &[String]) -> String {
+    let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+    if !notes.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
 /// A document of JSON as it is printed and kept: indented, with a line's end.
 pub(crate) fn json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("keys are texts");

@@ -1,6 +1,5 @@
 //! `foretell replay-disk`: a disk model beside the real disk whose trace it replays.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cli::ReplayDiskArguments;
 use crate::failure::Failure;
+use crate::screen::fitted;
 use crate::tables::table;
 
 /// Runs the command.
@@ -27,7 +27,7 @@ fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {
     let shown = trace.display();
     let unreadable =
         |error: std::io::Error| Failure::Usage(format!("cannot read the trace `{shown}`: {error}"));
-    let file = File::open(trace).map_err(unreadable)?;
+    let file = foretell_input::open(trace).map_err(unreadable)?;
     let input = BufReader::new(decompressed(file).map_err(unreadable)?);
     let found = match device {
         Device::Mechanical(disk) => replay_validate(&mut Mechanism::new(disk), input),
@@ -62,13 +62,14 @@ fn as_text(arguments: &ReplayDiskArguments, found: &Comparison) -> String {
         _ => String::new(),
     };
     format!(
-        "{}, {}: {} requests, {} reads and {} writes, one at a time\n\n{times}\n\n\
+        "{}, {}: {} requests, {} reads and {} writes, one at a time\n\n{}\n\n\
          RMS demerit {:.3} ms{share}\n",
         arguments.device,
         arguments.trace.display(),
         found.requests,
         found.reads,
         found.requests - found.reads,
+        fitted(&times, 1),
         found.rms_ms
     )
 }

@@ -18,13 +18,11 @@ mod summary;
 mod virtualized;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use clap::ValueEnum;
-use foretell_ati::DirectoryLock;
+use foretell_files::{Directory, Purpose};
 
 use crate::cli::{Paper, ReproduceArguments};
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
 use figures::Figure;
@@ -75,19 +73,25 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         };
         return Err(Failure::Usage(format!("`{paper}` has no figure `{name}`{there}")));
     }
-    // two reproductions at once would write over each other
-    let _lock = DirectoryLock::take(&arguments.output)?;
+    let made = match paper {
+        Paper::UrsaMinor => "reproduce ursa-minor",
+        Paper::ConstantCapacity => "reproduce constant-capacity",
+        Paper::Virtualized => "reproduce virtualized",
+        Paper::InsideOut => "reproduce inside-out",
+    };
+    // figures made before stay until they are made again
+    let purpose = Purpose::of(made).forced(arguments.force);
+    let directory = Directory::take(&arguments.output, purpose)?;
     match paper {
-        Paper::UrsaMinor => ursa_minor(arguments),
-        Paper::ConstantCapacity => constant_capacity::reproduce(arguments),
-        Paper::Virtualized => virtualized::reproduce(arguments),
-        Paper::InsideOut => inside_out::reproduce(arguments),
+        Paper::UrsaMinor => ursa_minor(arguments, &directory),
+        Paper::ConstantCapacity => constant_capacity::reproduce(arguments, &directory),
+        Paper::Virtualized => virtualized::reproduce(arguments, &directory),
+        Paper::InsideOut => inside_out::reproduce(arguments, &directory),
     }
 }
 
 /// Paper 004.
-fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let directory = &arguments.output;
+fn ursa_minor(arguments: &ReproduceArguments, directory: &Directory) -> Result<(), Failure> {
     let wanted = |figure: &&Figure| arguments.wants(figure.file);
     let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
@@ -96,8 +100,7 @@ fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
         (figure.needs)(&mut plan);
     }
     let threads = jobs::threads(arguments.jobs);
-    let runs = directory.join("runs");
-    let (results, failure) = lab::perform(&plan, seeds, threads, &runs, arguments.keep);
+    let (results, failure) = lab::perform(&plan, seeds, threads, directory, arguments.keep);
     let mut sheets = Vec::new();
     for figure in figures {
         // what is finished is kept
@@ -110,8 +113,8 @@ fn ursa_minor(arguments: &ReproduceArguments) -> Result<(), Failure> {
         return Err(failure);
     }
     let summary = Summary::of(&sheets, arguments.quick, seeds);
-    write_whole(&directory.join("summary.json"), &summary.json())?;
-    crate::output::print(&summary.table(directory))
+    directory.write("summary.json", summary.json().as_bytes())?;
+    crate::output::print(&summary.table(directory.path()))
 }
 
 /// The sheet of a figure, if all of its runs are there.
@@ -125,9 +128,9 @@ fn finished(figure: &Figure, results: &Results, seeds: u64) -> Option<Sheet> {
     })
 }
 
-fn write(directory: &Path, sheet: &Sheet) -> Result<(), Failure> {
+fn write(directory: &Directory, sheet: &Sheet) -> Result<(), Failure> {
     if !sheet.rows.is_empty() {
-        write_whole(&directory.join(format!("{}.csv", sheet.file)), &sheet.csv())?;
+        directory.write(&format!("{}.csv", sheet.file), sheet.csv().as_bytes())?;
     }
     for (name, chart) in sheet.pictures() {
         picture::draw(directory, &name, chart)?;

@@ -27,13 +27,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     // traces are opened before anything of an earlier run is removed
     let simulation = Simulation::new(&document)?;
     let scenario = simulation.scenario.clone();
-    let prepare = |path| RunDirectory::prepare(path, &arguments.scenario);
+    let prepare = |path| RunDirectory::prepare(path, &arguments.scenario, arguments.force);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
     let watch = Watch::new();
     let look = |progress| watch.look(progress);
     let (mut truth, kept) = match &directory {
         Some(directory) => {
-            let (truth, summary) = simulation.record(directory.lock(), look)?;
+            let (truth, summary) = simulation.record(directory.directory(), look)?;
             (truth, Some((directory, summary)))
         }
         None => (simulation.run(look)?, None),
@@ -82,16 +82,9 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
         }
         document
     } else {
-        Document::load(path)?
+        crate::scenario::load(path)?
     };
-    for change in &arguments.changes {
-        let (path, value) = change.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!(
-                "`--set {change}` has no `=`; write PATH=VALUE, such as `volume.mail.encoding=3-of-5`"
-            ))
-        })?;
-        document.set(path.trim(), value.trim())?;
-    }
+    crate::scenario::set(&mut document, &arguments.changes)?;
     if let Some(seed) = arguments.seed {
         document.set("seed", &seed.to_string())?;
     }

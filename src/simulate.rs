@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{
-    Conclusion, DirectoryLock, Facts, KindSet, Record, RecordKind, Recorder, Selection,
-    SelectionError, Summary,
+    Conclusion, Facts, KindSet, Record, RecordKind, Recorder, Selection, SelectionError, Summary,
 };
+use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -57,11 +57,11 @@ impl<'a> Simulation<'a> {
         Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
-    /// Runs it and keeps its records in the locked directory, which holds a whole `run.db` only if
+    /// Runs it and keeps its records in a directory, which holds a whole `run.db` only if
     /// the run came to its end.
     pub(crate) fn record(
         mut self,
-        directory: &DirectoryLock,
+        directory: &Directory,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Truth, Summary), Failure> {
         self.cluster.record_to(Recorder::create_in(directory, self.selection)?);

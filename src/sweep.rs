@@ -16,14 +16,17 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use foretell_ati::DirectoryLock;
-use foretell_datasets::{Content, Format, Manifest, Sweep, finish};
+use foretell_datasets::{
+    Content, DataError, Format, Journals, MANIFEST_FILE, Manifest, Sweep, finish,
+};
+use foretell_files::{Access, Directory, Purpose};
+use foretell_input::Limit;
 use foretell_scenarios::Change;
 use serde_json::json;
 
 use crate::cli::{Shard, SweepArguments, SweepStep};
 use crate::failure::Failure;
-use crate::{jobs, output};
+use crate::{interrupt, jobs, output};
 use tables::Tables;
 
 /// Version of the program: results of another may differ.
@@ -36,6 +39,9 @@ const SWEEP: &str = "sweep.toml";
 const SCENARIO: &str = "scenario.toml";
 /// The journal of a shard, in the directory of its name.
 const JOURNAL: &str = "runs.journal";
+/// What a sweep writes besides, which nothing of somebody else's may stand in the way of.
+const OUTCOME: [&str; 6] =
+    [MANIFEST_FILE, SWEEP, SCENARIO, "README.md", "croissant.json", "content.json"];
 
 /// Runs the command.
 pub(crate) fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
@@ -101,19 +107,29 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
         let plan = check::check(&prepared, shard, threads, true)?;
         return output::print(&if arguments.json { plan.json() } else { plan.text() });
     }
-    let directory = arguments.output.as_deref().expect("the command line wants it");
-    let place = Place::take(directory, shard, arguments.resume, &prepared.manifest)?;
-    if let Some(content) = Content::read(directory)? {
-        place.leave();
-        return print_whole(directory, &prepared.manifest, &content, arguments.json);
+    let path = arguments.output.as_deref().expect("the command line wants it");
+    let purpose = purpose(shard, arguments.force);
+    Directory::may_take(path, purpose)?;
+    if !arguments.force
+        && let Some(content) = begun(path, shard, arguments.resume, &prepared.manifest)?
+    {
+        return print_whole(path, &prepared.manifest, &content, arguments.json);
     }
+    // nothing is made for a sweep that is wrong
     let watched = std::io::stderr().is_terminal();
     let plan = check::check(&prepared, shard, threads, watched)?;
     if watched {
         eprint!("{}", plan.text());
     }
-    keep_sources(&prepared, directory)?;
-    let done = work::perform(&prepared, &place, threads, plan.runs)?;
+    let place = Place::take(path, shard, arguments.force, &prepared)?;
+    let done = work::perform(&prepared, &place, threads, plan.runs);
+    let done = match done {
+        Ok(done) => done,
+        Err(failure) => {
+            place.leave();
+            return Err(failure);
+        }
+    };
     if shard != Shard::WHOLE {
         let text = if arguments.json {
             output::json(&json!({ "shard": shard.name(), "runs": plan.runs, "run_now": done }))
@@ -123,19 +139,66 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
         };
         return output::print(&text);
     }
-    let content = whole(directory, &prepared.manifest, format_of(arguments.csv))?;
-    print_whole(directory, &prepared.manifest, &content, arguments.json)
+    let Place { directory, own, .. } = place;
+    let content = whole(&directory, Some(own), &prepared.manifest, format_of(arguments.csv))?;
+    print_whole(path, &prepared.manifest, &content, arguments.json)
+}
+
+/// What a sweep takes its directory for.
+const SWEEPING: Purpose<'static> = Purpose::of("sweep");
+/// The same of a shard.
+const SHARD: Purpose<'static> = Purpose::of("sweep --shard");
+
+/// Shards may be done side by side; who does all, or replaces it, is alone.
+fn purpose(shard: Shard, force: bool) -> Purpose<'static> {
+    let shared = shard != Shard::WHOLE && !force;
+    SWEEPING.with_access(if shared { Access::Shared } else { Access::Alone }).forced(force)
+}
+
+/// What a directory holds, if that is the whole data set. Errors if it holds another sweep, or if this
+/// shard of it was begun and is not to be gone on with.
+fn begun(
+    directory: &Path,
+    shard: Shard,
+    resume: bool,
+    manifest: &Manifest,
+) -> Result<Option<Content>, Failure> {
+    match Manifest::read(directory) {
+        Ok(found) => manifest.same(&found, directory)?,
+        Err(DataError::NoSweep { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let content = Content::read(directory)?;
+    let shards = directory.join(SHARDS);
+    let own = if shard == Shard::WHOLE { shards } else { shards.join(shard.name()).join(JOURNAL) };
+    if (own.exists() || content.is_some()) && !resume {
+        return Err(Failure::Usage(format!(
+            "`{}` holds this sweep already; `--resume` goes on with it, `--force` begins again",
+            directory.display()
+        )));
+    }
+    Ok(content)
 }
 
 fn format_of(csv: bool) -> Format {
     if csv { Format::Csv } else { Format::Parquet }
 }
 
-/// Makes the data set of complete journals, and removes these.
-fn whole(directory: &Path, manifest: &Manifest, format: Format) -> Result<Content, Failure> {
-    let content = finish(directory, manifest, &journals(directory)?, format)?;
+/// Makes the data set of complete journals, and removes these; `own`: the shard that was done now.
+fn whole(
+    directory: &Directory,
+    own: Option<Directory>,
+    manifest: &Manifest,
+    format: Format,
+) -> Result<Content, Failure> {
+    interrupt::watch();
+    let journals = journals(directory.path())?;
+    let content = finish(directory, manifest, &journals, format, &interrupt::asked)?;
     // everything is in the data set; what cannot be removed harms nobody
-    let _ = std::fs::remove_dir_all(directory.join(SHARDS));
+    if let Some(own) = own {
+        let _ = own.clear(&[]);
+    }
+    let _ = directory.remove_parts(SHARDS);
     Ok(content)
 }
 
@@ -173,46 +236,49 @@ struct Place {
     journal: PathBuf,
     /// Journals of other shards, or of other divisions into shards, that a whole sweep goes on with.
     others: Vec<PathBuf>,
-    _lock: DirectoryLock,
+    /// What the journal is in.
+    own: Directory,
+    /// What all of the sweep is in.
+    directory: Directory,
 }
 
 impl Place {
-    /// Takes the directory for this shard of a sweep. Errors if it holds another sweep, or if this
-    /// one was begun and is not to be gone on with.
-    fn take(
-        directory: &Path,
-        shard: Shard,
-        resume: bool,
-        manifest: &Manifest,
-    ) -> Result<Self, Failure> {
-        match Manifest::read(directory) {
-            Ok(found) => manifest.same(&found, directory)?,
-            Err(foretell_datasets::DataError::NoSweep { .. }) => {}
-            Err(error) => return Err(error.into()),
+    /// Takes the directory for this shard of a sweep, and keeps the sweep's sources in it. By force,
+    /// what is ours in it goes.
+    fn take(path: &Path, shard: Shard, force: bool, prepared: &Prepared) -> Result<Self, Failure> {
+        let directory = Directory::take(path, purpose(shard, force))?;
+        if force {
+            // a sweep may be made again from what it kept
+            directory.clear(&[SWEEP, SCENARIO])?;
         }
-        let own = directory.join(SHARDS).join(shard.name());
-        let journal = own.join(JOURNAL);
-        let own_begun =
-            if shard == Shard::WHOLE { directory.join(SHARDS) } else { journal.clone() };
-        let begun = own_begun.exists() || Content::read(directory)?.is_some();
-        if begun && !resume {
-            return Err(Failure::Usage(format!(
-                "`{}` holds this sweep already; `--resume` goes on with it",
-                directory.display()
-            )));
-        }
-        manifest.claim(directory)?;
-        let lock = DirectoryLock::take(&own)?;
-        let others = if shard == Shard::WHOLE { journals(directory)? } else { Vec::new() };
+        directory.check(&OUTCOME)?;
+        prepared.manifest.claim(&directory)?;
+        keep_sources(prepared, &directory)?;
+        let name = format!("{SHARDS}/{}", shard.name());
+        let own = directory.part(&name, SHARD)?;
+        let journal = own.path().join(JOURNAL);
+        let others = if shard == Shard::WHOLE { journals(path)? } else { Vec::new() };
         let others = others.into_iter().filter(|other| *other != journal).collect();
-        Ok(Self { shard, journal, others, _lock: lock })
+        Ok(Self { shard, journal, others, own, directory })
     }
 
-    /// Removes what was only made to take it.
+    /// Removes what was only made to take it, if no run was done; as far as nobody else needs it.
     fn leave(self) {
-        for own in self.journal.ancestors().skip(1).take(2) {
-            // there is nothing in it
-            let _ = std::fs::remove_dir(own);
+        let runs = || {
+            let mut journals = Journals::open(&self.all(), None).ok()?;
+            journals.next_run().ok()?
+        };
+        if runs().is_some() {
+            return;
+        }
+        // what cannot be removed harms nobody: `--resume` goes on with it
+        let Self { own, directory, .. } = self;
+        let _ = own.clear(&[]);
+        drop(own);
+        if journals(directory.path()).is_ok_and(|found| found.is_empty())
+            && Content::read(directory.path()).is_ok_and(|content| content.is_none())
+        {
+            let _ = directory.clear(&[]);
         }
     }
 
@@ -242,16 +308,14 @@ fn journals(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Keeps the sweep file and the base scenario in the data set, so that these make it again.
-fn keep_sources(prepared: &Prepared, directory: &Path) -> Result<(), Failure> {
+fn keep_sources(prepared: &Prepared, directory: &Directory) -> Result<(), Failure> {
     let (sweep, base) = prepared.sweep.texts(SCENARIO);
     let base = base.map(|base| (SCENARIO, base));
     for (name, text) in base.into_iter().chain([(SWEEP, sweep.as_str())]) {
-        let path = directory.join(name);
         // shards that begin together write the same
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
-            let own = directory.join(format!(".{name}.{}", std::process::id()));
-            crate::directory::write_whole(&own, text)?;
-            std::fs::rename(&own, &path).map_err(Failure::file("write", &path))?;
+        let path = directory.path().join(name);
+        if foretell_input::text(&path, Limit::SCENARIO).ok().as_deref() != Some(text) {
+            directory.write(name, text.as_bytes())?;
         }
     }
     Ok(())

@@ -9,7 +9,9 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
-use foretell_sim::truth::{ResourceTruth, Truth};
+use foretell_sim::truth::{FlashTruth, ResourceTruth, TraceTruth, Truth, WorkloadTruth};
+
+use crate::screen::fitted;
 
 /// Hosts beyond so many are shown group by group.
 const MOST_HOSTS: usize = 24;
@@ -37,32 +39,87 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     );
     let known = truth.workloads.values().any(|known| known.throughput_rps_half_width.is_some());
     let confidence = if known { " (± 95 % confidence)" } else { "" };
-    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", workloads(truth));
+    let _ = writeln!(text, "What clients saw{confidence}\n{}\n", fitted(&workloads(truth), 2));
     if let Some(benchmarks) = benchmarks(truth) {
-        let _ = writeln!(text, "What benchmarks report\n{benchmarks}\n");
+        let _ = writeln!(text, "What benchmarks report\n{}\n", fitted(&benchmarks, 1));
     }
     if let Some(jobs) = jobs(truth) {
-        let _ = writeln!(text, "What jobs did\n{jobs}\n");
+        let _ = writeln!(text, "What jobs did\n{}\n", fitted(&jobs, 4));
     }
     for (name, workload) in &truth.workloads {
-        if workload.requests == 0 {
-            let _ = writeln!(
-                text,
-                "No request of `{name}` completed in the measured time; {:.1} were outstanding on \
-                 average\n",
-                workload.outstanding_mean
-            );
+        for remark in remarks(name, workload) {
+            let _ = writeln!(text, "{remark}\n");
         }
     }
-    let _ = writeln!(text, "How busy resources were\n{}\n", resources(scenario, truth));
+    let _ = writeln!(text, "How busy resources were\n{}\n", fitted(&resources(scenario, truth), 1));
     if let Some(arrays) = arrays(truth) {
-        let _ = writeln!(text, "What caches of arrays found\n{arrays}\n");
+        let _ = writeln!(text, "What caches of arrays found\n{}\n", fitted(&arrays, 2));
+    }
+    if let Some(flash) = flash(scenario, truth) {
+        let _ = writeln!(text, "What writing cost solid-state drives\n{flash}\n");
     }
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
         let _ = writeln!(text, "{losses}");
     }
+    if let Some(oldest_ms) = truth.unfinished.oldest_ms {
+        let oldest = number(oldest_ms);
+        let _ = match truth.unfinished.requests {
+            1 => writeln!(text, "Unfinished: one request, issued {oldest} ms before the end"),
+            requests => writeln!(
+                text,
+                "Unfinished: {requests} requests, the oldest issued {oldest} ms before the end"
+            ),
+        };
+    }
     text
+}
+
+/// What the figures of a workload do not say.
+fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
+        remarks.push(cut(name, &trace));
+    }
+    let outstanding = workload.outstanding_mean;
+    if workload.requests == 0 {
+        remarks.push(format!(
+            "No request of `{name}` completed in the measured time; {outstanding:.1} were \
+             outstanding on average"
+        ));
+    } else if workload.hides_the_unfinished() {
+        let oldest_s = workload.unfinished.oldest_ms.unwrap_or(0.0) / 1e3;
+        remarks.push(format!(
+            "Warning: response times of `{name}` leave out {} that did not finish, the oldest \
+             issued {} s before the end.\nThe completed ones account for {} of the {} outstanding \
+             on average (throughput × mean response time)",
+            match workload.unfinished.requests {
+                1 => "one request".to_owned(),
+                requests => format!("{requests} requests"),
+            },
+            number(oldest_s),
+            number(workload.outstanding_accounted_for()),
+            number(outstanding),
+        ));
+    }
+    remarks
+}
+
+/// How much of a trace was replayed that was cut off.
+fn cut(name: &str, trace: &TraceTruth) -> String {
+    let requests = match trace.requests_total {
+        Some(total) => {
+            let share = percent(Some(trace.requests as f64 / total as f64));
+            format!("{} of {total} requests of its trace ({share})", trace.requests)
+        }
+        None => format!("{} requests of its trace, the rest of which cannot be read", trace.requests),
+    };
+    let time = match (trace.seconds, trace.seconds_total) {
+        (Some(seconds), Some(total)) => format!(": {seconds:.3} of {total:.3} s"),
+        (Some(seconds), None) => format!(": {seconds:.3} s"),
+        (None, _) => String::new(),
+    };
+    format!("`{name}` replayed {requests}{time}")
 }
 
 /// Where the run is, and how large.
@@ -271,6 +328,45 @@ fn arrays(truth: &Truth) -> Option<Table> {
                 percent(known.write_cache.and_then(|cache| cache.write_hit_rate)),
             ]);
         }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+/// What writing cost flash: a row a disk, or a row a group where there are many hosts.
+fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
+    let grouped = scenario.hosts.len() > MOST_HOSTS;
+    let mut rows: Vec<(String, FlashTruth)> = Vec::new();
+    for host in &scenario.hosts {
+        for (resource, known) in &truth.hosts[&host.name] {
+            let Some(flash) = known.flash else { continue };
+            let label =
+                if grouped { host.group.clone() } else { format!("{} {resource}", host.name) };
+            match rows.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, all)) => *all = all.and(&flash),
+                None => rows.push((label, flash)),
+            }
+        }
+    }
+    let mut table =
+        table(&["", "drives", "GB/day each", "amplified", "erased", "endurance", "worn in"]);
+    for (label, flash) in &rows {
+        let drives = f64::from(flash.drives);
+        let each = |bytes: f64| bytes / drives;
+        table.add_row([
+            label.clone(),
+            flash.drives.to_string(),
+            number(each(flash.written_bytes_per_day / 1e9)),
+            flash
+                .write_amplification
+                .map_or_else(String::new, |times| format!("{} ×", number(times))),
+            flash.blocks_erased.to_string(),
+            flash.endurance_bytes.map_or_else(String::new, |bytes| {
+                format!("{} TB", number(each(bytes as f64 / 1e12)))
+            }),
+            flash
+                .years_until_worn
+                .map_or_else(String::new, |years| format!("{} years", number(years))),
+        ]);
     }
     (!table.is_empty()).then_some(table)
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use self::path::Step;
 use crate::cli::TraceArguments;
 use crate::failure::Failure;
+use crate::screen;
 use crate::tables;
 
 /// Runs the command.
@@ -69,7 +70,7 @@ fn as_table(steps: &[Step]) -> String {
         let column = table.column_mut(column).expect("there are six");
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
-    format!("{table}\n")
+    format!("{}\n", screen::fitted(&table, 1))
 }
 
 fn as_json(breadcrumb: u64, steps: &[Step]) -> String {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use foretell_input::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -11,16 +13,24 @@ fn root() -> PathBuf {
 /// The crates of ours that each uses, tests included: the table of docs/architecture.md.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
-    ("algorithms", &["units"]),
-    ("scenarios", &["units", "algorithms"]),
-    ("workloads", &["units", "algorithms"]),
-    ("metrics", &[]),
-    ("ati", &["units", "metrics"]),
-    ("sim", &["units", "metrics", "algorithms", "scenarios", "workloads", "ati"]),
-    ("whatif", &["units", "algorithms", "scenarios", "ati"]),
-    ("learn", &["units"]),
+    ("galois", &["units"]),
+    ("input", &[]),
+    ("files", &[]),
+    ("algorithms", &["units", "galois"]),
+    ("scenarios", &["units", "algorithms", "input"]),
+    ("systems", &["units", "algorithms", "scenarios"]),
+    ("workloads", &["units", "algorithms", "input"]),
+    ("metrics", &["input"]),
+    ("ati", &["units", "files", "metrics"]),
+    (
+        "sim",
+        &["units", "input", "metrics", "algorithms", "scenarios", "systems", "workloads", "ati"],
+    ),
+    ("whatif", &["units", "algorithms", "scenarios", "systems", "ati"]),
+    ("learn", &["units", "input"]),
     ("estimate", &["units"]),
-    ("datasets", &["units", "scenarios"]),
+    ("datasets", &["units", "input", "files", "scenarios"]),
+    ("ceph-maps", &["algorithms"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.
@@ -52,8 +62,102 @@ fn every_crate_is_in_the_table_and_takes_the_lints() {
     for member in members.split(',').map(|member| member.trim().trim_matches('"')) {
         assert!(MAY_USE.iter().any(|(name, _)| *name == member), "{member} is not in the table");
         let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
-        assert!(manifest.contains("[lints]\nworkspace = true"), "{member}");
+        if member == MAY_BE_UNSAFE.0 {
+            assert!(manifest.contains("unsafe_code = \"deny\"\n"), "{member}");
+            assert!(manifest.contains("undocumented_unsafe_blocks = \"deny\"\n"), "{member}");
+        } else {
+            assert!(manifest.contains("[lints]\nworkspace = true"), "{member}");
+        }
     }
+}
+
+/// The one crate with `unsafe` code, and its files that have any: vector instructions, chosen when the
+/// program runs, are called where the compiler cannot see that the processor has them. Everywhere else
+/// the compiler forbids it.
+const MAY_BE_UNSAFE: (&str, &[&str]) = ("galois", &["arm.rs", "x86.rs"]);
+
+#[test]
+fn vector_instructions_alone_are_unsafe() {
+    let (member, files) = MAY_BE_UNSAFE;
+    let sources = root().join(member).join("src");
+    let mut lifted = Vec::new();
+    for entry in fs::read_dir(sources).unwrap().map(Result::unwrap) {
+        let text = fs::read_to_string(entry.path()).unwrap();
+        if text.contains("(unsafe_code") {
+            lifted.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    lifted.sort();
+    assert_eq!(lifted, files);
+}
+
+/// Calls that make, change, rename or remove files, and crates that do.
+const WRITING: &[&str] = &[
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "DirBuilder",
+    "fs::copy",
+    "fs::create_dir",
+    "fs::hard_link",
+    "fs::remove_",
+    "fs::rename",
+    "fs::set_permissions",
+    "fs::write",
+    "set_readonly",
+    "symlink(",
+    "tempfile::",
+    "rustix::",
+    "BitMapBackend::new(",
+    "SVGBackend::new(",
+    "ArrowWriter::try_new(File",
+];
+
+/// The source files below a directory, without tests and benches.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if name != "tests" {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// What of a source file is not a module of tests at its end.
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
+/// One module writes, so that users lose nothing: docs/architecture.md, `files`.
+#[test]
+fn nothing_but_the_module_for_it_writes_files() {
+    let mut all = Vec::new();
+    sources(&root().join("src"), &mut all);
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| *name != "files") {
+        sources(&root().join(name).join("src"), &mut all);
+    }
+    assert!(all.len() > 200, "{}", all.len());
+    let mut faults = Vec::new();
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if WRITING.iter().any(|call| code.contains(call)) {
+                faults.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "what is written goes through `foretell-files`, which neither follows links nor replaces what \
+         is not ours:\n{}",
+        faults.join("\n")
+    );
 }
 
 #[test]
@@ -119,4 +223,18 @@ fn a_predictor_never_sees_the_truth() {
     for hidden in ["foretell-sim", "foretell-workloads"] {
         assert!(!tree.contains(hidden), "{hidden} is in the tree of foretell-whatif");
     }
+}
+
+/// `docs/limits.md` says the limits that there are.
+#[test]
+fn documented_limits_are_those_there_are() {
+    let docs = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let rows: Vec<&str> = docs.lines().filter(|line| line.contains(" MiB | ")).collect();
+    let limits =
+        Limit::ALL.map(|limit| format!("| {} MiB | {} |", limit.bytes() >> 20, limit.of()));
+    assert_eq!(rows, limits);
+    for number in [MOST_CELLS, MOST_COLUMNS as u64, MOST_NAMES as u64] {
+        assert!(docs.contains(&format!("{number} ")), "{number}");
+    }
+    assert!(docs.contains(&format!("a row has {} MiB at most", MOST_RECORD >> 20)));
 }

@@ -192,9 +192,78 @@ fn what_records_cannot_answer_is_refused() {
     refused(&sampled, "volume.mail.encoding=2-of-3", &["every 1/10 requests", "record = \"all\""]);
     let brief = place.keep("brief", &["--set", "duration=500 ms"]);
     refused(&brief, "volume.mail.encoding=2-of-3", &["needs 100"]);
+    // what the model does not follow, and what records do not know: never an answer as if nothing were
+    for (change, says) in [
+        ("cluster.system=ceph", "only `ursa-minor`"),
+        ("cluster={ system = \"swift\", proxies = \"app0\" }", "only `ursa-minor`"),
+        ("node.brick.machine.count=2", "`node.brick.machine` cannot be asked"),
+        ("client.app.guest={}", "`client.app.guest` cannot be asked"),
+        (
+            "volume.mail.size=2 GiB",
+            "`volume.mail.size` cannot be asked: the requests of workload `mail`",
+        ),
+        ("volume.mail.size=512 MiB", "`volume.mail.size` cannot be asked"),
+        ("switch.loss_probes=false", "after losses"),
+        ("switch.shared_buffer=1 MiB", "buffer for each port"),
+        ("node.brick.cpu.quantum=1 ms", "`node.brick.cpu.quantum` cannot be asked"),
+        ("host.brick2.cpu.quantum=1 ms", "cpu.quantum` cannot be asked"),
+        ("intervals.count=3", "recorded time"),
+        ("tracking.metrics=true", "no answer has them"),
+        ("workload.web.arrivals=times", "times of another trace"),
+        ("workload.web.times=cloudPhysicsIO.csv", "times of another trace"),
+        ("host.brick3=none", "`brick3` is as its group"),
+        ("host.app1=none", "`app1` is as its group"),
+        ("host.osd3=none", "there is no host `osd3`"),
+    ] {
+        refused(&dir, change, &[says]);
+    }
     let usage = run(["ask", dir.to_str().unwrap(), "--what-if", "encoding"]);
     assert_eq!(usage.status, Some(2));
     assert!(usage.stderr.contains("PATH=VALUE"), "{}", usage.stderr);
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=5 s"]);
+    let dir = dir.to_str().unwrap();
+    let figures = |answer: &Value| answer["workloads"].clone();
+    let recorded =
+        json(&succeed(["ask", dir, "--json", "--what-if", "volume.mail.encoding=1-of-2"]));
+    for (change, why) in [
+        ("volume.mail.encoding=1-of-2", "it is so without it"),
+        (
+            "node.extra={ count = 4, cpu = \"xeon-2023\", cache = { size = \"1 GiB\" }, disk = [\"cheetah-15k\"] }",
+            "no workload reaches `extra0`, `extra1`, `extra2` and `extra3`",
+        ),
+        ("client.app.count=40", "no workload reaches `app2` to `app39` (38 hosts)"),
+        ("host.brick3={}", "nothing in the scenario uses it"),
+        ("node.brick.stripe=2 MiB", "one disk"),
+        ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
+        ("node.brick.cache.policy=lru", "it is so without it"),
+    ] {
+        let answer = json(&succeed(["ask", dir, "--json", "--what-if", change]));
+        let note = format!("`{change}` has no effect: ");
+        let found = answer["notes"][0].as_str().unwrap_or_else(|| panic!("{change}: {answer}"));
+        assert!(found.starts_with(&note) && found.contains(why), "{found}");
+        assert_eq!(figures(&answer), figures(&recorded), "{change}");
+        assert!(answer["workloads"]["mail"]["expected_error"].is_null(), "no prediction, no error");
+    }
+    // a cache that holds all that was asked for serves it as well as a larger one
+    let large = ["node.brick.cache.size=8 GiB", "node.brick.cache.size=16 GiB"];
+    let ask = |changes: &[&str]| {
+        let changes = changes.iter().flat_map(|change| ["--what-if", *change]);
+        succeed(["ask", dir].into_iter().chain(changes))
+    };
+    assert!(!ask(&large[..1]).contains("note"), "{}", ask(&large[..1]));
+    let text = ask(&["volume.mail.encoding=1-of-2", "node.brick.cache.size=128 MiB"]);
+    assert!(text.starts_with("note: `volume.mail.encoding=1-of-2` has no effect: "), "{text}");
+    assert!(text.contains("Errors of past predictions"), "the other has one: {text}");
+    // the first of two that set the same
+    let text = ask(&large);
+    assert!(text.starts_with("note: `node.brick.cache.size=8 GiB` has no effect: "), "{text}");
+    let text = succeed(["score", dir, "--what-if", "client.app.count=3"]);
+    assert!(text.starts_with("note: `client.app.count=3` has no effect: no workload"), "{text}");
 }
 
 #[test]

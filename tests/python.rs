@@ -34,6 +34,7 @@ test       = "30%"
 
 [output]
 requests = "1/5"
+records  = ["disk_op"]
 
 [scenario]
 warmup   = "50 ms"

@@ -11,6 +11,7 @@ fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("COLUMNS")
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -377,7 +377,7 @@ fn wrong_input_is_named() {
         assert!(message.contains(wanted), "{arguments:?}: {message}");
     }
     let absent = fault(&["no/such/trace", "--size", "1%"]);
-    assert!(absent.starts_with("foretell: cannot open trace `no/such/trace`: "), "{absent}");
+    assert!(absent.starts_with("  × cannot open trace `no/such/trace`: "), "{absent}");
 }
 
 #[test]

@@ -269,22 +269,24 @@ fn a_wrong_description_is_told_with_its_line_and_leaves_nothing() {
 fn an_output_that_cannot_be_written_is_a_failure_and_leaves_what_was_there() {
     let place = toy();
     let specs = place.path("toy.diskspecs");
-    let failed = |out: &str| {
+    let failed = |out: &str, status: i32, why: &str| {
         let done = run(["import", "diskspecs", text(&specs), "-o", out]);
-        assert_eq!((done.status, done.stdout.as_str()), (Some(1), ""), "{out}");
-        assert!(done.stderr.contains(&format!("cannot write `{out}`")), "{}", done.stderr);
+        assert_eq!((done.status, done.stdout.as_str()), (Some(status), ""), "{out}");
+        assert!(done.stderr.contains(&format!("cannot write `{out}`: {why}")), "{}", done.stderr);
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
     };
-    failed(text(&place.path("")));
+    failed(text(&place.path("toy.model/out.toml")), 1, "Not a directory");
+    std::fs::create_dir(place.path("directory")).unwrap();
+    failed(text(&place.path("directory")), 2, "it is a directory");
     // a directory is made where there is none
     succeed(["import", "diskspecs", text(&specs), "-o", text(&place.path("nowhere/out.toml"))]);
-    // what is half-written has another name, and that is taken
+    // what is half-written has a name that nobody else takes
     std::fs::write(place.path("out.toml"), "old").unwrap();
     std::fs::create_dir(place.path("out.toml.partial")).unwrap();
-    failed(text(&place.path("out.toml")));
-    assert_eq!(std::fs::read_to_string(place.path("out.toml")).unwrap(), "old");
+    succeed(["import", "diskspecs", text(&specs), "-o", text(&place.path("out.toml"))]);
+    assert!(std::fs::read_to_string(place.path("out.toml")).unwrap().contains("rpm"));
     if cfg!(target_os = "linux") {
-        failed("/dev/full");
+        failed("/dev/full", 2, "it is a device");
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = foretell();
         command.args(["import", "diskspecs", text(&specs)]).stdout(full);

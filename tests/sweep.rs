@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -111,9 +112,18 @@ fn files(directory: &Path) -> Vec<String> {
     files.iter().map(|file| format!("{} {}", file["path"], file["sha256"])).collect()
 }
 
+/// What `sweep missing` says; its status says whether there is anything.
 fn missing(directory: &Path) -> Value {
     let directory = directory.to_str().unwrap();
-    serde_json::from_str(&succeed(["sweep", "missing", directory, "--json"])).unwrap()
+    let done = run(["sweep", "missing", directory, "--json"]);
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    let status = i32::from(told["missing"].as_u64().unwrap() > 0);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(status), ""), "{told}");
+    // for people, too
+    let plain = run(["sweep", "missing", directory]);
+    assert_eq!((plain.status, plain.stderr.as_str()), (Some(status), ""));
+    assert!(plain.stdout.contains(" runs are missing\n"), "{}", plain.stdout);
+    told
 }
 
 #[test]
@@ -137,6 +147,7 @@ fn the_content_depends_on_neither_jobs_nor_shards_nor_their_order() {
     place.sweep("shards", &["--shard", "2/3"]);
     succeed(merge.clone());
     assert_eq!(files(&one), files(&place.path("shards")));
+    assert_eq!(missing(&place.path("shards"))["missing"], 0);
     // again: it is whole, and a shard has nothing to do
     assert!(succeed(merge).contains(&digest(&one)));
     let done = succeed(place.arguments("shards", &["--shard", "2/3", "--resume"]));
@@ -418,6 +429,51 @@ fn metrics_and_records_of_runs_are_tables_too() {
     let records = table("records_disk_op");
     assert!(records[0].split(',').any(|name| name == "lbn"), "{}", records[0]);
     assert!(records.len() > 100 * POINTS as usize, "{}", records.len());
+    // each operation is one of a host that has a name, and of a request or of the host itself
+    let cells = |rows: &[String], columns: [&str; 2]| -> Vec<(String, String)> {
+        let names: Vec<&str> = rows[0].split(',').collect();
+        let places = columns.map(|name| names.iter().position(|known| *known == name).unwrap());
+        let rows = rows.iter().filter(|row| !row.starts_with("run_id"));
+        rows.map(|row| places.map(|at| row.split(',').nth(at).unwrap().to_owned()).into()).collect()
+    };
+    let named = table("hosts");
+    assert_eq!(named[0], "run_id,host,name,group,kind");
+    assert!(named.contains(&"0,0,brick0,brick,node".to_owned()), "{named:?}");
+    assert!(named.contains(&"0,3,app0,app,client".to_owned()), "{named:?}");
+    let named = cells(&named, ["run_id", "host"]);
+    assert_eq!(named.len(), hosts);
+    assert!(cells(&records, ["run_id", "host"]).iter().all(|host| named.contains(host)));
+    let requests = table("requests");
+    let issued: BTreeSet<_> = cells(&requests, ["run_id", "breadcrumb"]).into_iter().collect();
+    let of_requests = cells(&records, ["run_id", "breadcrumb"]);
+    let joined = of_requests.iter().filter(|of| issued.contains(of)).count();
+    // those of requests of the warm-up have no row, and hosts' own have breadcrumb 0
+    assert!(joined > 50 * POINTS as usize, "{joined} of {}", of_requests.len());
+    assert_eq!(table("volumes")[..2], ["run_id,volume,name", "0,0,data"]);
+    assert_eq!(table("workloads")[0], "run_id,workload,name");
+}
+
+#[test]
+fn a_card_says_where_a_grid_tells_nothing() {
+    let card = |text: &str| {
+        let place = Place::with(text);
+        std::fs::read_to_string(place.sweep("data", &[]).join("README.md")).unwrap()
+    };
+    let grid = card(SWEEP);
+    assert!(
+        grid.contains(
+            "Of `access_bytes` the design takes 2 values, of `outstanding` 2, with room between"
+        ),
+        "{grid}"
+    );
+    let free = SWEEP
+        .replace(
+            "values = [\"4 KiB\", \"64 KiB\"]",
+            "range = [\"4 KiB\", \"64 KiB\"]\nstep = \"4 KiB\"",
+        )
+        .replace("values = [1, 8]", "range = [1, 8]")
+        .replace("replicates = 2", "design = \"sobol\"\npoints = 16");
+    assert!(!card(&free).contains("room between"));
 }
 
 #[test]

@@ -37,7 +37,12 @@ fn walk(dir: &Path) -> BTreeMap<String, String> {
     let mut printed = BTreeMap::new();
     for command in commands(section(&readme)) {
         let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(dir).env("PATH", &path).env("NO_COLOR", "1");
+        shell
+            .args(["-c", command])
+            .current_dir(dir)
+            .env("PATH", &path)
+            .env("NO_COLOR", "1")
+            .env_remove("COLUMNS");
         let output = shell.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() && errors.is_empty(), "{command}: {errors}");

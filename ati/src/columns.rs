@@ -3,7 +3,7 @@
 //! The store keeps integers only. Unsigned 64-bit values go in as the signed integer of the same
 //! bits, which is the same number below 2^63.
 
-use foretell_units::{Breadcrumb, HostId};
+use foretell_units::{Breadcrumb, HostId, SECTOR_BYTES};
 
 use crate::kind::HEADER_COLUMNS;
 use crate::{Body, Header, Op, Phase, Record, RecordKind};
@@ -89,6 +89,13 @@ pub(crate) fn write_row<S: RowSink>(record: &Record, sink: &mut S) -> Result<(),
     }
 }
 
+/// The latest time, the last byte and the largest size that a row may have: 146 years, 4 EiB. So sums of
+/// a few of them are within 64 bits.
+pub(crate) const MOST: u64 = 1 << 62;
+
+/// What a number of something is.
+pub(crate) const ID: &str = "a whole number from 0 to 2^32 - 1";
+
 /// A value that its column cannot hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BadColumn {
@@ -96,6 +103,8 @@ pub(crate) struct BadColumn {
     pub(crate) index: usize,
     /// What stood there.
     pub(crate) value: i64,
+    /// What should.
+    pub(crate) wanted: &'static str,
 }
 
 /// Where the payload begins in a row.
@@ -105,29 +114,36 @@ const P: usize = HEADER_COLUMNS.len();
 pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColumn> {
     let u32_at = |index: usize| {
         let value = row[index];
-        u32::try_from(value).map_err(|_| BadColumn { index, value })
+        u32::try_from(value).map_err(|_| BadColumn { index, value, wanted: ID })
     };
-    let u64_at = |index: usize| row[index].cast_unsigned();
+    let up_to = |index: usize, most: u64, wanted| {
+        let value = row[index];
+        let amount = u64::try_from(value).ok().filter(|amount| *amount <= most);
+        amount.ok_or(BadColumn { index, value, wanted })
+    };
+    let u64_at = |index: usize| up_to(index, MOST, "a whole number from 0 to 2^62");
+    let sector_at =
+        |index: usize| up_to(index, MOST / SECTOR_BYTES, "a sector's number, from 0 to 2^53");
     let op_at = |index: usize| match row[index] {
         0 => Ok(Op::Read),
         1 => Ok(Op::Write),
-        value => Err(BadColumn { index, value }),
+        value => Err(BadColumn { index, value, wanted: "0 or 1" }),
     };
     let phase_at = |index: usize| match row[index] {
         0 => Ok(Phase::Issue),
         1 => Ok(Phase::Complete),
-        value => Err(BadColumn { index, value }),
+        value => Err(BadColumn { index, value, wanted: "0 or 1" }),
     };
     let header = Header {
-        ts_ns: u64_at(0),
-        breadcrumb: Breadcrumb(u64_at(1)),
+        ts_ns: u64_at(0)?,
+        breadcrumb: Breadcrumb(row[1].cast_unsigned()),
         pid: u32_at(2)?,
         tid: u32_at(3)?,
         host: HostId(u32_at(4)?),
     };
     macro_rules! buffer {
         ($variant:ident) => {
-            Body::$variant { file: u32_at(P)?, offset: u64_at(P + 1), size: u32_at(P + 2)? }
+            Body::$variant { file: u32_at(P)?, offset: u64_at(P + 1)?, size: u32_at(P + 2)? }
         };
     }
     let body = match kind {
@@ -146,18 +162,18 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
         RecordKind::BufferEvict => buffer!(BufferEvict),
         RecordKind::BufferReadAhead => Body::BufferReadAhead {
             file: u32_at(P)?,
-            offset: u64_at(P + 1),
+            offset: u64_at(P + 1)?,
             numpages: u32_at(P + 2)?,
             pagesize: u32_at(P + 3)?,
         },
         RecordKind::NetworkTransmit => Body::NetworkTransmit {
             sender: u32_at(P)?,
             receiver: u32_at(P + 1)?,
-            numbytes: u64_at(P + 2),
+            numbytes: u64_at(P + 2)?,
         },
         RecordKind::DiskOp => Body::DiskOp {
             disk: u32_at(P)?,
-            lbn: u64_at(P + 1),
+            lbn: sector_at(P + 1)?,
             size: u32_at(P + 2)?,
             op: op_at(P + 3)?,
             phase: phase_at(P + 4)?,
@@ -167,8 +183,8 @@ pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColum
             client: u32_at(P + 1)?,
             op: op_at(P + 2)?,
             file: u32_at(P + 3)?,
-            offset: u64_at(P + 4),
-            size: u64_at(P + 5),
+            offset: u64_at(P + 4)?,
+            size: u64_at(P + 5)?,
             phase: phase_at(P + 6)?,
         },
     };
@@ -181,9 +197,11 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Any record at all; integers of every length, as those are what rows are encoded from.
+    /// Any record that a store may have; integers of every length, as those are what rows are encoded
+    /// from.
     pub(crate) fn any_record() -> impl Strategy<Value = Record> {
-        let long = || (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
+        let any_long = || (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
+        let long = || any_long().prop_map(|bits| bits >> 2);
         let short = || (any::<u32>(), 0_u32..32).prop_map(|(bits, shift)| bits >> shift);
         let op = prop_oneof![Just(Op::Read), Just(Op::Write)];
         let phase = prop_oneof![Just(Phase::Issue), Just(Phase::Complete)];
@@ -193,7 +211,7 @@ pub(crate) mod tests {
             (long(), long()),
             (op, phase),
         );
-        let header = (long(), long(), short(), short(), short());
+        let header = (long(), any_long(), short(), short(), short());
         (header, payload).prop_map(
             |((ts_ns, breadcrumb, host, pid, tid), (kind, (a, b, c, d), (x, y), (op, phase)))| {
                 let header = Header {
@@ -225,7 +243,7 @@ pub(crate) mod tests {
                     RecordKind::NetworkTransmit => {
                         Body::NetworkTransmit { sender: a, receiver: b, numbytes: x }
                     }
-                    RecordKind::DiskOp => Body::DiskOp { disk: a, lbn: x, size: b, op, phase },
+                    RecordKind::DiskOp => Body::DiskOp { disk: a, lbn: x >> 9, size: b, op, phase },
                     RecordKind::Request => Body::Request {
                         workload: a,
                         client: b,
@@ -265,8 +283,31 @@ pub(crate) mod tests {
 
     #[test]
     fn a_value_out_of_range_is_named() {
+        let fault = |kind, row: &[i64]| {
+            let BadColumn { index, value, .. } = read_row(kind, row).unwrap_err();
+            (index, value)
+        };
         // ts_ns, breadcrumb, pid, tid, host, disk, lbn, size, op, phase
-        let row = [5, 1, 2, 3, 4, 0, 8, 4096, 2, 0];
-        assert_eq!(read_row(RecordKind::DiskOp, &row), Err(BadColumn { index: 8, value: 2 }));
+        let good = [5, -1, 2, 3, 4, 0, 8, 4096, 1, 0];
+        assert!(read_row(RecordKind::DiskOp, &good).is_ok());
+        let bad = [
+            (0, -1),
+            (0, i64::MAX),
+            (2, -1),
+            (4, 1 << 32),
+            (6, 1 << 54),
+            (6, -8),
+            (7, -4096),
+            (8, 2),
+            (9, -1),
+        ];
+        for (index, value) in bad {
+            let mut row = good;
+            row[index] = value;
+            assert_eq!(fault(RecordKind::DiskOp, &row), (index, value));
+        }
+        // ..., workload, client, op, file, offset, size, phase
+        let row = [5, 1, 2, 3, 4, 0, 8, 0, 0, -1, 4096, 0];
+        assert_eq!(fault(RecordKind::Request, &row), (9, -1));
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use foretell_files::FilesError;
 use thiserror::Error;
 
 use crate::RecordKind;
@@ -30,12 +31,9 @@ pub enum StoreError {
         /// Its answer.
         source: rusqlite::Error,
     },
-    /// Another process records into the same directory.
-    #[error("another run is writing into `{dir}`; wait for it, or choose another directory")]
-    Busy {
-        /// The directory.
-        dir: PathBuf,
-    },
+    /// The directory or a file in it is not ours to write, or another process has it.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The caller gave a name or a path twice.
     #[error("{what} `{name}` is given twice among the facts of the run")]
     Repeated {
@@ -94,19 +92,41 @@ pub enum StoreError {
         /// Bytes there are.
         found: u64,
     },
+    /// Changes wait beside the store that are not in it yet.
+    #[error(
+        "`{file}` holds changes that are not in `{path}` yet; close the program that has it open"
+    )]
+    Unfinished {
+        /// The store.
+        path: PathBuf,
+        /// The file beside it.
+        file: PathBuf,
+    },
+    /// Reading takes more work than a sound store of its size can ask for.
+    #[error("`{path}` is damaged: reading `{table}` does not come to an end")]
+    Endless {
+        /// The file.
+        path: PathBuf,
+        /// The table, or what else is read.
+        table: String,
+    },
     /// A row holds what no recorder writes.
-    #[error("row {rowid} of `{table}` in `{path}` has `{column}` = {value}, which is out of range")]
+    #[error(
+        "`{path}` is damaged: in row {row} of `{table}`, `{column}` is {found}; wanted {wanted}"
+    )]
     BadRow {
         /// The file.
         path: PathBuf,
         /// The table.
-        table: RecordKind,
-        /// The row.
-        rowid: i64,
+        table: String,
+        /// The row: of a table of records its rowid, of others its place in their order, from 1.
+        row: i64,
         /// The column.
         column: &'static str,
-        /// The value.
-        value: i64,
+        /// What stands there.
+        found: String,
+        /// What should.
+        wanted: &'static str,
     },
     /// The rows of a table do not stand in the order of their rowids.
     #[error("the table `{table}` in `{path}` is damaged: its rows are out of order")]

@@ -47,6 +47,6 @@ pub use record::{Body, Header, HostClock, Phase, Record};
 pub use recorder::{Method, Recorder, Summary};
 pub use resource::Resource;
 pub use run::{RunDb, open_run};
-pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
+pub use schema::{APPLICATION_ID, SCHEMA_VERSION, table_names};
 pub use selection::{Requests, Selection, SelectionError};
-pub use target::{DirectoryLock, PARTIAL_FILE, STORE_FILE};
+pub use target::{PARTIAL_FILE, RUN, STORE_FILE};

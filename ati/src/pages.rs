@@ -27,7 +27,7 @@ mod leaf;
 mod tests;
 mod tree;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -107,7 +107,7 @@ impl PageWriter {
         let db = schema::create(path)?;
         let roots = roots(&db).map_err(sql_error("read", path))?;
         db.close().map_err(|(_, error)| sql_error("close", path)(error))?;
-        let file = PageFile::open(path).map_err(io_error("open", path))?;
+        let file = PageFile::open(path)?;
         let tables = roots.map(|root| Table { root, leaf: Leaf::new(), tree: Tree::new(fanout) });
         Ok(Self { file, tables })
     }
@@ -149,9 +149,9 @@ struct PageFile {
 
 impl PageFile {
     /// Opens a file to append to.
-    fn open(path: &Path) -> io::Result<Self> {
-        let mut file = OpenOptions::new().write(true).open(path)?;
-        let bytes = file.seek(SeekFrom::End(0))?;
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut file = foretell_files::grow(path)?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(io_error("open", path))?;
         assert!(bytes % PAGE_BYTES as u64 == 0, "SQLite writes whole pages");
         let next = (bytes / PAGE_BYTES as u64) as u32 + 1;
         let waiting = Vec::with_capacity(PAGES_PER_WRITE * PAGE_BYTES);

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender};
+use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_units::Breadcrumb;
 use rusqlite::Connection;
@@ -16,7 +17,7 @@ use rusqlite::Connection;
 use crate::pages::PageWriter;
 use crate::statements::StatementWriter;
 use crate::tally::Tally;
-use crate::target::{DirectoryLock, Target, io_error};
+use crate::target::{RUN, Target, io_error};
 use crate::writer::{Batch, RowWriter, write_batches};
 use crate::{Conclusion, Demand, Facts, Record, RecordKind, Selection, StoreError, conclude};
 
@@ -108,20 +109,20 @@ impl Recorder {
 
     /// As [`Recorder::create`], by a chosen method.
     pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
-        Self::start_in(method, DirectoryLock::take(dir)?, selection)
+        Self::start_in(method, &Directory::take(dir, RUN)?, selection)
     }
 
-    /// As [`Recorder::create`], in a directory that is locked already.
-    pub fn create_in(lock: &DirectoryLock, selection: Selection) -> Result<Self, StoreError> {
-        Self::start_in(Method::default(), lock.clone(), selection)
+    /// As [`Recorder::create`], in a directory that was taken before.
+    pub fn create_in(directory: &Directory, selection: Selection) -> Result<Self, StoreError> {
+        Self::start_in(Method::default(), directory, selection)
     }
 
     fn start_in(
         method: Method,
-        lock: DirectoryLock,
+        directory: &Directory,
         selection: Selection,
     ) -> Result<Self, StoreError> {
-        let target = Target::prepare(lock)?;
+        let target = Target::prepare(directory)?;
         let partial = target.partial();
         match method {
             Method::Pages => Self::start(PageWriter::create(&partial), target, selection),
@@ -147,19 +148,14 @@ impl Recorder {
             let writer = writer.map_err(io_error("start a thread to write", &target.partial()))?;
             Ok((full, empty, writer))
         });
-        match started {
-            Ok((full, empty, writer)) => Ok(Self {
-                selection,
-                batch: Batch::with_capacity(BATCH_RECORDS),
-                limit: BATCH_RECORDS,
-                store: Some(Store { target, full, empty, writer }),
-                failed: false,
-            }),
-            Err(error) => {
-                target.discard();
-                Err(error)
-            }
-        }
+        let (full, empty, writer) = started?;
+        Ok(Self {
+            selection,
+            batch: Batch::with_capacity(BATCH_RECORDS),
+            limit: BATCH_RECORDS,
+            store: Some(Store { target, full, empty, writer }),
+            failed: false,
+        })
     }
 
     /// Which records it keeps.
@@ -241,22 +237,12 @@ impl Recorder {
         let _ = store.full.send(batch);
         drop(store.full);
         let written = store.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let concluded = written.and_then(|(db, tally)| {
-            let path = store.target.partial();
-            conclude::conclude(db, self.selection, &tally, conclusion, &path)
-                .map(|()| tally.records())
-        });
-        match concluded {
-            Ok(records) => {
-                let path = store.target.publish()?;
-                let bytes = std::fs::metadata(&path).map_err(io_error("look at", &path))?.len();
-                Ok(Summary { records, bytes })
-            }
-            Err(error) => {
-                store.target.discard();
-                Err(error)
-            }
-        }
+        let (db, tally) = written?;
+        let partial = store.target.partial();
+        conclude::conclude(db, self.selection, &tally, conclusion, &partial)?;
+        let path = store.target.publish()?;
+        let bytes = std::fs::metadata(&path).map_err(io_error("look at", &path))?.len();
+        Ok(Summary { records: tally.records(), bytes })
     }
 }
 
@@ -266,7 +252,6 @@ impl Drop for Recorder {
             drop(store.full);
             // Whatever the writer has to say, nobody wants the store.
             let _ = store.writer.join();
-            store.target.discard();
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use foretell_metrics::{METRICS, Metric};
 use rusqlite::{Connection, OpenFlags};
@@ -188,6 +189,38 @@ pub(crate) fn metrics_tables() -> String {
     metrics_table() + CLIENT_METRICS_TABLE
 }
 
+/// What is wanted of a table of a store.
+pub(crate) struct Layout {
+    /// Its name.
+    pub(crate) table: String,
+    /// Its columns, in order.
+    pub(crate) columns: Vec<String>,
+    /// Whether older stores lack it.
+    pub(crate) optional: bool,
+}
+
+/// All tables.
+pub(crate) fn layouts() -> &'static [Layout] {
+    static ALL: LazyLock<Vec<Layout>> = LazyLock::new(|| {
+        let mut all = Vec::new();
+        let metrics = metrics_tables();
+        for (sql, optional) in
+            [(record_tables().as_str(), false), (FACT_TABLES, false), (&metrics, true)]
+        {
+            for table in sql.split("CREATE TABLE ").skip(1) {
+                let (name, rest) =
+                    table.split_once(" (\n").expect("columns begin on their own line");
+                let lines = rest.lines().take_while(|line| !line.starts_with(')'));
+                let words = lines.filter_map(|line| line.split_whitespace().next());
+                let columns = words.filter(|word| *word != "PRIMARY").map(str::to_owned).collect();
+                all.push(Layout { table: name.to_owned(), columns, optional });
+            }
+        }
+        all
+    });
+    &ALL
+}
+
 /// The view of a table of records with names in place of numbers.
 fn named_view(kind: RecordKind) -> String {
     let host = |column| format!("(SELECT name FROM hosts WHERE host = r.{column}) AS {column}");
@@ -245,6 +278,13 @@ FROM client_metrics AS c;
     sql
 }
 
+/// The names of all tables that a store may have.
+pub fn table_names() -> Vec<String> {
+    let sql = record_tables() + FACT_TABLES + &metrics_table() + CLIENT_METRICS_TABLE;
+    let tables = sql.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    tables.filter_map(|rest| rest.split(' ').next()).map(str::to_owned).collect()
+}
+
 /// Bytes in a page of the store; see [`crate::pages`] for the choice.
 pub(crate) const PAGE_BYTES: usize = 16_384;
 
@@ -257,8 +297,12 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open_with(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    // SQLite follows no link then, on the way to the file neither
+    let real =
+        path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
+    let real = real.as_deref().unwrap_or(path);
     let open = || {
-        let db = Connection::open_with_flags(path, flags)?;
+        let db = Connection::open_with_flags(real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         db.pragma_update(None, "page_size", PAGE_BYTES.to_string())?;
         db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         db.pragma_update(None, "synchronous", "OFF")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use foretell_ati::rusqlite::Connection;
-use foretell_ati::{APPLICATION_ID, RecordKind, Recorder, SCHEMA_VERSION, Selection, open_run};
+use foretell_ati::{APPLICATION_ID, RecordKind, Recorder, SCHEMA_VERSION, STORE_FILE, Selection};
 use foretell_units::Seed;
 
 fn docs() -> String {
@@ -30,20 +30,20 @@ fn described(section: &str) -> Vec<String> {
     rows.filter_map(|row| row.split_once('`')).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// A store of synthetic records.
-fn store(dir: &Path) {
+/// A store of synthetic records, open as any tool opens it.
+fn store(dir: &Path) -> Connection {
     let mut recorder = Recorder::create(dir, Selection::ALL).unwrap();
     for record in foretell_ati::synthetic::records(500, Seed(1)) {
         recorder.post(record);
     }
     recorder.finish(&foretell_ati::Facts::default(), &[]).unwrap();
+    Connection::open(dir.join(STORE_FILE)).unwrap()
 }
 
 #[test]
 fn every_table_and_column_is_documented_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    store(dir.path());
-    let run = open_run(dir.path()).unwrap();
+    let db = store(dir.path());
     let docs = docs();
 
     let header = docs.split("\n## The header\n").nth(1).unwrap().split("\n## ").next().unwrap();
@@ -52,7 +52,7 @@ fn every_table_and_column_is_documented_and_nothing_else() {
     for section in docs.split("\n### `").skip(1) {
         let (table, rest) = section.split_once('`').unwrap();
         let rest = rest.split("\n## ").next().unwrap();
-        let mut expected = columns(run.sql(), table);
+        let mut expected = columns(&db, table);
         if table.parse::<RecordKind>().is_ok() {
             let payload = expected.split_off(header.len());
             assert_eq!(expected, header, "the header of `{table}`");
@@ -61,8 +61,8 @@ fn every_table_and_column_is_documented_and_nothing_else() {
         assert_eq!(described(rest), expected, "the columns of `{table}`");
         documented.insert(table.to_owned());
     }
-    assert_eq!(documented, names(run.sql(), "table"));
-    for view in names(run.sql(), "view") {
+    assert_eq!(documented, names(&db, "table"));
+    for view in names(&db, "view") {
         assert!(docs.contains(&format!("`{view}`")), "the view `{view}`");
     }
     assert!(docs.contains(&format!("version of this schema, {SCHEMA_VERSION}.")));
@@ -72,14 +72,13 @@ fn every_table_and_column_is_documented_and_nothing_else() {
 #[test]
 fn every_example_runs() {
     let dir = tempfile::tempdir().unwrap();
-    store(dir.path());
-    let run = open_run(dir.path()).unwrap();
+    let db = store(dir.path());
     let docs = docs();
     let examples: Vec<&str> =
         docs.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(examples.len(), 5);
     for sql in examples {
-        let mut statement = run.sql().prepare(sql).unwrap_or_else(|e| panic!("{e}:\n{sql}"));
+        let mut statement = db.prepare(sql).unwrap_or_else(|e| panic!("{e}:\n{sql}"));
         let mut rows = statement.query([]).unwrap();
         while rows.next().unwrap_or_else(|e| panic!("{e}:\n{sql}")).is_some() {}
     }

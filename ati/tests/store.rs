@@ -179,18 +179,17 @@ fn views_show_names() {
     let dir = tempfile::tempdir().unwrap();
     let records = synthetic::records(1_000, Seed(1));
     store(dir.path(), Method::Pages, &records);
-    let run = open_run(dir.path()).unwrap();
+    let db = rusqlite::Connection::open(dir.path().join(STORE_FILE)).unwrap();
     let sql = "SELECT workload, client, file, op, phase FROM request_named
                WHERE client = 'app0' AND phase = 'complete' AND op = 'write' LIMIT 1";
-    let words: [String; 5] = run
-        .sql()
+    let words: [String; 5] = db
         .query_row(sql, [], |row| {
             Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
         })
         .unwrap();
     assert_eq!(words, ["postmark", "app0", "mail", "write", "complete"]);
     let sql = "SELECT busy_ms FROM rollup_demand_named WHERE host = 'brick0'";
-    let busy_ms: f64 = run.sql().query_row(sql, [], |row| row.get(0)).unwrap();
+    let busy_ms: f64 = db.query_row(sql, [], |row| row.get(0)).unwrap();
     assert!((busy_ms - 1500.0).abs() < 1e-9);
 }
 
@@ -215,7 +214,10 @@ fn one_run_at_a_time_writes_into_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let first = Recorder::create(dir.path(), Selection::ALL).unwrap();
     let second = Recorder::create(dir.path(), Selection::ALL).unwrap_err();
-    assert!(matches!(second, StoreError::Busy { .. }), "{second}");
+    assert!(
+        matches!(second, StoreError::Files(foretell_files::FilesError::Busy { .. })),
+        "{second}"
+    );
     first.finish(&Facts::default(), &[]).unwrap();
     Recorder::create(dir.path(), Selection::ALL).unwrap();
 }

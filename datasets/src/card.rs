@@ -56,6 +56,9 @@ pub(crate) fn card(manifest: &Manifest, content: &Content) -> String {
         text.push('\n');
     }
     text += LIMITS;
+    if let Some(told) = between_levels(&manifest.sparse) {
+        let _ = writeln!(text, "- {told}");
+    }
     let _ = writeln!(
         text,
         "\n## Licence\n\n{}\n\n## Content\n\nSHA-256 of all rows in the order of runs: `{}`",
@@ -69,11 +72,23 @@ const LIMITS: &str = "## Known limits\n\n\
     program's documentation.\n\
     - Each run has a warm-up, which is not counted, and a length of its own: a percentile of few requests \
     is uncertain, and `*_half_width` columns tell how far means are.\n\
-    - The 32 per-second metrics of a run's hosts are not part of data sets yet.\n\
     - An empty cell (null) means that there was nothing to observe: a hit rate without reads, a response \
     time without requests.\n\
     - Replicates of a design point, and points that set the same, are all in one split; never split by \
     rows.\n";
+
+/// What a model that is learned from few values of a number does not know.
+fn between_levels(sparse: &[(String, usize)]) -> Option<String> {
+    let (first, others) = sparse.split_first()?;
+    let mut text = format!("Of `{}` the design takes {} values", first.0, first.1);
+    for (name, count) in others {
+        let _ = write!(text, ", of `{name}` {count}");
+    }
+    text += ", with room between them. Cross-validation over design points, and the splits here, tell how far \
+             off a model is at these values; between them it can be several times as far off. For models that are \
+             used there, learn from a Sobol design over ranges (`design = \"sobol\"`), or test on its points.";
+    Some(text)
+}
 
 fn design(text: &mut String, manifest: &Manifest, content: &Content) {
     let _ = writeln!(

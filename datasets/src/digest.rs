@@ -1,7 +1,9 @@
 //! Digests of content.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
+use foretell_files::NewFile;
 use sha2::{Digest as _, Sha256};
 
 /// SHA-256 in hexadecimal.
@@ -30,11 +32,11 @@ impl ContentDigest {
     }
 }
 
-/// SHA-256 of a file, and its length in bytes.
-pub(crate) fn hex_of_file(path: &std::path::Path) -> Result<(String, u64), crate::DataError> {
-    use std::io::Read as _;
+/// SHA-256 of what has been written to a file, and its length in bytes.
+pub(crate) fn hex_of_file(file: &mut NewFile) -> Result<(String, u64), crate::DataError> {
+    let path = &file.path().to_owned();
     let failed = |error| crate::DataError::file("read", path)(error);
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = file.written().map_err(failed)?;
     let (mut digest, mut bytes, mut buffer) = (ContentDigest::default(), 0, vec![0; 1 << 16]);
     loop {
         let read = file.read(&mut buffer).map_err(failed)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use foretell_files::FilesError;
 use thiserror::Error;
 
 /// Why a data set cannot be written, read or joined.
@@ -17,6 +18,12 @@ pub enum DataError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// A file or directory is not ours to write, or another process has it.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The caller wanted an end.
+    #[error("interrupted while the data set was made")]
+    Interrupted,
     /// A file is not what it is called.
     #[error("`{}` is not {wanted}: {fault}", path.display())]
     Format {
@@ -57,6 +64,14 @@ pub enum DataError {
         first: PathBuf,
         /// The other.
         second: PathBuf,
+    },
+    /// A run has more rows than can be kept.
+    #[error("run {run} has {fault} a run at most; keep fewer requests (`output`)")]
+    TooMuch {
+        /// The run's number.
+        run: u64,
+        /// How much, and how much may be.
+        fault: String,
     },
     /// Runs are missing.
     #[error("{count} of {all} runs are missing: {shown}")]

@@ -55,6 +55,11 @@ enum Operator {
     Over,
 }
 
+/// Terms and operators of a condition, at the most: an expression is a tree, and walked as one.
+const MOST_TOKENS: usize = 1000;
+/// Parentheses, `not` and `-` within each other, at the most.
+const DEEPEST: usize = 50;
+
 /// What an expression is, and is worth.
 #[derive(Clone, PartialEq, Debug)]
 enum Worth {
@@ -83,7 +88,15 @@ impl Type {
 impl Condition {
     /// Reads a condition on `factors`.
     pub fn parse(text: &str, factors: &[Factor]) -> Result<Self, ExpressionError> {
-        let mut parser = Parser { tokens: tokens(text)?, next: 0, factors, end: text.len() };
+        let tokens = tokens(text)?;
+        if let Some((_, span)) = tokens.get(MOST_TOKENS) {
+            let message = format!(
+                "a condition has {MOST_TOKENS} names, numbers and signs at most; this one has {}",
+                tokens.len()
+            );
+            return Err(fault(message, span.clone()));
+        }
+        let mut parser = Parser { tokens, next: 0, depth: 0, factors, end: text.len() };
         let (root, found) = parser.level(0)?;
         let rest = parser.span();
         if parser.next < parser.tokens.len() {
@@ -261,6 +274,8 @@ fn number(text: &str) -> Option<(Token, usize)> {
 struct Parser<'a> {
     tokens: Vec<(Token, Range<usize>)>,
     next: usize,
+    /// Parentheses, `not` and `-` around what comes next.
+    depth: usize,
     factors: &'a [Factor],
     end: usize,
 }
@@ -304,6 +319,17 @@ impl Parser<'_> {
     }
 
     fn single(&mut self) -> Result<(Expression, Type), ExpressionError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let message = format!("parentheses, `not` and `-` lie {DEEPEST} deep at most");
+            return Err(fault(message, self.span()));
+        }
+        let found = self.within();
+        self.depth -= 1;
+        found
+    }
+
+    fn within(&mut self) -> Result<(Expression, Type), ExpressionError> {
         let span = self.span();
         let Some((token, _)) = self.tokens.get(self.next).cloned() else {
             let from = self.end.saturating_sub(1);
@@ -416,6 +442,15 @@ mod tests {
         );
         assert_eq!(fault("nodes = 3").1, "=");
         assert_eq!(fault("nodes +").0, "the condition ends too early");
+        let deep = |depth: usize| format!("{}nodes > 3{}", "(".repeat(depth), ")".repeat(depth));
+        assert!(holds(&deep(49)));
+        assert!(fault(&deep(51)).0.contains("50 deep at most"));
+        assert!(fault(&deep(5000)).0.contains("1000 names, numbers and signs at most"));
+        assert!(fault(&("not ".repeat(500) + "sync")).0.contains("50 deep at most"));
+        assert!(fault(&("-".repeat(500) + "3 < 4")).0.contains("50 deep at most"));
+        let long = |terms: usize| vec!["sync"; terms].join(" and ");
+        assert!(holds(&long(500)));
+        assert!(fault(&long(20_000)).0.contains("1000 names, numbers and signs at most"));
         assert_eq!(fault("(nodes > 3").0, "`)` is missing");
         assert_eq!(fault("nodes").0, "this is a number; a condition is true or false");
         assert_eq!(fault("nodes > 3 nodes").1, "nodes");

@@ -113,6 +113,26 @@ impl Factor {
         }
     }
 
+    /// How many values a design takes of it, if they are few with room between them: what is learned at
+    /// these is not known between them. `None`: it is no number, or its values lie close.
+    pub(crate) fn sparse_levels(&self, full: bool) -> Option<usize> {
+        if self.kind() == Kind::Text || self.kind() == Kind::Flag {
+            return None;
+        }
+        let settings: Vec<Setting> = match &self.domain {
+            Domain::Levels(levels) => levels.clone(),
+            Domain::Range(range) if full => {
+                (0..range.count?).map(|index| self.level(index)).collect()
+            }
+            Domain::Range(_) => return None,
+        };
+        let mut values: Vec<f64> =
+            settings.iter().filter_map(|setting| setting.value.as_f64()).collect();
+        values.sort_by(f64::total_cmp);
+        let gap = |pair: &[f64]| pair[1] - pair[0] > 1.0 || pair[0].fract() != 0.0;
+        values.windows(2).any(gap).then_some(values.len())
+    }
+
     /// Value `index` of those that a full factorial design takes.
     pub(crate) fn level(&self, index: u64) -> Setting {
         match &self.domain {
@@ -215,6 +235,16 @@ mod tests {
         // √(4096 · 65536) = 16384
         assert_eq!(factor.level(1).value, Value::Whole(16384));
         assert_eq!(factor.level(2).changes[0].to_string(), "workload.w.outstanding=65536 B");
+    }
+
+    #[test]
+    fn values_with_room_between_them_are_told_from_close_ones() {
+        let range = |step, high| factor(Quantity::Whole, 1.0, high, step, false);
+        // 1, 5, 9
+        assert_eq!(range(1.0, 9.0).sparse_levels(true), Some(3));
+        // 1, 2, 3
+        assert_eq!(range(1.0, 3.0).sparse_levels(true), None);
+        assert_eq!(range(1.0, 9.0).sparse_levels(false), None, "any value is possible");
     }
 
     #[test]

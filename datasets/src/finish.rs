@@ -1,9 +1,11 @@
 //! From journals to a data set: sorted, verified, split, described.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use foretell_files::{Directory, NewFile, check_name};
+use foretell_input::Limit;
 use serde::{Deserialize, Serialize};
 
 use crate::card;
@@ -11,11 +13,15 @@ use crate::croissant;
 use crate::digest::{ContentDigest, hex_of_file};
 use crate::error::DataError;
 use crate::journal::{Entry, Journals};
-use crate::manifest::{Format, Manifest, partial_of, write_whole};
+use crate::manifest::{Format, Manifest};
+use crate::split::Part;
 use crate::table_file::TableFile;
 
 /// Name of the file that says what a whole data set holds; where it is, everything is.
 pub const CONTENT_FILE: &str = "content.json";
+
+/// Rows and bytes of a file, beyond which a number is damaged.
+const MOST: u64 = 1 << 48;
 
 /// Missing runs that are named; of more, the first.
 const SHOWN: usize = 10;
@@ -58,16 +64,24 @@ impl Content {
     /// Reads that of a data set; `None` if it is not whole yet.
     pub fn read(directory: &Path) -> Result<Option<Self>, DataError> {
         let path = directory.join(CONTENT_FILE);
-        let text = match fs::read_to_string(&path) {
+        let text = match foretell_input::text(&path, Limit::MANIFEST) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DataError::file("read", &path)(error)),
         };
-        serde_json::from_str(&text).map(Some).map_err(|error| DataError::Format {
-            path,
+        let fault = |fault| DataError::Format {
+            path: path.clone(),
             wanted: "the content of a data set",
-            fault: error.to_string(),
-        })
+            fault,
+        };
+        let content: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        for file in &content.files {
+            check_name(directory, &file.path)?;
+            if file.rows.max(file.bytes) > MOST {
+                return Err(fault(format!("`{}` has more rows or bytes than any file", file.path)));
+            }
+        }
+        Ok(Some(content))
     }
 
     /// The files of a table, in order.
@@ -88,69 +102,69 @@ pub fn table_directory(table: &str) -> &str {
 }
 
 /// Makes a data set in `directory` from the journals of all its runs. Errors if a run is missing
-/// or stands twice; then there is no data set.
+/// or stands twice, or when `stop` says so; then there is no data set.
 pub fn finish(
-    directory: &Path,
+    directory: &Directory,
     manifest: &Manifest,
     journals: &[PathBuf],
     format: Format,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Content, DataError> {
     let mut writers = Writers { directory, manifest, format, parts: BTreeMap::new() };
-    let done = writers.fill(journals);
-    let (digest, [runs, failures, left_out]) = match done {
-        Ok(done) => done,
-        Err(error) => {
-            writers.discard();
-            return Err(error);
-        }
-    };
+    let (digest, [runs, failures, left_out]) = writers.fill(journals, stop)?;
     // from here on what an earlier data set left is replaced, and there is none until the end
-    remove(&directory.join(CONTENT_FILE))?;
+    directory.remove(CONTENT_FILE)?;
     let files = writers.finish()?;
     let content = Content { digest, format, runs, failures, left_out, files };
-    write_whole(&directory.join("README.md"), card::card(manifest, &content).as_bytes())?;
-    let croissant = croissant::croissant(manifest, &content);
-    write_whole(&directory.join("croissant.json"), croissant.as_bytes())?;
+    directory.write("README.md", card::card(manifest, &content).as_bytes())?;
+    directory.write("croissant.json", croissant::croissant(manifest, &content).as_bytes())?;
     let text = serde_json::to_string_pretty(&content).expect("keys are texts") + "\n";
-    write_whole(&directory.join(CONTENT_FILE), text.as_bytes())?;
+    directory.write(CONTENT_FILE, text.as_bytes())?;
     Ok(content)
 }
 
-/// The runs of `all` that are in no journal, in order, given to `each`.
+/// The runs of `all` that are in no journal, in order, given to `each` range by range.
 pub fn missing(
     journals: &[PathBuf],
     fingerprint: &str,
     all: u64,
-    mut each: impl FnMut(u64),
+    mut each: impl FnMut(Range<u64>),
 ) -> Result<(), DataError> {
     let mut journals = Journals::open(journals, Some(fingerprint))?;
     let mut next = 0;
+    let mut gap = |from: u64, to: u64| {
+        if from < to {
+            each(from..to);
+        }
+    };
     while let Some(run) = journals.next_run()? {
-        (next..run.min(all)).for_each(&mut each);
+        if run >= all {
+            break;
+        }
+        gap(next, run);
         next = run + 1;
     }
-    (next..all).for_each(each);
+    gap(next, all);
     Ok(())
-}
-
-fn remove(path: &Path) -> Result<(), DataError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(DataError::file("replace", path)(error))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The files of a table and split.
 #[derive(Default)]
 struct PartFiles {
-    open: Option<(PathBuf, TableFile)>,
-    whole: Vec<(PathBuf, u64)>,
+    open: Option<TableFile>,
+    whole: Vec<Written>,
+}
+
+/// A file that has all its rows, and no name yet.
+struct Written {
+    file: NewFile,
+    rows: u64,
+    bytes: u64,
+    sha256: String,
 }
 
 struct Writers<'a> {
-    directory: &'a Path,
+    directory: &'a Directory,
     manifest: &'a Manifest,
     format: Format,
     /// By the table's number and the split's name.
@@ -159,7 +173,11 @@ struct Writers<'a> {
 
 impl Writers<'_> {
     /// Writes all rows; returns their digest, and how many runs ended well, failed, were left out.
-    fn fill(&mut self, journals: &[PathBuf]) -> Result<(String, [u64; 3]), DataError> {
+    fn fill(
+        &mut self,
+        journals: &[PathBuf],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(String, [u64; 3]), DataError> {
         let mut journals = Journals::open(journals, Some(&self.manifest.fingerprint))?;
         let mut digest = ContentDigest::default();
         for table in &self.manifest.tables {
@@ -169,6 +187,16 @@ impl Writers<'_> {
         let (mut next, mut gaps) = (0, Gaps::default());
         let mut counts = [0; 3];
         while let Some(entry) = journals.next_entry()? {
+            if stop() {
+                return Err(DataError::Interrupted);
+            }
+            if let Some(fault) = self.fault(&entry, all) {
+                return Err(DataError::Format {
+                    path: journals.last_path().unwrap_or(self.directory.path()).to_owned(),
+                    wanted: "a journal of this sweep",
+                    fault: format!("run {}: {fault}", entry.run),
+                });
+            }
             gaps.add(next..entry.run);
             next = entry.run + 1;
             digest.update(&entry.run.to_le_bytes());
@@ -188,26 +216,54 @@ impl Writers<'_> {
         Ok((digest.finish(), counts))
     }
 
+    /// What a run has that none of this sweep has.
+    fn fault(&self, entry: &Entry, all: u64) -> Option<String> {
+        let tables = &self.manifest.tables;
+        if entry.run >= all {
+            return Some(format!("the sweep has {all} runs"));
+        }
+        if !Part::ALL.iter().any(|part| part.name() == entry.split) {
+            return Some(format!("`{}` is no split", entry.split.escape_debug()));
+        }
+        if entry.tables.len() > tables.len() {
+            return Some(format!(
+                "it has {} tables; the sweep has {}",
+                entry.tables.len(),
+                tables.len()
+            ));
+        }
+        for (table, rows) in tables.iter().zip(&entry.tables) {
+            let wanted = table.columns.len();
+            if let Some((place, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != wanted)
+            {
+                return Some(format!(
+                    "row {} of table `{}` has {} cells; the table has {wanted} columns",
+                    place + 1,
+                    table.name,
+                    row.len()
+                ));
+            }
+        }
+        None
+    }
+
     fn push(&mut self, entry: &Entry) -> Result<(), DataError> {
         for (number, rows) in entry.tables.iter().enumerate() {
             let table = &self.manifest.tables[number];
             for row in rows {
                 let key = (number, entry.split.clone());
                 let files = self.parts.entry(key).or_default();
-                if files.open.as_ref().is_some_and(|(_, file)| file.rows() >= table.rows_per_file) {
+                if files.open.as_ref().is_some_and(|file| file.rows() >= table.rows_per_file) {
                     files.close()?;
                 }
                 if files.open.is_none() {
-                    let directory = self.directory.join(table_directory(&table.name));
-                    fs::create_dir_all(&directory)
-                        .map_err(DataError::file("make the directory", &directory))?;
-                    let name = format!("{}-{:05}", entry.split, files.whole.len());
-                    let path = partial_of(&directory.join(name), "finish");
-                    let file = TableFile::create(&path, table, self.format)?;
-                    files.open = Some((path, file));
+                    let (directory, split) = (table_directory(&table.name), &entry.split);
+                    // it gets its name when the number of files is known
+                    let name = format!("{directory}/{split}-{:05}", files.whole.len());
+                    let file = self.directory.begin(&name)?;
+                    files.open = Some(TableFile::begin(file, table, self.format)?);
                 }
-                let (_, file) = files.open.as_mut().expect("it was just opened");
-                file.push(row)?;
+                files.open.as_mut().expect("it was just opened").push(row)?;
             }
         }
         Ok(())
@@ -215,48 +271,42 @@ impl Writers<'_> {
 
     /// Gives all files their names, and removes those of an earlier data set.
     fn finish(&mut self) -> Result<Vec<DataFile>, DataError> {
-        let mut found = Vec::new();
-        for table in &self.manifest.tables {
-            let directory = self.directory.join(table_directory(&table.name));
-            for old in fs::read_dir(&directory).into_iter().flatten().flatten() {
-                if !old.file_name().to_string_lossy().starts_with('.') {
-                    remove(&old.path())?;
-                }
-            }
-        }
+        let (mut found, mut named) = (Vec::new(), Vec::new());
         for ((number, split), mut files) in std::mem::take(&mut self.parts) {
             files.close()?;
             let table = &self.manifest.tables[number];
             let directory = table_directory(&table.name);
             let count = files.whole.len();
-            for (index, (partial, rows)) in files.whole.into_iter().enumerate() {
+            for (index, written) in files.whole.into_iter().enumerate() {
+                let Written { file, rows, bytes, sha256 } = written;
                 let ending = self.format.ending();
                 let path = format!("{directory}/{split}-{index:05}-of-{count:05}.{ending}");
-                let whole = self.directory.join(&path);
-                fs::rename(&partial, &whole).map_err(DataError::file("write", &whole))?;
-                let (sha256, bytes) = hex_of_file(&whole)?;
+                named.push((file, path.clone()));
                 let (table, split) = (table.name.clone(), split.clone());
                 found.push(DataFile { table, split, path, rows, bytes, sha256 });
             }
         }
-        Ok(found)
-    }
-
-    /// Removes what was begun, as far as possible.
-    fn discard(&mut self) {
-        for (_, files) in std::mem::take(&mut self.parts) {
-            let open = files.open.map(|(path, _)| path);
-            for path in files.whole.into_iter().map(|(path, _)| path).chain(open) {
-                let _ = fs::remove_file(path);
-            }
+        let tables = self.manifest.tables.iter();
+        let directories: Vec<&str> = tables.map(|table| table_directory(&table.name)).collect();
+        let of_table = |file: &str| {
+            file.split_once('/').is_some_and(|(directory, _)| directories.contains(&directory))
+        };
+        for old in self.directory.files().into_iter().filter(|file| of_table(file)) {
+            self.directory.remove(&old)?;
         }
+        NewFile::commit_all(self.directory, named)?;
+        Ok(found)
     }
 }
 
 impl PartFiles {
     fn close(&mut self) -> Result<(), DataError> {
-        if let Some((path, file)) = self.open.take() {
-            self.whole.push((path, file.finish()?));
+        if let Some(file) = self.open.take() {
+            let rows = file.rows();
+            let mut file = file.finish()?;
+            let (sha256, bytes) = hex_of_file(&mut file)?;
+            file.close()?;
+            self.whole.push(Written { file, rows, bytes, sha256 });
         }
         Ok(())
     }

@@ -16,10 +16,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use foretell_input::{Limit, limited};
 use serde::{Deserialize, Serialize};
 
 use crate::error::DataError;
@@ -32,8 +33,11 @@ const FORMAT: &str = "foretell journal 1\n";
 const FINGERPRINT: usize = 64;
 const HEADER: u64 = (FORMAT.len() + FINGERPRINT + 1) as u64;
 const FRAME: usize = 16;
-/// More than this is no frame of ours.
-const MOST_CONTENT: u32 = 1 << 30;
+/// Bytes of a frame's content, and of what it is when it is decompressed, at the most: JSON.
+const MOST_CONTENT: u32 = 256 << 20;
+/// Cells of a run, at the most.
+const MOST_CELLS: usize = 1 << 24;
+const LIMIT: Limit = Limit::new(MOST_CONTENT as u64, "a run in a journal");
 /// Frames after which what was written is asked to reach the disk: what a power cut may take.
 const SYNC: u32 = 64;
 
@@ -65,17 +69,10 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Opens the journal at `path` to append, or begins it. What an interruption left unfinished at
-    /// its end is cut off. Errors if it is the journal of another sweep.
-    pub fn open(path: &Path, fingerprint: &str) -> Result<Self, DataError> {
+    /// Goes on with the journal in a file, which is at `path`, or begins it. What an interruption left
+    /// unfinished at its end is cut off. Errors if it is the journal of another sweep.
+    pub fn open(mut file: File, path: &Path, fingerprint: &str) -> Result<Self, DataError> {
         let failed = |what| DataError::file(what, path);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed("open"))?;
         let mut length = 0;
         let there = file.metadata().map_err(failed("look at"))?.len();
         if there >= HEADER {
@@ -131,9 +128,12 @@ impl JournalWriter {
 pub struct EncodedEntry(Vec<u8>);
 
 impl EncodedEntry {
-    /// Encodes a run.
-    pub fn new(entry: &Entry) -> Self {
+    /// Encodes a run. Errors if it has more rows than a journal gives back.
+    pub fn new(entry: &Entry) -> Result<Self, DataError> {
         let text = serde_json::to_vec(entry).expect("cells are plain");
+        if let Some(fault) = too_much(&text) {
+            return Err(DataError::TooMuch { run: entry.run, fault });
+        }
         let content = zstd::bulk::compress(&text, 1).expect("memory can be written");
         let mut frame = Vec::with_capacity(FRAME + content.len());
         let length = u32::try_from(content.len()).expect("a run has less than 4 GiB of rows");
@@ -141,13 +141,27 @@ impl EncodedEntry {
         frame.extend_from_slice(&check_sum(entry.run, &content).to_le_bytes());
         frame.extend_from_slice(&entry.run.to_le_bytes());
         frame.extend_from_slice(&content);
-        Self(frame)
+        Ok(Self(frame))
     }
 
     /// Bytes in the journal.
     pub fn bytes(&self) -> u64 {
         self.0.len() as u64
     }
+}
+
+/// Why a run's text is larger than a journal may hold of one, if it is.
+fn too_much(text: &[u8]) -> Option<String> {
+    if text.len() > MOST_CONTENT as usize {
+        return Some(format!(
+            "{} MiB; a journal takes {} MiB",
+            text.len() >> 20,
+            MOST_CONTENT >> 20
+        ));
+    }
+    // each cell but the last one of a row is followed by a comma, and so is each row
+    let cells = text.iter().filter(|byte| **byte == b',').count();
+    (cells > MOST_CELLS).then(|| format!("{cells} cells; a journal takes {MOST_CELLS}"))
 }
 
 fn check_sum(run: u64, content: &[u8]) -> u32 {
@@ -183,7 +197,7 @@ struct Frames {
 
 impl Frames {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
-        let file = File::open(path).map_err(DataError::file("read", path))?;
+        let file = foretell_input::open(path).map_err(DataError::file("read", path))?;
         let end = file.metadata().map_err(DataError::file("read", path))?.len();
         let mut frames = Self {
             reader: BufReader::new(file),
@@ -259,7 +273,7 @@ struct InOrder {
 impl InOrder {
     fn open(path: &Path, fingerprint: Option<&str>) -> Result<Self, DataError> {
         let frames = Frames::open(path, fingerprint)?;
-        let contents = File::open(path).map_err(DataError::file("read", path))?;
+        let contents = foretell_input::open(path).map_err(DataError::file("read", path))?;
         Ok(Self { frames, contents, ahead: BinaryHeap::new(), last: None, ended: false })
     }
 
@@ -291,7 +305,14 @@ impl InOrder {
             wanted: "a journal",
             fault: format!("run {}: {fault}", frame.run),
         };
-        let text = zstd::stream::decode_all(&content[..]).map_err(|e| fault(e.to_string()))?;
+        let decoded = zstd::stream::read::Decoder::new(&content[..]);
+        let mut text = Vec::new();
+        decoded
+            .and_then(|decoded| limited(decoded, LIMIT).read_to_end(&mut text))
+            .map_err(|error| fault(error.to_string()))?;
+        if let Some(many) = too_much(&text) {
+            return Err(fault(format!("it has {many} a run")));
+        }
         let mut entry: Entry = serde_json::from_slice(&text).map_err(|e| fault(e.to_string()))?;
         entry.run = frame.run;
         Ok(entry)
@@ -335,6 +356,11 @@ impl Journals {
         self.each[journal].entry(frame).map(Some)
     }
 
+    /// The journal of the run that was given last.
+    pub(crate) fn last_path(&self) -> Option<&Path> {
+        self.last.map(|(_, journal)| self.each[journal].frames.path.as_path())
+    }
+
     fn next_frame(&mut self) -> Result<Option<(Frame, usize)>, DataError> {
         let Some(Reverse((frame, journal))) = self.heads.pop() else { return Ok(None) };
         if let Some((run, other)) = self.last
@@ -370,9 +396,10 @@ mod tests {
     }
 
     fn write(path: &Path, runs: &[u64]) {
-        let mut journal = JournalWriter::open(path, &"f".repeat(64)).unwrap();
+        let file = foretell_files::grow(path).unwrap();
+        let mut journal = JournalWriter::open(file, path, &"f".repeat(64)).unwrap();
         for run in runs {
-            journal.append(&EncodedEntry::new(&entry(*run))).unwrap();
+            journal.append(&EncodedEntry::new(&entry(*run)).unwrap()).unwrap();
         }
     }
 
@@ -421,9 +448,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         write(&path, &[0]);
-        let error = JournalWriter::open(&path, &"e".repeat(64)).unwrap_err();
+        let open = |fingerprint: &str| {
+            let file = foretell_files::grow(&path).unwrap();
+            JournalWriter::open(file, &path, &fingerprint.repeat(64))
+        };
+        let error = open("e").unwrap_err();
         assert!(error.to_string().contains("belongs to another"), "{error}");
         std::fs::write(&path, "x".repeat(200)).unwrap();
-        assert!(JournalWriter::open(&path, &"f".repeat(64)).is_err());
+        assert!(open("f").is_err());
     }
 }

@@ -1,13 +1,22 @@
 //! What a directory of a sweep says of itself: `sweep.json`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use foretell_files::Directory;
+use foretell_input::{Limit, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 use crate::column::TableSchema;
 use crate::error::DataError;
 use crate::sweep::Sweep;
+
+/// Runs of a sweep, beyond which a number is damaged.
+const MOST_RUNS: u64 = 1 << 40;
+
+/// Directories of a sweep that hold no table of that name.
+const RESERVED: [&str; 2] = ["data", "shards"];
+/// Bytes of a table's name, at the most.
+const LONGEST_TABLE: usize = 64;
 
 /// Its name.
 pub const MANIFEST_FILE: &str = "sweep.json";
@@ -60,6 +69,9 @@ pub struct Manifest {
     pub constraints: Vec<String>,
     /// How points are split, in words.
     pub split: String,
+    /// Columns of factors of which the design takes few numbers with room between them, and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sparse: Vec<(String, usize)>,
     /// Its tables; the first is `runs`.
     pub tables: Vec<TableSchema>,
 }
@@ -83,6 +95,9 @@ impl Manifest {
             }
             (factor.column_name(), told)
         };
+        let full = sweep.design == crate::Design::Full;
+        let sparse =
+            |factor: &crate::Factor| Some((factor.column_name(), factor.sparse_levels(full)?));
         Self {
             fingerprint: sweep.fingerprint(tool_version),
             tool_version: tool_version.to_owned(),
@@ -96,6 +111,7 @@ impl Manifest {
             factors: sweep.factors.iter().map(factor).collect(),
             constraints: sweep.constraints.iter().map(|c| c.text().to_owned()).collect(),
             split,
+            sparse: sweep.factors.iter().filter_map(sparse).collect(),
             tables,
         }
     }
@@ -108,31 +124,75 @@ impl Manifest {
     /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<Self, DataError> {
         let path = directory.join(MANIFEST_FILE);
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
+        let text =
+            foretell_input::text(&path, Limit::MANIFEST).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                    DataError::NoSweep { path: directory.to_owned(), file: MANIFEST_FILE }
+                }
+                _ => DataError::file("read", &path)(error),
+            })?;
+        let fault = |fault| DataError::Format { path, wanted: "the description of a sweep", fault };
+        let manifest: Self = match serde_json::from_str(&text) {
+            Ok(manifest) => manifest,
+            Err(error) => return Err(fault(error.to_string())),
+        };
+        match manifest.fault() {
+            Some(wrong) => Err(fault(wrong)),
+            None => Ok(manifest),
+        }
+    }
+
+    /// What no sweep of ours says of itself, if it says so.
+    fn fault(&self) -> Option<String> {
+        if self.fingerprint.len() != 64 || !self.fingerprint.bytes().all(|b| b.is_ascii_hexdigit())
+        {
+            return Some("its `fingerprint` is no SHA-256".to_owned());
+        }
+        let runs = self.points.checked_mul(self.replicates);
+        if self.replicates == 0 || runs.is_none_or(|runs| runs > MOST_RUNS) {
+            let (points, replicates) = (self.points, self.replicates);
+            return Some(format!("{points} points, each run {replicates} times, are no sweep"));
+        }
+        let names: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
+        if !matches!(names[..], ["runs", "failures", ..]) {
+            return Some("its first tables are not `runs` and `failures`".to_owned());
+        }
+        let plain = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.len() <= LONGEST_TABLE
+                && !RESERVED.contains(&name)
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        for (place, table) in self.tables.iter().enumerate() {
+            let name = &table.name;
+            if !plain(name) || names[..place].contains(&name.as_str()) {
+                return Some(format!("`{}` is no name of another table", name.escape_debug()));
             }
-            _ => DataError::file("read", &path)(error),
-        })?;
-        serde_json::from_str(&text).map_err(|error| DataError::Format {
-            path,
-            wanted: "the description of a sweep",
-            fault: error.to_string(),
-        })
+            if table.rows_per_file == 0 || table.columns.is_empty() {
+                return Some(format!("table `{name}` has no columns, or files without rows"));
+            }
+            if table.columns.len() > MOST_COLUMNS {
+                return Some(format!("table `{name}` has more than {MOST_COLUMNS} columns"));
+            }
+            let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            columns.sort_unstable();
+            if let Some([twice, _]) = columns.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Some(format!("table `{name}` has two columns `{}`", twice.escape_debug()));
+            }
+        }
+        None
     }
 
     /// Writes it into a directory where there is none; where there is one already it must be of the
     /// same sweep. Several shards may do so at once.
-    pub fn claim(&self, directory: &Path) -> Result<(), DataError> {
-        match Self::read(directory) {
-            Ok(found) => return self.same(&found, directory),
+    pub fn claim(&self, directory: &Directory) -> Result<(), DataError> {
+        match Self::read(directory.path()) {
+            Ok(found) => return self.same(&found, directory.path()),
             Err(DataError::NoSweep { .. }) => {}
             Err(error) => return Err(error),
         }
-        std::fs::create_dir_all(directory)
-            .map_err(DataError::file("make the directory", directory))?;
         let text = serde_json::to_string_pretty(self).expect("keys are texts") + "\n";
-        write_whole(&directory.join(MANIFEST_FILE), text.as_bytes())
+        Ok(directory.write(MANIFEST_FILE, text.as_bytes())?)
     }
 
     /// Errors if `found` in `directory` is of another sweep.
@@ -146,23 +206,4 @@ impl Manifest {
             version: found.tool_version.clone(),
         })
     }
-}
-
-/// Writes a file under a name of this process's own, and gives it its name when it is whole.
-pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), DataError> {
-    let partial = partial_of(path, &std::process::id().to_string());
-    let written = std::fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    written
-        .and_then(|()| std::fs::rename(&partial, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&partial)))
-        .map_err(DataError::file("write", path))
-}
-
-/// A name for what is not whole yet. Readers of data sets pass over names with a dot.
-pub(crate) fn partial_of(path: &Path, owner: &str) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    path.with_file_name(format!(".{}.{owner}.partial", name.unwrap_or_default()))
 }

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use foretell_input::Rows;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -52,7 +53,7 @@ fn read_parquet(
         wanted: "a table of this data set",
         fault: error.to_string(),
     };
-    let file = std::fs::File::open(path).map_err(DataError::file("read", path))?;
+    let file = foretell_input::open(path).map_err(DataError::file("read", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| fault(&e))?;
     let names = columns.iter().map(String::as_str);
     let mask = ProjectionMask::columns(builder.parquet_schema(), names);
@@ -98,8 +99,9 @@ fn read_csv(
         wanted: "a table of this data set",
         fault,
     };
-    let mut reader = csv::Reader::from_path(path).map_err(|error| fault(error.to_string()))?;
-    let header = reader.headers().map_err(|error| fault(error.to_string()))?.clone();
+    let file = foretell_input::open(path).map_err(DataError::file("read", path))?;
+    let mut reader = Rows::new(&csv::ReaderBuilder::new(), std::io::BufReader::new(file));
+    let header = reader.heading().map_err(|error| fault(error.to_string()))?;
     let known = &manifest.tables[0].columns;
     let mut places = Vec::new();
     for name in columns {
@@ -110,7 +112,7 @@ fn read_csv(
         };
         places.push((place, kind));
     }
-    for record in reader.records() {
+    for record in reader {
         let record = record.map_err(|error| fault(error.to_string()))?;
         for ((place, kind), values) in places.iter().zip(found.iter_mut()) {
             let cell = record.get(*place).unwrap_or("");

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use foretell_input::Limit;
 use foretell_scenarios::{Change, Document, ScenarioError, ScenarioErrors, meant, shipped_names};
 use toml::{Spanned, Value as Toml};
 
@@ -15,8 +16,10 @@ use crate::split::Split;
 use crate::sweep::{Invalid, Source, Sweep, apply_all};
 use crate::sweep_file::{RawFactor, RawScenario, RawSplit, RawSweep};
 
-/// Points and replicates beyond which a number is a slip.
+/// Replicates beyond which a number is a slip.
 const MOST_RUNS: u64 = 1 << 32;
+/// Design points, before constraints, of a sweep: each is checked before the first run, at some 0.2 ms.
+const MOST_POINTS: u64 = 10_000_000;
 
 const DESIGNS: [&str; 4] = ["full", "latin-hypercube", "sobol", "random"];
 
@@ -36,7 +39,7 @@ const TAKEN: [&str; 10] = [
 
 pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErrors> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = foretell_input::text(path, Limit::SCENARIO).map_err(|error| {
         let message = match error.kind() {
             std::io::ErrorKind::NotFound => format!("there is no sweep `{shown}`"),
             _ if path.is_dir() => format!("`{shown}` is a directory, and a sweep is a file"),
@@ -101,6 +104,15 @@ impl Checker<'_> {
             })
         });
         // what is wrong with a factor would only be told again with each condition that names it
+        let points = design.map_or(0, |design| design.extent(&factors).1);
+        if let (Some(at), Some(replicates)) = (&raw.replicates, replicates)
+            && points.saturating_mul(replicates) > MOST_RUNS
+        {
+            let message = format!(
+                "{points} points, each run {replicates} times, are more runs than the {MOST_RUNS} of a sweep"
+            );
+            self.add(at, message, None);
+        }
         let sound = self.errors.is_empty();
         let constraints = if sound {
             raw.constraints.iter().filter_map(|text| self.condition(text, &factors)).collect()
@@ -208,7 +220,7 @@ impl Checker<'_> {
     fn design(&mut self, raw: &RawSweep, factors: &[Factor]) -> Option<Design> {
         let word = raw.design.as_ref().map_or("full", |word| word.get_ref().as_str());
         let points = raw.points.as_ref().and_then(|points| {
-            let count = self.natural("points", points, MOST_RUNS)?;
+            let count = self.natural("points", points, MOST_POINTS)?;
             if count == 0 {
                 self.add(points, "a design has one point at least", None);
             }
@@ -229,6 +241,16 @@ impl Checker<'_> {
                     factor.name
                 );
                 self.add_at(span.map_or(0..0, Spanned::span), message, None);
+            }
+            let levels = factors.iter().map(|factor| factor.levels().unwrap_or(1));
+            let all = levels.fold(1, u64::saturating_mul);
+            if all > MOST_POINTS {
+                let message = format!(
+                    "a full factorial design of these factors has {all} points; a sweep has {MOST_POINTS} at most"
+                );
+                let help = "`design = \"sobol\"` with a number of `points` takes some of them";
+                let at = raw.design.as_ref().map_or(0..0, Spanned::span);
+                self.add_at(at, message, Some(help.to_owned()));
             }
             return Some(Design::Full);
         }
@@ -423,7 +445,7 @@ impl Checker<'_> {
         let count = match &raw.count {
             None => None,
             Some(at) => {
-                let count = self.natural("count", at, MOST_RUNS)?;
+                let count = self.natural("count", at, MOST_POINTS)?;
                 if count < 2 {
                     self.add(at, "a range has 2 values at least", None);
                     return None;

@@ -1,13 +1,13 @@
 //! Files of tables: Parquet or comma-separated values.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use foretell_files::NewFile;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -38,8 +38,8 @@ pub struct TableFile {
 }
 
 enum Sink {
-    Parquet(Box<ArrowWriter<BufWriter<File>>>),
-    Csv(Box<csv::Writer<BufWriter<File>>>),
+    Parquet(Box<ArrowWriter<BufWriter<NewFile>>>),
+    Csv(Box<csv::Writer<BufWriter<NewFile>>>),
 }
 
 enum Builder {
@@ -50,9 +50,10 @@ enum Builder {
 }
 
 impl TableFile {
-    /// Begins a file.
-    pub fn create(path: &Path, table: &TableSchema, format: Format) -> Result<Self, DataError> {
-        let file = BufWriter::new(File::create(path).map_err(DataError::file("write", path))?);
+    /// Begins a table in a file.
+    pub fn begin(file: NewFile, table: &TableSchema, format: Format) -> Result<Self, DataError> {
+        let path = &file.path().to_owned();
+        let file = BufWriter::new(file);
         let schema = arrow_schema(table);
         let sink = match format {
             Format::Parquet => {
@@ -112,8 +113,8 @@ impl TableFile {
         self.rows
     }
 
-    /// Writes what is left, and waits until the disk has it.
-    pub fn finish(mut self) -> Result<u64, DataError> {
+    /// Writes what is left. The file has yet to get its name.
+    pub fn finish(mut self) -> Result<NewFile, DataError> {
         if self.held > 0 {
             self.write_held()?;
         }
@@ -129,12 +130,7 @@ impl TableFile {
                 buffer.into_inner()
             }
         };
-        let sync = |mut file: File| {
-            file.flush()?;
-            file.sync_all()
-        };
-        file.map_err(std::io::IntoInnerError::into_error).and_then(sync).map_err(failed)?;
-        Ok(self.rows)
+        file.map_err(std::io::IntoInnerError::into_error).map_err(failed)
     }
 }
 

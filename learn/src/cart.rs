@@ -12,7 +12,7 @@ use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::folds::Folds;
-use crate::grow::{self, Limits, Node, Sorted};
+use crate::grow::{self, DEEPEST_SHOWN, Limits, Node, Sorted};
 use crate::matrix::Matrix;
 
 /// How a grown tree is pruned beyond `cp`.
@@ -262,14 +262,9 @@ impl Tree {
 
     /// Whether columns and nodes are there, and children behind their parents.
     pub(crate) fn fits(&self, columns: usize) -> bool {
-        let mut nodes = self.nodes.iter().enumerate();
-        !self.nodes.is_empty()
-            && nodes.all(|(place, node)| {
-                node.split.as_ref().is_none_or(|split| {
-                    let ahead = |child: usize| child > place && child < self.nodes.len();
-                    split.column < columns && ahead(split.left) && ahead(split.right)
-                })
-            })
+        let splits = self.nodes.iter().map(|node| node.split.as_ref());
+        grow::is_tree(splits.clone().map(|split| split.map(|split| [split.left, split.right])))
+            && splits.flatten().all(|split| split.column < columns)
     }
 
     pub(crate) fn describe(&self, names: &[String]) -> String {
@@ -278,7 +273,7 @@ impl Tree {
         while let Some((node, depth, condition)) = open.pop() {
             let Node { rows, mean, deviance, split } = &self.nodes[node];
             let mark = if split.is_none() { " *" } else { "" };
-            let indent = 2 * depth;
+            let indent = 2 * DEEPEST_SHOWN.min(depth);
             let _ =
                 writeln!(text, "{:indent$}{condition}: {rows}, {deviance:.6}, {mean:.6}{mark}", "");
             if let Some(split) = split {

@@ -141,7 +141,7 @@ impl Cubist {
             && rules().all(|rule| rule.model.fits(columns))
             && rules().flat_map(|rule| &rule.conditions).all(|c| c.column < columns)
             && neighbours.is_none_or(|neighbours| neighbours.fits(columns))
-            && (self.ninstances == 0 || neighbours.is_some())
+            && (self.ninstances == 0) == neighbours.is_none()
     }
 
     pub(crate) fn describe(&self, names: &[String]) -> String {

@@ -4,6 +4,9 @@
 //! treatment contrasts), so every model sees numbers only. Trees therefore split a factor one name
 //! at a time; subsets of names are several splits.
 
+use std::collections::BTreeMap;
+
+use foretell_input::{MOST_CELLS, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnError;
@@ -57,6 +60,10 @@ impl Schema {
 
     /// The features of other rows as a matrix. Columns are found by name; others are ignored.
     pub fn encode(&self, table: &Table) -> Result<Matrix, LearnError> {
+        let (rows, wide) = (table.rows(), self.column_features().len());
+        if wide > MOST_COLUMNS || (rows as u64).saturating_mul(wide as u64) > MOST_CELLS {
+            return Err(LearnError::TooLarge { rows, columns: wide });
+        }
         let mut columns = Vec::new();
         for feature in &self.features {
             let name = &feature.name;
@@ -68,8 +75,10 @@ impl Schema {
                 (Some(_), Cells::Numbers(_)) => return Err(other_kind("numbers", "names")),
                 (Some(known), Cells::Names { levels, codes }) => {
                     let mut of_known = Vec::with_capacity(levels.len());
+                    let places: BTreeMap<&str, usize> =
+                        known.iter().map(String::as_str).zip(0..).collect();
                     for (code, level) in levels.iter().enumerate() {
-                        let found = known.iter().position(|known| known == level);
+                        let found = places.get(level.as_str()).copied();
                         of_known.push(found.ok_or_else(|| LearnError::UnknownLevel {
                             row: codes.iter().position(|&c| c == code).unwrap_or(0),
                             column: name.clone(),
@@ -152,6 +161,11 @@ impl Dataset {
         let schema = Schema { features };
         let x = schema.encode(table)?;
         Ok(Self { schema, target: target.to_owned(), x, y, groups: None })
+    }
+
+    /// How many groups its rows belong to, if they do.
+    pub fn count_groups(&self) -> Option<usize> {
+        self.groups.as_ref().map(|groups| crate::folds::different(groups).len())
     }
 
     /// These rows alone, in this order.

@@ -74,6 +74,32 @@ pub enum LearnError {
         /// What stands there.
         cell: String,
     },
+    /// A column of names with more of them than are kept.
+    #[error(
+        "`{file}` line {line}, column `{column}`: it holds more than {} different names",
+        foretell_input::MOST_NAMES
+    )]
+    TooManyNames {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Name of the column.
+        column: String,
+    },
+    /// A matrix that memory may not hold.
+    #[error(
+        "{rows} rows of {columns} columns, one for each name of a factor but the first, are more than \
+         is learned from: {} columns and {} cells at most",
+        foretell_input::MOST_COLUMNS,
+        foretell_input::MOST_CELLS
+    )]
+    TooLarge {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
     /// No such column.
     #[error("there is no column `{column}`{}", nearest_text(.nearest.as_deref()))]
     NoColumn {
@@ -118,6 +144,14 @@ pub enum LearnError {
         /// Rows found.
         found: usize,
         /// Rows wanted.
+        wanted: usize,
+    },
+    /// Too few groups of rows that were observed together.
+    #[error("the rows belong to {found} group{}; {wanted} or more are wanted, one for each fold", if *.found == 1 { "" } else { "s" })]
+    TooFewGroups {
+        /// Groups found.
+        found: usize,
+        /// Groups wanted.
         wanted: usize,
     },
     /// Rows and targets, or rows and folds, of different number.

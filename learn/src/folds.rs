@@ -32,9 +32,11 @@ impl Folds {
     /// `count` folds drawn from `seed`, so that all rows of a group are in one; `groups`: each row's.
     /// Errors as [`Folds::random`] does, of groups.
     pub fn random_by_group(groups: &[i64], count: usize, seed: Seed) -> Result<Self, LearnError> {
-        let mut different = groups.to_vec();
-        different.sort_unstable();
-        different.dedup();
+        let different = different(groups);
+        if count < 2 || different.len() < count {
+            let (found, wanted) = (different.len(), count.max(2));
+            return Err(LearnError::TooFewGroups { found, wanted });
+        }
         let of_group = Self::random(different.len(), count, seed)?.of_row;
         let fold = |group: &i64| of_group[different.partition_point(|other| other < group)];
         Ok(Self { of_row: groups.iter().map(fold).collect(), count })
@@ -42,9 +44,7 @@ impl Folds {
 
     /// From labels by row, whatever they are.
     pub fn from_labels(labels: &[i64]) -> Result<Self, LearnError> {
-        let mut different = labels.to_vec();
-        different.sort_unstable();
-        different.dedup();
+        let different = different(labels);
         if different.len() < 2 {
             return Err(LearnError::TooFewRows { found: different.len(), wanted: 2 });
         }
@@ -113,6 +113,14 @@ impl Folds {
     }
 }
 
+/// The different labels, ascending.
+pub(crate) fn different(labels: &[i64]) -> Vec<i64> {
+    let mut different = labels.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    different
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,10 +143,8 @@ mod tests {
             assert!(!out.is_empty());
             assert!(out.iter().all(|&o| rest.iter().all(|&r| groups[o] != groups[r])), "{fold}");
         }
-        assert!(
-            Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).is_err(),
-            "two groups, three folds"
-        );
+        let told = Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).unwrap_err().to_string();
+        assert_eq!(told, "the rows belong to 2 groups; 3 or more are wanted, one for each fold");
     }
 
     #[test]

@@ -16,6 +16,9 @@ const DEEPEST: u32 = 30;
 /// Gains that differ by less than this share of them are equal: rounding decides nothing.
 const EQUAL: f64 = 1e-10;
 
+/// Levels of a tree that are set off from each other where it is shown; deeper ones stand under each other.
+pub(crate) const DEEPEST_SHOWN: usize = 100;
+
 /// A node of a tree.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Node {
@@ -40,6 +43,21 @@ pub struct Split {
     pub left: usize,
     /// Index of the other.
     pub right: usize,
+}
+
+/// Whether nodes with these children are a tree: each but the first is the child of one before it. (A
+/// node that is there twice would be shown twice, and its children four times.)
+pub(crate) fn is_tree(children: impl ExactSizeIterator<Item = Option<[usize; 2]>>) -> bool {
+    let mut is_child = vec![false; children.len()];
+    for (place, children) in children.enumerate() {
+        for child in children.into_iter().flatten() {
+            match is_child.get_mut(child) {
+                Some(known) if child > place && !*known => *known = true,
+                _ => return false,
+            }
+        }
+    }
+    is_child.first().is_some() && is_child.into_iter().skip(1).all(|known| known)
 }
 
 /// When to stop.

@@ -8,6 +8,7 @@
 
 mod boost;
 mod cart;
+mod coverage;
 mod cubist;
 mod dataset;
 mod error;
@@ -35,6 +36,7 @@ mod validate;
 
 pub use boost::Boost;
 pub use cart::{Pruning, PruningStep, Tree};
+pub use coverage::Coverage;
 pub use cubist::{Condition, Cubist, Rule};
 pub use dataset::{Dataset, Feature, Schema};
 pub use error::LearnError;

@@ -14,6 +14,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::grow::{DEEPEST_SHOWN, is_tree};
 use crate::matrix::{Matrix, mean, squares_around};
 use crate::moments::{Moments, Plane};
 use crate::segments::Segments;
@@ -101,14 +102,9 @@ impl M5 {
 
     /// Whether columns and nodes are there, and children behind their parents.
     pub(crate) fn fits(&self, columns: usize) -> bool {
-        let mut nodes = self.nodes.iter().enumerate();
-        !self.nodes.is_empty()
-            && nodes.all(|(place, node)| {
-                let ahead = |child: usize| child > place && child < self.nodes.len();
-                node.model.fits(columns)
-                    && node
-                        .split
-                        .is_none_or(|(column, _, a, b)| column < columns && ahead(a) && ahead(b))
+        is_tree(self.nodes.iter().map(|node| node.split.map(|(_, _, a, b)| [a, b])))
+            && self.nodes.iter().all(|node| {
+                node.model.fits(columns) && node.split.is_none_or(|(column, ..)| column < columns)
             })
     }
 
@@ -117,7 +113,7 @@ impl M5 {
         let mut open = vec![(0, 0, String::from("all"))];
         while let Some((node, depth, condition)) = open.pop() {
             let M5Node { rows, split, model } = &self.nodes[node];
-            let indent = 2 * depth;
+            let indent = 2 * DEEPEST_SHOWN.min(depth);
             if let Some((column, cut, low, high)) = split {
                 let _ = writeln!(text, "{:indent$}{condition}: {rows} rows", "");
                 let name = &names[*column];

@@ -105,10 +105,8 @@ impl Rows<'_> {
         let Some(groups) = self.groups else {
             return Folds::random(rows, rows.min(10), Seed(0)).ok();
         };
-        let mut different = groups.to_vec();
-        different.sort_unstable();
-        different.dedup();
-        Folds::random_by_group(groups, different.len().min(10), Seed(0)).ok()
+        let count = crate::folds::different(groups).len().min(10);
+        Folds::random_by_group(groups, count, Seed(0)).ok()
     }
 }
 

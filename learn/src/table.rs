@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use foretell_input::{MOST_NAMES, Rows};
+
 use crate::LearnError;
 use crate::error::nearest;
 
@@ -63,10 +65,10 @@ impl Table {
             file: file.into(),
             error: error.to_string(),
         };
-        let mut reader =
-            csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(input);
+        let mut builder = csv::ReaderBuilder::new();
+        let mut reader = Rows::new(builder.flexible(true).trim(csv::Trim::All), input);
         let names: Vec<String> = reader
-            .headers()
+            .heading()
             .map_err(not_a_table)?
             .iter()
             .map(|name| name.trim_start_matches('\u{feff}').to_owned())
@@ -90,7 +92,7 @@ impl Table {
             names.iter().map(|name| Column::new(factors.contains(name))).collect();
         let mut record = csv::StringRecord::new();
         let mut rows = 0;
-        while reader.read_record(&mut record).map_err(not_a_table)? {
+        while reader.read(&mut record).map_err(not_a_table)? {
             let line = record.position().map_or(0, csv::Position::line);
             if record.len() != names.len() {
                 let (found, wanted) = (record.len(), names.len());
@@ -158,6 +160,7 @@ enum CellFault {
     Empty { line: u64 },
     NotANumber { line: u64, cell: String, factor_possible: bool },
     NotFinite { line: u64, cell: String },
+    TooManyNames { line: u64 },
 }
 
 impl CellFault {
@@ -169,6 +172,7 @@ impl CellFault {
                 LearnError::NotANumber { file, line, column, cell, factor_possible }
             }
             Self::NotFinite { line, cell } => LearnError::NotFinite { file, line, column, cell },
+            Self::TooManyNames { line } => LearnError::TooManyNames { file, line, column },
         }
     }
 }
@@ -225,6 +229,9 @@ impl Column {
                     return Err(CellFault::NotANumber { line, cell, factor_possible: true });
                 }
                 let next = codes.len();
+                if next >= MOST_NAMES {
+                    return Err(CellFault::TooManyNames { line });
+                }
                 rows.push(match codes.get(cell) {
                     Some(code) => *code,
                     None => *codes.entry(cell.to_owned()).or_insert(next),

@@ -206,7 +206,8 @@ impl Prepared {
 }
 
 /// Out-of-fold predictions of models whose parameters were searched inside the rows that they were
-/// fitted on, in `inner` random folds drawn from `seed`; and what each search found.
+/// fitted on, in `inner` random folds drawn from `seed`, or in as many as there are groups; and what
+/// each search found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TunedOutOfFold {
     /// Predictions for all rows, in the target's unit.
@@ -236,7 +237,10 @@ pub fn tuned_out_of_fold(
         let part = data.take_rows(&train);
         let seed = seed.child(fold as u64);
         let inner = match &part.groups {
-            Some(groups) => Folds::random_by_group(groups, inner, seed)?,
+            Some(groups) => {
+                let inner = inner.min(crate::folds::different(groups).len());
+                Folds::random_by_group(groups, inner, seed)?
+            }
             None => Folds::random(train.len(), inner, seed)?,
         };
         let tuned = tune(spec, &part, &inner, log_target, &ranges(train.len()), settings)?;

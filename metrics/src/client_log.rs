@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 
 use csv::ReaderBuilder;
+use foretell_input::Rows;
 
 use crate::error::MetricsError;
 use crate::heading::{Heading, TIMES};
@@ -13,11 +14,11 @@ use crate::series::Series;
 
 /// Reads what clients saw; `file` names it in errors.
 pub fn read_client_log(input: impl Read, file: &str) -> Result<Series, MetricsError> {
-    let mut reader = ReaderBuilder::new().from_reader(input);
+    let mut reader = Rows::new(&ReaderBuilder::new(), input);
     let wrong = |error| MetricsError::Csv { file: file.to_owned(), error };
-    let heading = Heading::of(reader.headers().map_err(wrong)?, file)?;
+    let heading = Heading::of(&reader.heading().map_err(wrong)?, file)?;
     let mut series = Series::empty(heading.target_names());
-    for record in reader.records() {
+    for record in reader {
         let (time, values) = heading.row(&record.map_err(wrong)?, file)?;
         series.push(time, values);
     }

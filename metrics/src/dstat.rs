@@ -9,6 +9,7 @@
 use std::io::{Read, Write};
 
 use csv::{ReaderBuilder, StringRecord};
+use foretell_input::Rows;
 
 use crate::civil;
 use crate::error::MetricsError;
@@ -39,13 +40,13 @@ struct Heading {
 /// Reads a host's metrics from `input`; `file` names it in errors. Times are seconds since 1970, as if
 /// the host's local time were UTC.
 pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> {
-    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(input);
+    let reader = Rows::new(ReaderBuilder::new().has_headers(false).flexible(true), input);
     let mut found: Option<Series> = None;
     let (mut began, mut year) = (0.0, 1970);
     let mut groups: Option<StringRecord> = None;
     let mut heading: Option<Heading> = None;
     let mut rows = 0;
-    for record in reader.records() {
+    for record in reader {
         let record = record.map_err(|error| MetricsError::Csv { file: file.to_owned(), error })?;
         let number = record.position().map_or(0, csv::Position::line);
         let fault =

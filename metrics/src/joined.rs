@@ -6,6 +6,7 @@
 use std::io::Read;
 
 use csv::ReaderBuilder;
+use foretell_input::Rows;
 
 use crate::dstat::short;
 use crate::error::MetricsError;
@@ -15,9 +16,9 @@ use crate::series::{HostSeries, Observed, Series};
 
 /// Reads a joined table of one host of that kind; `file` names it in errors.
 pub fn read_joined(input: impl Read, file: &str, kind: &str) -> Result<Observed, MetricsError> {
-    let mut reader = ReaderBuilder::new().from_reader(input);
+    let mut reader = Rows::new(&ReaderBuilder::new(), input);
     let wrong = |error| MetricsError::Csv { file: file.to_owned(), error };
-    let names = reader.headers().map_err(wrong)?.clone();
+    let names = reader.heading().map_err(wrong)?;
     let heading = Heading::of(&names, file)?;
     let mut metrics: Vec<(String, usize)> = Vec::new();
     for (place, name) in names.iter().map(str::trim).enumerate() {
@@ -38,7 +39,7 @@ pub fn read_joined(input: impl Read, file: &str, kind: &str) -> Result<Observed,
     }
     let mut series = Series::empty(metrics.iter().map(|(name, _)| name.clone()).collect());
     let mut clients = Series::empty(heading.target_names());
-    for record in reader.records() {
+    for record in reader {
         let record = record.map_err(wrong)?;
         let (at, seen) = heading.row(&record, file)?;
         series.push(at, numbers(&record, metrics.iter().map(|(_, place)| *place), file)?);

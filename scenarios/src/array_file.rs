@@ -1,5 +1,7 @@
 //! Disk arrays: what a profile says, as written and as checked.
 
+use foretell_algorithms::array::Layout;
+pub use foretell_algorithms::array::{Destage, Level};
 use foretell_algorithms::cache::PolicyKind;
 use foretell_units::{Bytes, Rate, SECTOR_BYTES, SimSpan};
 use schemars::JsonSchema;
@@ -34,20 +36,6 @@ pub struct Array {
     pub overhead: SimSpan,
 }
 
-/// How data lies on the members of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// Striped.
-    Raid0,
-    /// The same on every member.
-    Raid1,
-    /// Striped over pairs of equal members.
-    Raid10,
-    /// Striped with a parity unit in each stripe, which moves to another member from stripe to
-    /// stripe (left-symmetric).
-    Raid5,
-}
-
 /// The caches of an array's controller.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ArrayCache {
@@ -80,33 +68,17 @@ pub struct WriteCache {
     pub mirror_rate: Rate,
 }
 
-/// When a write cache is emptied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
-pub enum Destage {
-    /// From the high mark down to the low one, as fast as members can.
-    Marks,
-    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
-    /// as many as members can.
-    Linear,
-}
-
 impl Array {
-    /// Members that hold data, as far as capacity goes.
-    pub fn data_members(&self) -> u32 {
-        match self.level {
-            Level::Raid0 => self.members,
-            Level::Raid1 => 1,
-            Level::Raid10 => self.members / 2,
-            Level::Raid5 => self.members - 1,
-        }
+    /// Where its sectors lie.
+    pub fn layout(&self) -> Layout {
+        let sectors = |bytes: Bytes| bytes.get() / SECTOR_BYTES;
+        let (unit, member) = (sectors(self.stripe_unit), sectors(self.device.capacity()));
+        Layout::new(self.level, self.members, unit, member)
     }
 
     /// Bytes that it holds: whole stripes.
     pub fn capacity(&self) -> Bytes {
-        let units = self.device.capacity().get() / self.stripe_unit.get();
-        self.stripe_unit * units * u64::from(self.data_members())
+        Bytes(self.layout().sectors() * SECTOR_BYTES)
     }
 }
 
@@ -152,7 +124,7 @@ pub(crate) struct RawArray {
     pub(crate) read_ahead: Size,
     /// When written data goes to the members.
     #[schemars(extend("default" = "marks"))]
-    pub(crate) destage: At<Destage>,
+    pub(crate) destage: At<RawDestage>,
     /// Share of the write cache beyond which written data goes to the members (with `linear`, as fast
     /// as it can).
     #[schemars(extend("default" = "90%"))]
@@ -189,6 +161,18 @@ pub(crate) enum RawLevel {
     Raid10,
     /// Striped, with a parity unit in each stripe.
     Raid5,
+}
+
+/// When a write cache is emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawDestage {
+    /// From the high mark down to the low one, as fast as members can.
+    Marks,
+    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
+    /// as many as members can.
+    Linear,
 }
 
 /// Most pages of a cache, as in `algorithms`.
@@ -328,7 +312,10 @@ fn cache(raw: &RawArray, context: &mut Context<'_>) -> Option<Option<ArrayCache>
     }
     let part = |size: Bytes, share: f64| Bytes((size.get() as f64 * share) as u64);
     let write = write.map(|size| WriteCache {
-        destage: *raw.destage.get(),
+        destage: match raw.destage.get() {
+            RawDestage::Marks => Destage::Marks,
+            RawDestage::Linear => Destage::Linear,
+        },
         size,
         high: part(size, high),
         low: part(size, low),

@@ -7,7 +7,7 @@ use foretell_units::{Bytes, Rate, SimSpan};
 pub use crate::array_file::{Array, ArrayCache, Destage, Level, WriteCache};
 pub use crate::curves_file::{Curve, Curves, Order};
 use crate::drive::Drive;
-pub use crate::ssd_file::{Precondition, Ssd};
+pub use crate::ssd_file::{DAYS_PER_YEAR, Precondition, Ssd};
 
 /// A storage device.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,6 +50,8 @@ pub struct Mechanical {
     pub capacity: Bytes,
     /// Revolutions per minute.
     pub rpm: u32,
+    /// By how much a disk's speed may differ from that.
+    pub rpm_tolerance: Tolerance,
     /// Cylinders; addresses fill them in order.
     pub cylinders: u32,
     /// Time to move the arm.
@@ -60,6 +62,44 @@ pub struct Mechanical {
     pub inner_rate: Rate,
     /// Controller time for each operation.
     pub overhead: SimSpan,
+}
+
+impl Mechanical {
+    /// Time of a revolution at nominal speed.
+    pub fn revolution(&self) -> SimSpan {
+        SimSpan::from_ns(60_000_000_000 / u64::from(self.rpm))
+    }
+}
+
+/// By how much a motor's speed may differ from its nominal one, either way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Tolerance {
+    ppm: u32,
+}
+
+impl Tolerance {
+    /// 0.2 %. Assumed where nothing is said, because product manuals of disks state bounds from 0.1 %
+    /// to 0.5 %.
+    pub const USUAL: Self = Self { ppm: 2000 };
+    /// No motor is that bad: 10 %.
+    pub const MOST: Self = Self { ppm: 100_000 };
+
+    /// A share of the speed, from 0 to that of [`Tolerance::MOST`], to a millionth.
+    pub fn share(share: f64) -> Option<Self> {
+        let ppm = (share * 1e6).round();
+        (0.0..=f64::from(Self::MOST.ppm)).contains(&ppm).then_some(Self { ppm: ppm as u32 })
+    }
+
+    /// So much of a quantity, rounded down.
+    pub fn of(self, whole: u64) -> u64 {
+        (u128::from(whole) * u128::from(self.ppm) / 1_000_000) as u64
+    }
+}
+
+impl std::fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}%", f64::from(self.ppm) / 1e4)
+    }
 }
 
 /// Seek time against distance in cylinders: a + b·√d up to `d_c`, c + e·d beyond

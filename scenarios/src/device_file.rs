@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foretell_units::SECTOR_BYTES;
 
 use crate::check::Context;
-use crate::device::{Device, Mechanical, Seek};
+use crate::device::{Device, Mechanical, Seek, Tolerance};
 use crate::drive::Drive;
 use crate::drive_file::raw::File;
 use crate::error::Problem;
@@ -66,6 +66,15 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
         context.add(Problem::new(raw.inner_rate.place(), message));
     }
     let rpm = u32::try_from(*raw.rpm.get()).ok()?;
+    let rpm_tolerance = context.share(&raw.rpm_tolerance).and_then(|share| {
+        let tolerance = Tolerance::share(share);
+        if tolerance.is_none() {
+            let message =
+                format!("a motor's speed is within {} of the nominal one", Tolerance::MOST);
+            context.add(Problem::new(raw.rpm_tolerance.place(), message));
+        }
+        tolerance
+    });
     // at less than a sector a turn it would never be done
     if let Some(inner) = inner
         && inner.as_bytes_per_s_f64() * 60.0 / f64::from(rpm) < SECTOR_BYTES as f64
@@ -76,6 +85,7 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
     Some(Mechanical {
         capacity: capacity?,
         rpm,
+        rpm_tolerance: rpm_tolerance?,
         cylinders,
         seek: seek?,
         outer_rate: outer?,

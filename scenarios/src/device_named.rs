@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use foretell_input::Limit;
+
 use crate::check::check_device;
 use crate::device::Device;
 use crate::error::{ScenarioError, ScenarioErrors};
@@ -31,9 +33,8 @@ impl Device {
             let message = format!("there is no device `{name}`, and no file of that name");
             return Err(ScenarioError::nowhere(message, help).into());
         }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| unreadable(path, &"it is not UTF-8 text"))?;
+        let text = foretell_input::text(path, Limit::SCENARIO)
+            .map_err(|error| unreadable(path, &error))?;
         check_device(name, &text)
     }
 }

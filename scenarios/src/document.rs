@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use foretell_input::Limit;
+
 use crate::check::{self, Checked};
 use crate::error::{Problems, ScenarioError, ScenarioErrors};
 use crate::model::Scenario;
@@ -25,7 +27,7 @@ impl Document {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioErrors> {
         let path = path.as_ref();
         let shown = path.display();
-        let bytes = crate::profiles::read_bytes(path).map_err(|error| {
+        let bytes = foretell_input::bytes(path, Limit::SCENARIO).map_err(|error| {
             let (message, help) = if path.is_dir() {
                 (format!("`{shown}` is a directory, and a scenario is a file"), None)
             } else if error.kind() == std::io::ErrorKind::NotFound {

@@ -27,7 +27,7 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     /// An error that has no place in a text, such as a file that does not exist.
-    pub(crate) fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
+    pub fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
         Self { message: message.into(), help, source_code: None, labels: Vec::new() }
     }
 

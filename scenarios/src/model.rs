@@ -725,7 +725,7 @@ pub enum Arrivals {
         /// Requests per second of each instance.
         rate_rps: f64,
     },
-    /// At regular times, whatever has completed.
+    /// At regular times, of each client its own, whatever has completed.
     Deterministic {
         /// Requests per second of each instance.
         rate_rps: f64,

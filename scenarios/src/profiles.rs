@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use foretell_input::Limit;
+
 use crate::error::{Problem, Problems};
 use crate::names::{is_profile_name, meant};
 use crate::shape;
@@ -146,27 +148,6 @@ impl<'a> Profiles<'a> {
     }
 }
 
-/// No scenario or profile is longer.
-const MOST_TEXT: u64 = 64 << 20;
-
-/// The bytes of a scenario's or a profile's file.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, std::io::Error> {
-    use std::io::{Error, Read};
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(Error::other("it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_TEXT {
-        return Err(Error::other("it is larger than 64 MiB"));
-    }
-    Ok(bytes)
-}
-
-fn read_text(path: &Path) -> Result<String, std::io::Error> {
-    String::from_utf8(read_bytes(path)?).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
-}
-
 /// The text of a profile's file beside the scenario, or of one that comes with the program.
 pub(crate) fn text_of(
     kind: ProfileKind,
@@ -179,7 +160,7 @@ pub(crate) fn text_of(
     let file = base.join(kind.directory()).join(format!("{name}.toml"));
     // whatever has that name is meant, also if it cannot be read
     if std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
-        return match read_text(&file) {
+        return match foretell_input::text(&file, Limit::SCENARIO) {
             Ok(text) => Ok(Some((file.display().to_string(), text))),
             Err(error) => Err((file, error)),
         };

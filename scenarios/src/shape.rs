@@ -82,6 +82,13 @@ pub(crate) fn section(name: &str) -> &'static Shape {
     }
 }
 
+/// The kinds of workloads (`ssio`, `trace`, ...) that have a key of that name.
+pub fn workload_kinds_with(key: &str) -> Vec<&'static str> {
+    let Shape::Tagged { branches, .. } = section("workload") else { return Vec::new() };
+    let has = branches.iter().filter(|(_, table)| table.key(key).is_some());
+    has.map(|(kind, _)| kind.as_str()).collect()
+}
+
 /// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
 pub fn schema_text() -> String {
     let mut schema = json_schema().as_value().clone();

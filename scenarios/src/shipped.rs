@@ -19,7 +19,7 @@ const SCENARIOS: &[(&str, &str)] = &[
 ];
 
 /// Names of the scenarios that come with the program.
-pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+pub fn shipped_names() -> impl Iterator<Item = &'static str> + Clone {
     SCENARIOS.iter().map(|(name, _)| *name)
 }
 

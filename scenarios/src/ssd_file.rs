@@ -55,6 +55,8 @@ pub struct Ssd {
     pub latency: SimSpan,
     /// What was written before the simulation begins.
     pub precondition: Precondition,
+    /// Bytes that a host may write before the drive is worn, as its maker rates it.
+    pub endurance: Option<Bytes>,
 }
 
 /// What was written to a drive before the simulation begins.
@@ -187,6 +189,16 @@ pub(crate) struct RawSsd {
     /// What was written before the simulation begins.
     #[schemars(extend("default" = "random"))]
     pub(crate) precondition: At<RawPrecondition>,
+    /// Bytes that a host may write before the drive is worn, as its maker rates it (TBW). Nothing
+    /// slows down or fails with wear; `truth.json` tells how long the drive would last.
+    #[schemars(extend("examples" = ["6160 TB"]))]
+    pub(crate) endurance: Option<Size>,
+    /// The same, rated as times its capacity that a host may write each day of its warranty (DWPD).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+    pub(crate) drive_writes_per_day: Option<At<f64>>,
+    /// How long the warranty lasts for which `drive_writes_per_day` is rated, years.
+    #[schemars(extend("default" = 5, "minimum" = 1, "maximum" = 100))]
+    pub(crate) warranty_years: At<i64>,
 }
 
 /// Directions of the host interface.
@@ -224,6 +236,7 @@ pub(crate) fn ssd(raw: &RawSsd, context: &mut Context<'_>) -> Option<Ssd> {
     let buffer = context.size(&raw.buffer);
     let host_rate = context.rate(&raw.host_rate);
     let (command, latency) = (context.time(&raw.command), context.time(&raw.latency));
+    let endurance = endurance(raw, capacity, context);
     let count = |raw: &At<i64>| u32::try_from(*raw.get()).ok();
     let ssd = Ssd {
         capacity: capacity?,
@@ -249,8 +262,33 @@ pub(crate) fn ssd(raw: &RawSsd, context: &mut Context<'_>) -> Option<Ssd> {
             RawPrecondition::Random => Precondition::Random,
             RawPrecondition::Sequential => Precondition::Sequential,
         },
+        endurance: endurance?,
     };
     fits(&ssd, raw, context).then_some(ssd)
+}
+
+/// Days of a year.
+pub const DAYS_PER_YEAR: f64 = 365.25;
+
+/// What is said of endurance, which may be nothing; `None`: it is wrong.
+fn endurance(
+    raw: &RawSsd,
+    capacity: Option<Bytes>,
+    context: &mut Context<'_>,
+) -> Option<Option<Bytes>> {
+    match (&raw.endurance, &raw.drive_writes_per_day) {
+        (None, None) => Some(None),
+        (Some(endurance), None) => context.size_above_zero(endurance, "an endurance").map(Some),
+        (None, Some(daily)) => {
+            let days = *raw.warranty_years.get() as f64 * DAYS_PER_YEAR;
+            Some(Some(Bytes((capacity?.get() as f64 * daily.get() * days) as u64)))
+        }
+        (Some(endurance), Some(daily)) => {
+            let message = "`endurance` and `drive_writes_per_day` say the same; give one of them";
+            context.add(Problem::new(daily.place(), message).also(endurance.place()));
+            None
+        }
+    }
 }
 
 fn page(raw: &RawSsd, context: &mut Context<'_>) -> Option<Bytes> {

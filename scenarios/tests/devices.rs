@@ -1,6 +1,6 @@
 //! Profiles of solid-state drives and arrays.
 
-use foretell_scenarios::device::{Array, Device, Level, Order, Precondition, Ssd};
+use foretell_scenarios::device::{Array, Device, Level, Order, Precondition, Ssd, Tolerance};
 use foretell_scenarios::{Document, ScenarioErrors, curves_file};
 use foretell_units::{Bytes, Op, Rate, SimSpan};
 
@@ -49,6 +49,51 @@ const PLAIN: &str =
     "[device.plain]\nkind = \"ssd\"\nsource = \"test\"\ncapacity = \"476.16 GiB\"\n";
 
 #[test]
+fn endurance_is_a_size_or_drive_writes_per_day() {
+    assert_eq!(ssd("plain", PLAIN).endurance, None);
+    let of = |keys: &str| ssd("plain", &format!("{PLAIN}{keys}\n")).endurance;
+    assert_eq!(of("endurance = \"6160 TB\""), Some(Bytes(6_160_000_000_000_000)));
+    // 476.16 GiB times 3 times 365.25 days times 5 years
+    let capacity = 476.16 * f64::from(1 << 30);
+    let daily = of("drive_writes_per_day = 3").unwrap().get() as f64;
+    assert!((daily / (capacity * 3.0 * 365.25 * 5.0) - 1.0).abs() < 1e-9);
+    let three = of("drive_writes_per_day = 3\nwarranty_years = 3").unwrap().get() as f64;
+    assert!((three / daily - 0.6).abs() < 1e-9);
+    let both = format!("{PLAIN}endurance = \"1 TB\"\ndrive_writes_per_day = 1\n");
+    let found = with("plain", &both).unwrap_err().to_string();
+    assert!(found.contains("say the same; give one of them"), "{found}");
+}
+
+#[test]
+fn a_motor_has_a_tolerance() {
+    let tolerance = |keys: &str| match with("d", &format!("{SPINDLE}{keys}\n")) {
+        Ok(Device::Mechanical(disk)) => Ok(disk.rpm_tolerance),
+        Ok(other) => panic!("{other:?}"),
+        Err(errors) => Err(errors.to_string()),
+    };
+    assert_eq!(tolerance(""), Ok(Tolerance::USUAL));
+    // 0.2 % of 8,333,333 ns
+    assert_eq!(tolerance("").unwrap().of(8_333_333), 16_666);
+    assert_eq!(tolerance("rpm_tolerance = \"0.5%\""), Ok(Tolerance::share(0.005).unwrap()));
+    assert_eq!(tolerance("rpm_tolerance = 0").unwrap().of(8_333_333), 0);
+    let found = tolerance("rpm_tolerance = \"11%\"").unwrap_err();
+    assert!(found.contains("within 10% of the nominal one"), "{found}");
+}
+
+const SPINDLE: &str = r#"
+[device.d]
+kind = "disk"
+source = "test"
+capacity = "250 GB"
+rpm = 7200
+cylinders = 100000
+seek = { track_to_track = "0.8 ms", average = "8 ms", full_stroke = "15.2 ms" }
+outer_rate = "65 MB/s"
+inner_rate = "36 MB/s"
+overhead = "0.2 ms"
+"#;
+
+#[test]
 fn defaults_are_those_of_mqsim() {
     let drive = ssd("mqsim-default", "");
     assert_eq!(ssd("plain", PLAIN), drive);
@@ -76,7 +121,8 @@ fn shipped_drives_have_the_flash_that_their_files_say() {
 #[test]
 fn an_array_holds_what_its_data_members_hold() {
     let server = array("ds8700-raid5", "");
-    assert_eq!((server.level, server.members, server.data_members()), (Level::Raid5, 7, 6));
+    assert_eq!((server.level, server.members), (Level::Raid5, 7));
+    assert_eq!(server.level.data_members(server.members), 6);
     // 146.8 GB hold 559 997 whole units of 256 KiB
     assert_eq!(server.capacity(), Bytes::kib(256) * 559_997 * 6);
     let cache = server.cache.unwrap();

@@ -66,6 +66,12 @@ impl<E: Copy> Agenda<E> {
         self.pending.len()
     }
 
+    /// What is pending, in no order.
+    #[cfg(test)]
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (SimTime, E)> + '_ {
+        self.pending.iter().map(|entry| (SimTime::from_ns(entry.at), entry.event))
+    }
+
     /// Whether nothing is pending.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()

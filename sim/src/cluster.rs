@@ -7,19 +7,16 @@ use std::ops::ControlFlow;
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
-use foretell_scenarios::model::{self, Payload, Scenario, WorkloadKind};
+use foretell_scenarios::model::{self, Scenario, WorkloadKind};
 use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, Seed, SimSpan, SimTime};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 
-use crate::agenda::Agenda;
-use crate::engine::{Engine, Host, disks, network_events};
+use crate::engine::{Engine, network_events};
 use crate::error::SimError;
 use crate::event::Event;
 use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
-use crate::network::Network;
-use crate::payload::Vault;
 use crate::program::Programs;
 use crate::tally::Tally;
 use crate::tracker::Tracker;
@@ -73,38 +70,15 @@ impl Cluster {
     /// The cluster of `scenario` at the start of time; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
         refuse_what_is_only_measured(&scenario)?;
-        let protocol = Protocol::new(&scenario).map_err(|error| {
+        let clocks = |id: HostId| owner_of(&scenario, id);
+        let protocol = Protocol::new(&scenario, &clocks).map_err(|error| {
             let SystemError { volume, reason } = error;
             SimError::Impossible { what: format!("volume `{volume}`"), reason }
         })?;
-        let hosts = Host::all(&scenario, &protocol);
-        let disks = disks(&scenario, &hosts);
         let (instances, programs) = Instance::of_scenario(&scenario)?;
         let mark_at = SimTime::ZERO + scenario.warmup;
-        let vault = (scenario.payload == Payload::Real).then(|| {
-            let volumes = protocol.volumes().iter().zip(&scenario.volumes);
-            let codec = |(volume, model): (&foretell_systems::Volume, &model::Volume)| {
-                let encoding = volume.distribution.encoding();
-                (model.name.clone(), encoding, volume.cipher, model.block.get())
-            };
-            Vault::new(scenario.seed, volumes.map(codec).collect())
-        });
-        let engine = Engine {
-            agenda: Agenda::new(),
-            tracker: Tracker::new(&scenario, hosts.iter().map(|host| host.machine), recorder),
-            network: Network::new(
-                scenario.hosts.iter().map(|host| host.nic),
-                &scenario.switch,
-                Seed(scenario.seed.stream("network").bits()),
-            )
-            .with_machines(hosts.iter().map(|host| host.physical)),
-            hosts,
-            disks,
-            choosing: instances.iter().map(|instance| instance.choosing.clone()).collect(),
-            vault,
-            collectors: None,
-            failure: None,
-        };
+        let mut engine = Engine::new(&scenario, &protocol, &clocks, recorder);
+        engine.choosing = instances.iter().map(|instance| instance.choosing.clone()).collect();
         let mut cluster = Self {
             protocol,
             engine,
@@ -210,7 +184,8 @@ impl Cluster {
             });
         }
         self.audit()?;
-        Ok(truth::of(self))
+        let extents = self.extents(&mut watch)?;
+        Ok(truth::of(self, extents))
     }
 
     /// Collectors that wake before `until` post what they see.
@@ -241,7 +216,8 @@ impl Cluster {
         self.engine.tracker.into_recorder()
     }
 
-    fn look(
+    /// Shows the outside world how far the run is; an error if it, or something within, ends it.
+    pub(crate) fn look(
         &mut self,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimError> {
@@ -306,6 +282,12 @@ impl Cluster {
         self.protocol.requests().len() as u64 - self.commits
     }
 
+    /// They themselves.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
+        let counted = |request: &&Request| request.live && !request.is_journal;
+        self.protocol.requests().places().filter(counted)
+    }
+
     /// Whether no workload will issue again and nothing is outstanding.
     fn finished(&self) -> bool {
         self.active == 0 && self.protocol.requests().is_empty() && self.transactions.is_empty()
@@ -316,11 +298,7 @@ impl Cluster {
         match event {
             Event::Issue { instance } => return self.issue(instance),
             Event::SliceEnds { host, core } => {
-                match engine.slice_ends(HostId(host), u32::from(core)) {
-                    Some(Then::Load { number }) => return self.step_done(number),
-                    Some(then) => protocol.resume(engine, then),
-                    None => return,
-                }
+                return self.slice_ends(HostId(host), u32::from(core));
             }
             Event::Forward { train } => {
                 let now = engine.agenda.now();
@@ -348,9 +326,26 @@ impl Cluster {
             }
             Event::System { host } => protocol.timer(engine, Timer::System { host }, None),
         }
+        self.complete_all();
+    }
+
+    /// What follows of requests that have completed.
+    fn complete_all(&mut self) {
         while let Some(done) = self.protocol.take_done() {
             self.complete(&done);
         }
+    }
+
+    /// The slice of a core ends; a step of a task may be done.
+    fn slice_ends(&mut self, host: HostId, core: u32) {
+        let end = self.engine.slice_ends(host, core);
+        match end.done {
+            Some(Then::Load { number }) => self.step_done(number),
+            Some(then) => self.protocol.resume(&mut self.engine, then),
+            None => {}
+        }
+        self.complete_all();
+        self.engine.go_on(host, core, &end);
     }
 
     /// A message has come over the cable, and goes in as fast as its receiver's bandwidth lets it.
@@ -513,8 +508,7 @@ impl Cluster {
             .audit_messages()
             .map_err(|violation| SimError::LawBroken { queue: "network".into(), violation })?;
         let mut outstanding = vec![Vec::new(); self.tallies.len()];
-        let counted = |request: &&Request| request.live && !request.is_journal;
-        for request in self.protocol.requests().places().filter(counted) {
+        for request in self.outstanding() {
             outstanding[request.issue.workload as usize].push(request.issued);
         }
         for ((tally, issued), workload) in
@@ -557,6 +551,11 @@ fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
         }
     }
     Ok(())
+}
+
+/// Whose random streams those of a host are.
+pub(crate) fn owner_of(scenario: &Scenario, id: HostId) -> Owner {
+    Owner::new(scenario.seed, format!("host/{}", scenario.host(id).name))
 }
 
 /// Intervals of a workload, if the measured time is cut into some.

@@ -5,18 +5,18 @@
 
 use std::sync::Arc;
 
-use foretell_ati::{Body, Phase as RecordPhase, Resource};
-use foretell_scenarios::model::{self, CpuProfile, Scenario};
+use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
+use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request, Software,
-    Then, Timer, Work,
+    Access, Clocks, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request, Software,
+    Then, Timer, Volume, Work,
 };
-use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream};
+use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
 
 use crate::agenda::Agenda;
 use crate::bandwidth::Limit;
-use crate::cpu::{Cpu, Slice, Task};
+use crate::cpu::{Cpu, Slice, StepEnd, Task};
 use crate::device::Device;
 use crate::error::SimError;
 use crate::event::{Event, HostTask};
@@ -41,6 +41,10 @@ pub(crate) struct Engine {
     /// Where metrics are asked for.
     pub(crate) collectors: Option<Box<Collectors>>,
     pub(crate) failure: Option<SimError>,
+    /// The machine and core that have just done a step of a task; what follows is being worked out.
+    in_hand: Option<(HostId, u32)>,
+    /// Whether what is computed is done by threads that are woken.
+    waking: bool,
 }
 
 /// A host: its processor, and a node's storage.
@@ -63,7 +67,7 @@ pub(crate) struct Host {
 
 impl Host {
     /// All hosts at the start of time.
-    pub(crate) fn all(scenario: &Scenario, protocol: &Protocol) -> Vec<Self> {
+    pub(crate) fn all(scenario: &Scenario, protocol: &Protocol, clocks: &Clocks) -> Vec<Self> {
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
         let mut profiles: Vec<Arc<CpuProfile>> = Vec::new();
@@ -72,7 +76,8 @@ impl Host {
                 let host = &scenario.hosts[index];
                 let id = HostId::from(index);
                 let place = host.machine.map_or(0, |machine| machine.place);
-                let software = Software::of(scenario, id, protocol.volumes(), reserved);
+                let volumes = protocol.volumes();
+                let software = Software::of(scenario, id, volumes, reserved, &clocks(id));
                 let storage = host.role.storage();
                 let node = storage.zip(software).map(|(storage, software)| {
                     Node::new((storage, place), software)
@@ -95,11 +100,16 @@ impl Host {
 }
 
 /// The disks of each physical machine.
-pub(crate) fn disks(scenario: &Scenario, hosts: &[Host]) -> Vec<Vec<Device<Tag>>> {
+fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device<Tag>>> {
     let of = |(id, host): (HostId, &model::Host)| {
         let is_physical = hosts[id.index()].physical == id;
         let storage = host.role.storage().filter(|_| is_physical);
-        storage.map_or(Vec::new(), |storage| storage.disks.iter().map(Device::new).collect())
+        let disks = storage.map_or(&[][..], |storage| &storage.disks);
+        let owner = clocks(id);
+        let installed = |(number, disk): (usize, &model::Disk)| {
+            Device::installed(disk, &owner.below(format_args!("disk{number}")))
+        };
+        disks.iter().enumerate().map(installed).collect()
     };
     scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
 }
@@ -120,6 +130,42 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
 }
 
 impl Engine {
+    /// The machines of a scenario at the start of time; `clocks`: by host, where phases come from.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        protocol: &Protocol,
+        clocks: &Clocks,
+        recorder: Recorder,
+    ) -> Self {
+        let hosts = Host::all(scenario, protocol, clocks);
+        let vault = (scenario.payload == Payload::Real).then(|| {
+            let volumes = protocol.volumes().iter().zip(&scenario.volumes);
+            let codec = |(volume, model): (&Volume, &model::Volume)| {
+                let encoding = volume.distribution.encoding();
+                (model.name.clone(), encoding, volume.cipher, model.block.get())
+            };
+            Vault::new(scenario.seed, volumes.map(codec).collect())
+        });
+        Self {
+            agenda: Agenda::new(),
+            tracker: Tracker::new(scenario, hosts.iter().map(|host| host.machine), recorder),
+            network: Network::new(
+                scenario.hosts.iter().map(|host| host.nic),
+                &scenario.switch,
+                Seed(scenario.seed.stream("network").bits()),
+            )
+            .with_machines(hosts.iter().map(|host| host.physical)),
+            disks: disks(scenario, &hosts, clocks),
+            hosts,
+            choosing: Vec::new(),
+            vault,
+            collectors: None,
+            failure: None,
+            in_hand: None,
+            waking: false,
+        }
+    }
+
     /// A node and its surroundings.
     pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
         let Host { node, physical, .. } = &mut self.hosts[host.index()];
@@ -147,20 +193,31 @@ impl Engine {
         self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
-    /// The slice of a core ends. Returns what follows, if a task is done.
-    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> Option<Then> {
+    /// The slice of a core ends. If a step of a task is done, what follows is to be worked out before
+    /// [`Engine::go_on`]: what the same machine computes then is done by the same thread, which keeps its
+    /// core.
+    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Then> {
+        let end = self.hosts[host.index()].cpu.step_ends(self.agenda.now(), core);
+        self.in_hand = end.done.map(|_| (host, core));
+        end
+    }
+
+    /// A core goes on after a slice has ended.
+    pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Then>) {
         let now = self.agenda.now();
-        let end = self.hosts[host.index()].cpu.slice_ends(now, core);
-        if let Some(slice) = &end.next {
+        let next = match self.in_hand.take() {
+            Some(_) => self.hosts[host.index()].cpu.go_on(now, core, end.breadcrumb),
+            None => end.next,
+        };
+        if let Some(slice) = &next {
             self.take_up(host, slice);
-        } else {
-            self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
-            if let Some(collectors) = &mut self.collectors {
-                collectors.switched(host);
-                collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
-            }
+            return;
         }
-        end.done
+        self.tracker.post_idle(now, host, core, end.ran, end.breadcrumb);
+        if let Some(collectors) = &mut self.collectors {
+            collectors.switched(host);
+            collectors.idle(now, host, self.hosts[host.index()].cpu.idle());
+        }
     }
 
     /// A disk of a machine has finished an operation, or wants to be asked what is next. Appends the
@@ -266,7 +323,11 @@ impl Hosts for Engine {
             collectors.work(host, by_kind(span, labour));
         }
         let task: HostTask = Task { thread, breadcrumb, work: span, then };
-        if let Some(slice) = self.hosts[host.index()].cpu.submit(now, task) {
+        let in_hand = self.in_hand.filter(|(machine, _)| *machine == host && !self.waking);
+        let cpu = &mut self.hosts[host.index()].cpu;
+        if let Some((_, core)) = in_hand {
+            cpu.follow(now, core, task);
+        } else if let Some(slice) = cpu.submit(now, task) {
             self.take_up(host, &slice);
         }
     }
@@ -362,6 +423,10 @@ impl Hosts for Engine {
         let now = self.agenda.now();
         let ledger = self.hosts[guest.index()].block_layer.as_mut();
         ledger.expect("guests have one").depart(now, arrived);
+    }
+
+    fn set_waking(&mut self, wakes: bool) {
+        self.waking = wakes;
     }
 
     fn note_ready(&mut self, node: HostId) {

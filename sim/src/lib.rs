@@ -5,6 +5,8 @@ pub mod agenda;
 pub mod array;
 mod bandwidth;
 pub mod batches;
+#[cfg(test)]
+mod clocks;
 mod cluster;
 pub mod cpu;
 mod creation;
@@ -15,6 +17,7 @@ pub mod disk;
 mod error;
 mod engine;
 mod event;
+mod extent;
 mod intervals;
 pub mod ledger;
 pub mod link;

@@ -21,14 +21,13 @@ pub struct Link {
     /// Service booked, and idle time before the last booking: nanoseconds.
     served_ns: u64,
     gaps_ns: u64,
-    /// Jobs that came and left, and the sums of the moments when they did, in nanoseconds. The sums
-    /// wrap around; the areas that are computed from them do not.
+    /// Jobs that came and left, and the sums of the moments when they did, in nanoseconds.
     arrivals: u64,
     departures: u64,
-    arrived_ns: u64,
-    departed_ns: u64,
+    arrived_ns: u128,
+    departed_ns: u128,
     /// Σ residence of the jobs gone.
-    residence_ns: u64,
+    residence_ns: u128,
     /// Jobs whose last bit will leave, in order.
     leaving: VecDeque<Job>,
     mark: Mark,
@@ -44,7 +43,7 @@ struct Job {
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: SimTime,
-    present_area: u64,
+    present_area: u128,
     busy_ns: u64,
     departures: u64,
 }
@@ -126,7 +125,7 @@ impl Link {
     #[inline]
     pub(crate) fn arrive(&mut self, at: SimTime) {
         self.arrivals += 1;
-        self.arrived_ns = self.arrived_ns.wrapping_add(at.as_ns());
+        self.arrived_ns += u128::from(at.as_ns());
     }
 
     /// A job that joined at `arrived` will leave at `leaves`, or when the one before has left.
@@ -145,15 +144,17 @@ impl Link {
             }
             self.leaving.pop_front();
             self.departures += 1;
-            self.departed_ns = self.departed_ns.wrapping_add(leaves.as_ns());
-            self.residence_ns += (leaves - arrived).as_ns();
+            self.departed_ns += u128::from(leaves.as_ns());
+            self.residence_ns += u128::from((leaves - arrived).as_ns());
         }
     }
 
     /// ∫ jobs present dt up to `now`, before which all jobs that came or left have been entered.
-    fn present_area(&self, now: SimTime) -> u64 {
-        let came = self.arrivals.wrapping_mul(now.as_ns()).wrapping_sub(self.arrived_ns);
-        let left = self.departures.wrapping_mul(now.as_ns()).wrapping_sub(self.departed_ns);
+    fn present_area(&self, now: SimTime) -> u128 {
+        let until_now = |jobs: u64| u128::from(jobs) * u128::from(now.as_ns());
+        // a transfer that was entered early may come or leave after `now`
+        let came = until_now(self.arrivals).wrapping_sub(self.arrived_ns);
+        let left = until_now(self.departures).wrapping_sub(self.departed_ns);
         came.wrapping_sub(left)
     }
 
@@ -202,7 +203,7 @@ impl Link {
         let (mut present, mut counted) = (0, self.residence_ns);
         for arrived in self.leaving.iter().map(|job| job.arrived).chain(waiting) {
             present += 1;
-            counted += (now - arrived).as_ns();
+            counted += u128::from((now - arrived).as_ns());
         }
         let (arrivals, departures) = (self.arrivals, self.departures);
         if arrivals != departures + present {
@@ -215,6 +216,7 @@ impl Link {
         let idle = self.gaps_ns + now.saturating_since(self.free_at).as_ns();
         let (busy, served) = (now.as_ns() - idle, self.busy_ns(now));
         if served != busy {
+            let (busy, served) = (u128::from(busy), u128::from(served));
             return Err(Violation::UtilizationLaw { busy, served });
         }
         Ok(())
@@ -224,6 +226,20 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_area_beyond_64_bits_is_whole() {
+        // 200,000 messages of a day each, booked at once: the queue is 200,000 long for a day, while the
+        // first is on the wire, which is 0.94 × 2^64 job-ns; then 199,999
+        let mut link = Link::new(Rate::bits_per_s(8));
+        let day = SimSpan::from_secs(24 * 3600);
+        for _ in 0..200_000 {
+            link.book(SimTime::ZERO, day);
+        }
+        let usage = link.usage(SimTime::ZERO + day * 2);
+        assert_eq!(usage.queue_length_mean, 199_999.5);
+        assert_eq!(link.audit(SimTime::ZERO + day * 2), Ok(()));
+    }
 
     #[test]
     fn the_second_transfer_waits_for_the_first() {

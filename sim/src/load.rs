@@ -27,10 +27,12 @@ pub(crate) struct Instance {
     pub(crate) client: HostId,
     pub(crate) volume: VolumeId,
     pub(crate) issued: u64,
+    /// The time, in its trace, of the last request that it issued.
+    pub(crate) reached: Option<SimTime>,
     /// The workload's, for errors.
     name: String,
-    load: Load,
-    pace: Pace,
+    pub(crate) load: Load,
+    pub(crate) pace: Pace,
     /// Requests that it may still issue; `None`: no end.
     left: Option<u64>,
     /// Whether it will issue no more.
@@ -61,7 +63,7 @@ pub(crate) enum Pace {
     /// At the times of a trace of which nothing else is used.
     Times { trace: Box<TraceReader>, speed_up: SpeedUp },
     /// At the times of its trace; the next request waits here.
-    Trace { speed_up: SpeedUp, next: Option<Access> },
+    Trace { speed_up: SpeedUp, next: Option<Request> },
 }
 
 impl Instance {
@@ -107,6 +109,7 @@ impl Instance {
             client,
             volume: workload.volume,
             issued: 0,
+            reached: None,
             name: workload.name.clone(),
             load,
             pace,
@@ -138,6 +141,7 @@ impl Instance {
             client,
             volume: workload.volume,
             issued: 0,
+            reached: None,
             name: workload.name.clone(),
             load,
             pace,
@@ -443,13 +447,23 @@ impl Cluster {
         }
     }
 
-    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`.
+    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`, or when
+    /// the thinking ends that it is found at then.
     pub(crate) fn begin_at(&mut self, id: u32, begun: SimTime) {
         let issue = Event::Issue { instance: id };
         match &mut self.instances[id as usize].pace {
-            Pace::Closed { outstanding, .. } => {
-                for _ in 0..*outstanding {
-                    self.engine.agenda.schedule(begun, issue);
+            Pace::Closed { outstanding, think } => {
+                let (outstanding, think) = (*outstanding, *think);
+                let instance = &mut self.instances[id as usize];
+                for _ in 0..outstanding {
+                    // programs begin at a time of their own; other threads are found thinking
+                    let lead = match think {
+                        _ if instance.process.is_some() => SimSpan::ZERO,
+                        Think::None => SimSpan::ZERO,
+                        Think::Fixed(span) => instance.thinking.part_of(span),
+                        Think::Exponential(mean) => instance.thinking.exponential(mean),
+                    };
+                    self.engine.agenda.schedule(begun + lead, issue);
                 }
             }
             Pace::Open(_) | Pace::Times { .. } => self.schedule_arrival(id),
@@ -486,13 +500,16 @@ impl Cluster {
     fn issue_request(&mut self, id: u32) -> bool {
         let instance = &mut self.instances[id as usize];
         let waiting = match &mut instance.pace {
-            _ if instance.process.is_some() => self.pull_process(id),
-            Pace::Trace { next, .. } => next.take(),
-            Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => {
-                self.pull(id).map(|request| request.access)
+            _ if instance.process.is_some() => {
+                self.pull_process(id).map(|access| Request { at: None, access })
             }
+            Pace::Trace { next, .. } => next.take(),
+            Pace::Closed { .. } | Pace::Open(_) | Pace::Times { .. } => self.pull(id),
         };
-        let Some(Access { op, offset, size }) = waiting else { return false };
+        let Some(Request { at, access }) = waiting else { return false };
+        let reached = &mut self.instances[id as usize].reached;
+        *reached = at.or(*reached);
+        let Access { op, offset, size } = access;
         self.start_request(id, op, offset, size, NO_TRANSACTION);
         true
     }
@@ -524,7 +541,7 @@ impl Cluster {
         let Pace::Trace { speed_up, next } = &mut self.instances[id as usize].pace else {
             unreachable!("only traces have times")
         };
-        *next = Some(request.access);
+        *next = Some(request);
         let at = request.at.map_or(now, |at| speed_up.replayed(at));
         self.engine.agenda.schedule(at.max(now), Event::Issue { instance: id });
     }

@@ -252,6 +252,7 @@ fn post_disk_op(around: &mut Surroundings, operation: &DiskOperation, phase: Pha
 #[cfg(test)]
 mod tests {
     use foretell_scenarios::Document;
+    use foretell_units::{Owner, Seed};
 
     use super::*;
 
@@ -266,8 +267,10 @@ mod tests {
         let part = storage.capacities().next().unwrap();
         assert!(part * 3 <= whole && part * 3 + Bytes::mib(3) > whole, "{part} of {whole}");
         assert_eq!(part.get() % Bytes::mib(1).get(), 0);
+        let owner = Owner::new(Seed(1), "host/n");
         for place in 0..3 {
-            let software = Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO);
+            let software =
+                Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO, &owner);
             let node = Node::new((&storage, place), software);
             assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
         }

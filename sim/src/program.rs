@@ -6,9 +6,9 @@
 //! does is counted by job and kind of operation, from the end of its ramp-up.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::sync::Arc;
 
+use foretell_input::Limit;
 use foretell_scenarios::model::{self, Scenario, WorkloadKind};
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, WorkloadId};
 use foretell_workloads::Access;
@@ -187,7 +187,7 @@ impl Programs {
         let workload = scenario.workload(id);
         let volume = scenario.volume(workload.volume).size;
         let wrong = |error: &dyn std::fmt::Display| impossible(workload, error);
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = foretell_input::text(path, Limit::JOBS).map_err(|error| {
             wrong(&format!("cannot read the job file `{}`: {error}", path.display()))
         })?;
         let file = JobFile::parse(&text).map_err(|error| wrong(&error))?;
@@ -263,7 +263,7 @@ impl Programs {
         let workload = scenario.workload(id);
         let volume = scenario.volume(workload.volume).size;
         let wrong = |error: &dyn std::fmt::Display| impossible(workload, error);
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = foretell_input::text(path, Limit::JOBS).map_err(|error| {
             wrong(&format!("cannot read the workload file `{}`: {error}", path.display()))
         })?;
         let file = cosbench::Workload::parse(&text).map_err(|error| wrong(&error))?;

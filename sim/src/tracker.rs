@@ -9,6 +9,7 @@ use foretell_ati::{Body, Header, HostClock, Record, Recorder, Resource};
 use foretell_scenarios::model::{self, Scenario, TrackingCost};
 use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime};
 
+use crate::cluster::owner_of;
 use crate::cpu::{Slice, Thread};
 use crate::demand::Demands;
 
@@ -41,11 +42,16 @@ impl Tracker {
         machines: impl Iterator<Item = HostId>,
         recorder: Recorder,
     ) -> Self {
-        let host = |(host, machine): (&model::Host, HostId)| HostCost {
+        let batch = scenario.tracking.cost.as_ref().map(|cost| cost.batch.get());
+        let host = |(index, (host, machine)): (usize, (&model::Host, HostId))| HostCost {
             machine,
             post: host.cpu.post,
             debt: SimSpan::ZERO,
-            unshipped: 0,
+            // hosts that post as much as each other do not ship at the same time
+            unshipped: batch.map_or(0, |batch| {
+                let owner = owner_of(scenario, HostId::from(index));
+                owner.stream("records").below(batch.max(1))
+            }),
         };
         let disks =
             |host: &model::Host| host.role.storage().map_or(0, |storage| storage.disks.len());
@@ -57,7 +63,7 @@ impl Tracker {
             demands,
             clock: HostClock::new(scenario.hosts.len()),
             cost: scenario.tracking.cost.clone(),
-            hosts: scenario.hosts.iter().zip(machines).map(host).collect(),
+            hosts: scenario.hosts.iter().zip(machines).enumerate().map(host).collect(),
             due: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_scenarios::device;
 use foretell_units::{HostId, Op, SimSpan, SimTime};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
@@ -12,8 +13,12 @@ use crate::cluster::Cluster;
 use crate::intervals::relative_standard_error;
 use crate::ledger::Usage;
 use crate::network::{Counts, Troubles};
+use crate::ssd::Written;
 use crate::tally::OpTally;
 use crate::transaction::TransactionTally;
+
+/// Seconds of a day.
+const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// What clients saw and resources did, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +39,8 @@ pub struct Truth {
     pub requests_completed: u64,
     /// Requests outstanding at the end.
     pub requests_in_flight: u64,
+    /// The same, and how long the oldest of them has been.
+    pub unfinished: Unfinished,
     /// Blocks read back and found to be what was written (with `payload = "real"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compared: Option<u64>,
@@ -63,6 +70,11 @@ pub struct WorkloadTruth {
     pub requests: u64,
     /// Requests outstanding on average.
     pub outstanding_mean: f64,
+    /// Requests outstanding at the end, which response times leave out.
+    pub unfinished: Unfinished,
+    /// How much of its trace it has replayed, if it replays one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceTruth>,
     /// Pages found in the nodes' caches by its reads, of those asked for; `null`: no reads.
     pub read_hit_rate: Option<f64>,
     /// Reads alone.
@@ -75,6 +87,67 @@ pub struct WorkloadTruth {
     /// Job by job, only of a workload that is a program of jobs (`fio`, `cosbench`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTruth>,
+}
+
+/// Requests that the end of the run left unfinished.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Unfinished {
+    /// How many.
+    pub requests: u64,
+    /// How long before the end the first of them was issued; `null`: there is none.
+    pub oldest_ms: Option<f64>,
+}
+
+/// How much of a trace was replayed, the warm-up included.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TraceTruth {
+    /// Requests issued, by all clients that replay it.
+    pub requests: u64,
+    /// Requests of the trace, as many times as there are such clients; `null`: the rest cannot be read.
+    pub requests_total: Option<u64>,
+    /// Time of the last request issued, on the trace's clock; `null`: the trace has no times.
+    pub seconds: Option<f64>,
+    /// Time of the trace's last request.
+    pub seconds_total: Option<f64>,
+}
+
+impl TraceTruth {
+    /// Whether the run ended before the trace did.
+    pub fn is_cut(&self) -> bool {
+        self.requests_total.is_none_or(|total| self.requests < total)
+    }
+}
+
+impl Unfinished {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        let both = self.oldest_ms.into_iter().chain(other.oldest_ms);
+        self.oldest_ms = both.max_by(f64::total_cmp);
+    }
+}
+
+/// An unfinished request that is older than so many times what 99 % took, and than so many times the
+/// longest, is not merely the next to finish.
+const STARVED: (f64, f64) = (10.0, 2.0);
+/// Part of the requests outstanding on average that those completed account for at least, if response
+/// times stand for all.
+const ACCOUNTED: f64 = 0.8;
+
+impl WorkloadTruth {
+    /// Requests outstanding on average that the completed ones account for: throughput × mean response
+    /// time, by Little's law.
+    pub fn outstanding_accounted_for(&self) -> f64 {
+        self.throughput_rps * self.response_time_ms.mean / 1e3
+    }
+
+    /// Whether response times hide what did not finish: requests that starve, or a queue that grows.
+    pub fn hides_the_unfinished(&self) -> bool {
+        let Some(oldest_ms) = self.unfinished.oldest_ms else { return false };
+        let response = &self.response_time_ms;
+        let starved =
+            oldest_ms > STARVED.0 * response.p99 && oldest_ms > STARVED.1 * response.max;
+        starved || self.outstanding_accounted_for() < ACCOUNTED * self.outstanding_mean
+    }
 }
 
 /// What one job did of one kind of operation, from the end of its ramp-up.
@@ -185,6 +258,9 @@ pub struct ResourceTruth {
     /// Of an array: the memory that keeps written data without power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCacheTruth>,
+    /// Of a solid-state drive, or of all those of an array: what writing cost its flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashTruth>,
     /// Of an adapter that receives: segments for it that were dropped at its port of the switch, the
     /// warm-up's included.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,6 +299,89 @@ pub struct CacheTruth {
     pub pages_read: u64,
 }
 
+/// What writing cost the flash of a solid-state drive, or of all those of an array.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FlashTruth {
+    /// Drives.
+    pub drives: u32,
+    /// Bytes that were written to them, in units of their mapping tables.
+    pub written_bytes: u64,
+    /// Bytes programmed: those that had been written, what garbage collection moved, and places that
+    /// were left empty.
+    pub programmed_bytes: u64,
+    /// Of these, what garbage collection moved.
+    pub moved_bytes: u64,
+    /// Bytes programmed by bytes written; `null`: nothing was written.
+    pub write_amplification: Option<f64>,
+    /// Blocks erased: as many as planes at a time.
+    pub blocks_erased: u64,
+    /// Bytes that are written to them in a day at this rate.
+    pub written_bytes_per_day: f64,
+    /// Bytes that may be written to them before they are worn, as their maker rates them; `null`: not
+    /// known.
+    pub endurance_bytes: Option<u64>,
+    /// For how many years they can be written to at this rate; `null`: not known, or nothing was
+    /// written.
+    pub years_until_worn: Option<f64>,
+}
+
+impl FlashTruth {
+    /// Of `drives` as `spec` says, in `seconds`.
+    fn new(written: &Written, (spec, drives): (&device::Ssd, u32), seconds: f64) -> Self {
+        let programmed = written.programmed + written.moved + written.padding;
+        let per_day = per_second(written.host.get(), seconds) * SECONDS_PER_DAY;
+        let endurance = spec.endurance.map(|bytes| bytes.get().saturating_mul(u64::from(drives)));
+        Self {
+            drives,
+            written_bytes: written.host.get(),
+            programmed_bytes: programmed.get(),
+            moved_bytes: written.moved.get(),
+            write_amplification: ratio(programmed.get() as f64, written.host.get()),
+            blocks_erased: written.erased * u64::from(spec.planes),
+            written_bytes_per_day: per_day,
+            endurance_bytes: endurance,
+            years_until_worn: endurance
+                .filter(|_| per_day > 0.0)
+                .map(|bytes| bytes as f64 / per_day / device::DAYS_PER_YEAR),
+        }
+    }
+
+    /// The same of these drives and others together, which last as long as those that are worn first.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        let first = [self.years_until_worn, others.years_until_worn].into_iter().flatten();
+        let (written, programmed) = (
+            self.written_bytes + others.written_bytes,
+            self.programmed_bytes + others.programmed_bytes,
+        );
+        Self {
+            drives: self.drives + others.drives,
+            written_bytes: written,
+            programmed_bytes: programmed,
+            moved_bytes: self.moved_bytes + others.moved_bytes,
+            write_amplification: ratio(programmed as f64, written),
+            blocks_erased: self.blocks_erased + others.blocks_erased,
+            written_bytes_per_day: self.written_bytes_per_day + others.written_bytes_per_day,
+            endurance_bytes: sum(self.endurance_bytes, others.endurance_bytes),
+            years_until_worn: first.reduce(f64::min),
+        }
+    }
+
+    /// Of the drives of a device, if it is made of flash.
+    fn of(device: &device::Device, written: &Written, seconds: f64) -> Option<Self> {
+        let drives = match device {
+            device::Device::Ssd(ssd) => (ssd, 1),
+            device::Device::Array(array) => match &array.device {
+                device::Device::Ssd(ssd) => (ssd, array.members),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Self::new(written, drives, seconds))
+    }
+}
+
 /// What an array's write cache did.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct WriteCacheTruth {
@@ -245,10 +404,14 @@ pub struct Bottleneck {
 }
 
 /// The truth of a run that has ended.
-pub(crate) fn of(cluster: &mut Cluster) -> Truth {
+///
+/// `traces`: by workload, how much of its trace was replayed, if it has one.
+pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Truth {
     let now = cluster.engine.agenda.now();
     let seconds = cluster.measured().as_secs_f64();
-    let workloads = workloads(cluster, now, seconds);
+    let workloads = workloads(cluster, now, seconds, traces);
+    let mut unfinished = Unfinished::default();
+    workloads.values().for_each(|workload| unfinished.add(workload.unfinished));
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
     let mut hosts = BTreeMap::new();
     let mut caches = BTreeMap::new();
@@ -274,6 +437,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
                     operations: usage.operations,
                     cache: own.cache,
                     write_cache: own.write_cache,
+                    flash: own.flash,
                     segments_dropped: own.segments_dropped,
                     segments_resent: own.segments_resent,
                     timeouts: own.timeouts,
@@ -284,8 +448,13 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         add("cpu".to_owned(), host.cpu.usage(now), none);
         // of virtual machines, the first has the machine's disks and its cable
         for (disk, device) in cluster.engine.disks[index].iter_mut().enumerate() {
-            let caches = device.array_hits().map_or(none, caches_of_array);
-            add(format!("disk{disk}"), device.usage(now), caches);
+            let usage = device.usage(now);
+            let mut own = device.array_hits().map_or(none, caches_of_array);
+            let storage = cluster.scenario.hosts[index].role.storage();
+            own.flash = storage.zip(device.flash()).and_then(|(storage, written)| {
+                FlashTruth::of(&storage.disks[disk].device, &written, seconds)
+            });
+            add(format!("disk{disk}"), usage, own);
         }
         let has_cable = host.physical.index() == index;
         if let Some(node) = &host.node {
@@ -311,6 +480,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
         requests_issued: cluster.instances.iter().map(|instance| instance.issued).sum(),
         requests_completed: cluster.tallies.iter().map(|tally| tally.completed).sum(),
         requests_in_flight: cluster.requests_in_flight(),
+        unfinished,
         blocks_compared: cluster.engine.vault.as_ref().map(crate::payload::Vault::compared),
         events: cluster.engine.agenda.taken(),
         warmup: cluster.mark_at() - SimTime::ZERO,
@@ -324,6 +494,7 @@ pub(crate) fn of(cluster: &mut Cluster) -> Truth {
 struct Particulars {
     cache: Option<CacheTruth>,
     write_cache: Option<WriteCacheTruth>,
+    flash: Option<FlashTruth>,
     segments_dropped: Option<u64>,
     segments_resent: Option<u64>,
     timeouts: Option<u64>,
@@ -359,9 +530,15 @@ fn network(counts: Counts) -> NetworkTruth {
     }
 }
 
-fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<String, WorkloadTruth> {
+fn workloads(
+    cluster: &mut Cluster,
+    now: SimTime,
+    seconds: f64,
+    traces: Vec<Option<TraceTruth>>,
+) -> BTreeMap<String, WorkloadTruth> {
     let mut found = BTreeMap::new();
-    for (index, workload) in cluster.scenario.workloads.iter().enumerate() {
+    let unfinished = unfinished(cluster, now);
+    for (index, (workload, trace)) in cluster.scenario.workloads.iter().zip(traces).enumerate() {
         let nodes = cluster.engine.hosts.iter().filter_map(|host| host.node.as_ref());
         let (pages, hits) = nodes
             .map(|node| node.hits().of(index))
@@ -388,6 +565,8 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 },
                 requests: tally.reads.requests + tally.writes.requests,
                 outstanding_mean: tally.ledger.usage(now, 1).queue_length_mean,
+                unfinished: unfinished[index],
+                trace,
                 read_hit_rate: ratio(hits as f64, pages),
                 read: op_truth(&tally.reads, seconds, means(Op::Read)),
                 write: op_truth(&tally.writes, seconds, means(Op::Write)),
@@ -399,6 +578,16 @@ fn workloads(cluster: &mut Cluster, now: SimTime, seconds: f64) -> BTreeMap<Stri
                 jobs,
             },
         );
+    }
+    found
+}
+
+/// By workload: what is outstanding.
+fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
+    let mut found = vec![Unfinished::default(); cluster.scenario.workloads.len()];
+    for request in cluster.outstanding() {
+        let oldest_ms = Some((now - request.issued).as_ms_f64());
+        found[request.issue.workload as usize].add(Unfinished { requests: 1, oldest_ms });
     }
     found
 }

@@ -107,6 +107,162 @@ fn closed_form_mmc_response_and_throughput() {
     at_least_four_of_five("M/M/2", |seed| mmc(seed, 2, 1000.0, SimSpan::from_ms(1)));
 }
 
+/// Tasks that arrive at random at a processor, and work in steps, one right after the other.
+struct Tasks {
+    cores: u32,
+    quantum: SimSpan,
+    arrivals_per_s: f64,
+    seconds: u64,
+    /// The steps of a task.
+    steps: fn(&mut Stream) -> Vec<SimSpan>,
+}
+
+impl Tasks {
+    /// Mean response time in ms.
+    fn response(&self, seed: Seed) -> Estimate {
+        let gap = SimSpan::from_secs_f64(1.0 / self.arrivals_per_s);
+        let (mut gaps, mut works) = (seed.stream("arrivals"), seed.stream("work"));
+        let warmup = SimTime::ZERO + SimSpan::from_secs(self.seconds / 10);
+        let end = warmup + SimSpan::from_secs(self.seconds);
+        let mut cpu: Cpu<u32> = Cpu::new(self.cores, self.quantum, SimSpan::ZERO);
+        let mut agenda = Agenda::new();
+        let mut batches = Batches::new(warmup);
+        // by task: when it came, and the steps that it still has
+        let mut tasks: Vec<(SimTime, Vec<SimSpan>)> = Vec::new();
+        let step = |number: u32, work: SimSpan| Task {
+            thread: Thread { pid: 1, tid: number + 1 },
+            breadcrumb: Breadcrumb::NONE,
+            work: work.max(SimSpan::from_ns(1)),
+            then: number,
+        };
+        agenda.schedule(SimTime::ZERO + gaps.exponential(gap), Event::Arrival);
+        while agenda.next_at().is_some_and(|next| next < end) {
+            let event = agenda.next().unwrap();
+            let now = agenda.now();
+            let next = match event {
+                Event::Arrival => {
+                    agenda.schedule(now + gaps.exponential(gap), Event::Arrival);
+                    let mut steps = (self.steps)(&mut works);
+                    steps.reverse();
+                    let first = steps.pop().expect("a task has a step");
+                    let number = tasks.len() as u32;
+                    tasks.push((now, steps));
+                    cpu.submit(now, step(number, first))
+                }
+                Event::SliceEnds(core) => {
+                    let ended = cpu.step_ends(now, core);
+                    let Some(number) = ended.done else {
+                        agenda.schedule(ended.next.unwrap().end, Event::SliceEnds(core));
+                        continue;
+                    };
+                    let (arrived, steps) = &mut tasks[number as usize];
+                    match steps.pop() {
+                        Some(work) => cpu.follow(now, core, step(number, work)),
+                        None if now >= warmup => batches.add(now, now - *arrived),
+                        None => {}
+                    }
+                    cpu.go_on(now, core, ended.breadcrumb)
+                }
+            };
+            if let Some(slice) = next {
+                agenda.schedule(slice.end, Event::SliceEnds(slice.core));
+            }
+        }
+        agenda.advance_to(end);
+        assert_eq!(cpu.audit(end), Ok(()));
+        batches.estimates(end).1
+    }
+}
+
+/// One ms of work in steps.
+fn a_millisecond(_: &mut Stream) -> Vec<SimSpan> {
+    [600, 250, 150].map(SimSpan::from_us).to_vec()
+}
+
+/// An exponential time of 1 ms in the mean, half of it in one step.
+fn exponential_in_steps(works: &mut Stream) -> Vec<SimSpan> {
+    let work = works.exponential(SimSpan::from_ms(1));
+    vec![work / 2, work / 4, work / 4]
+}
+
+const LONG: SimSpan = SimSpan::from_secs(3600);
+
+#[test]
+fn closed_form_steps_of_one_task_are_one_service() {
+    let tasks = |arrivals_per_s, steps| Tasks {
+        cores: 1,
+        quantum: LONG,
+        arrivals_per_s,
+        seconds: 1000,
+        steps,
+    };
+    // M/D/1 at 0.8 by Pollaczek and Khinchine: R = 1 + 0.8 / (2 × 0.2) = 3 services
+    at_least_four_of_five("M/D/1 in steps", |seed| {
+        vec![(tasks(800.0, a_millisecond).response(seed), 3.0)]
+    });
+    // M/M/1 at 0.7: R = 1 / 0.3 services
+    at_least_four_of_five("M/M/1 in steps", |seed| {
+        vec![(tasks(700.0, exponential_in_steps).response(seed), 1.0 / 0.3)]
+    });
+}
+
+/// The mean wait in an M/D/c queue, in services (Crommelin 1932).
+fn mdc_wait(cores: u32, utilization: f64) -> f64 {
+    // the n-th service time: arrivals in it are Poisson with mean n c ρ
+    let term = |n: f64| {
+        let (mean, least) = (n * f64::from(cores) * utilization, n * f64::from(cores));
+        let mut probability = (-mean).exp();
+        let (mut below, mut count) = (0.0, 0.0);
+        while count < least {
+            below += probability;
+            count += 1.0;
+            probability *= mean / count;
+        }
+        // at least `least` arrive, and more than that
+        let (at_least, more) = (1.0 - below, 1.0 - below - probability);
+        at_least - more / utilization
+    };
+    let services = (1..).map(f64::from);
+    // beyond, exp(-mean) is too small for a float, and the terms vanish
+    services.take_while(|n| n * f64::from(cores) * utilization < 700.0).map(term).sum()
+}
+
+#[test]
+fn closed_form_mdc_in_steps() {
+    // the formula is Pollaczek's and Khinchine's with one core
+    assert!((mdc_wait(1, 0.8) - 2.0).abs() < 1e-6);
+    for (cores, arrivals_per_s) in [(2, 1600.0), (4, 3200.0)] {
+        at_least_four_of_five("M/D/c in steps", |seed| {
+            let tasks = Tasks {
+                cores,
+                quantum: LONG,
+                arrivals_per_s,
+                seconds: 500,
+                steps: a_millisecond,
+            };
+            vec![(tasks.response(seed), 1.0 + mdc_wait(cores, 0.8))]
+        });
+    }
+}
+
+#[test]
+fn closed_form_a_short_quantum_shares_the_processor() {
+    // M/G/1 with processor sharing at 0.7: R = 1 / 0.3 services, however they are distributed and in
+    // however many steps (Kleinrock 1967); a quantum of a fiftieth is nearly that
+    for steps in [a_millisecond, exponential_in_steps] {
+        at_least_four_of_five("round robin", |seed| {
+            let tasks = Tasks {
+                cores: 1,
+                quantum: SimSpan::from_us(20),
+                arrivals_per_s: 700.0,
+                seconds: 200,
+                steps,
+            };
+            vec![(tasks.response(seed), 1.0 / 0.3)]
+        });
+    }
+}
+
 #[test]
 fn closed_form_md1_wait() {
     // 125 000 bytes at 1 Gbit/s take 1 ms; Pollaczek–Khinchine: W = ρ s / 2(1 − ρ)
@@ -161,6 +317,7 @@ fn one_die() -> Spec {
         command: SimSpan::from_us(50),
         latency: SimSpan::from_us(20),
         precondition: Precondition::Sequential,
+        endurance: None,
     }
 }
 

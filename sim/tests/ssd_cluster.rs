@@ -4,7 +4,9 @@ mod common;
 
 use common::{cluster, device, run, run_recorded, ssio};
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Disk, Pattern, Role, Scenario, Scheduler, WorkloadKind};
+use foretell_scenarios::model::{
+    Disk, Pattern, Role, Scenario, Scheduler, WorkloadKind, WritePolicy,
+};
 use foretell_units::{Bytes, SimSpan};
 
 /// One node with a shipped device, one client, 500 reads of 4 KiB one after the other, of which the
@@ -82,4 +84,45 @@ fn many_clients_fill_a_drive_and_all_is_recorded() {
     // the same again: nothing depends on when a drive is asked
     let (again, _) = run_recorded(&scenario);
     assert_eq!(format!("{truth:?}"), format!("{again:?}"));
+}
+
+#[test]
+fn the_truth_tells_what_writing_costs_a_drive() {
+    let mut scenario = small("nvme-3gbs", SimSpan::ZERO);
+    let Role::Node(storage) = &mut scenario.hosts[0].role else { panic!("the first is a node") };
+    storage.cache.write = WritePolicy::Through;
+    let Device::Ssd(ssd) = &mut storage.disks[0].device else { panic!("it is a drive of flash") };
+    // one die of 16 MiB and a fifth more; 10 GB may be written to it
+    (ssd.channels, ssd.chips, ssd.dies, ssd.planes) = (1, 1, 1, 2);
+    (ssd.page, ssd.mapping, ssd.pages_per_block) = (Bytes::kib(4), Bytes::kib(4), 16);
+    (ssd.capacity, ssd.over_provisioning) = (Bytes::mib(16), 0.2);
+    (ssd.buffer, ssd.endurance) = (Bytes::kib(64), Some(Bytes(10_000_000_000)));
+    scenario.volumes[0].size = Bytes::mib(8);
+    let load = &mut scenario.workloads[0];
+    load.requests = Some(20_000);
+    load.kind = WorkloadKind::Ssio {
+        read_share: 0.0,
+        pattern: Pattern::Random,
+        access: Bytes::kib(4),
+        working_set: Bytes::mib(8),
+    };
+    let truth = run(&scenario).unwrap();
+    let disk = &truth.hosts["brick0"]["disk0"];
+    let flash = disk.flash.unwrap();
+    assert_eq!(flash.written_bytes, 20_000 * 4096);
+    // random writes in the steady state make the drive move data, a row of two pages at a time
+    let amplification = flash.write_amplification.unwrap();
+    assert!(amplification > 1.1 && amplification < 4.0, "{flash:?}");
+    let programmed = flash.written_bytes as f64 * amplification;
+    assert!((flash.programmed_bytes as f64 - programmed).abs() < 1.0, "{flash:?}");
+    assert!(flash.moved_bytes > 0 && flash.moved_bytes < flash.programmed_bytes);
+    // in the long run as much is erased as is programmed: blocks of 16 pages of 4 KiB
+    let erased = (flash.blocks_erased * 16 * 4096) as f64;
+    assert!((erased / flash.programmed_bytes as f64 - 1.0).abs() < 0.05, "{flash:?}");
+    let per_day = flash.written_bytes as f64 / truth.simulated_seconds * 86_400.0;
+    assert!((flash.written_bytes_per_day / per_day - 1.0).abs() < 1e-9, "{flash:?}");
+    let years = 1e10 / per_day / 365.25;
+    assert!((flash.years_until_worn.unwrap() / years - 1.0).abs() < 1e-9, "{flash:?}");
+    // a disk with an arm has none of it
+    assert!(run(&small("nvme-3gbs", SimSpan::ZERO)).unwrap().hosts["app0"]["cpu"].flash.is_none());
 }

@@ -21,8 +21,8 @@ use super::profile::{self, Notes, assumed};
 use super::sockets;
 use super::stopwatch::Stopwatch;
 use crate::cli::CalibrateCpuArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// The largest request: beyond, a measurement takes minutes.
@@ -31,7 +31,10 @@ const LARGEST: Bytes = Bytes::mib(64);
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure> {
     let name = match &arguments.output {
-        Some(path) => profile_name(path)?,
+        Some(path) => {
+            foretell_files::check(path)?;
+            profile_name(path)?
+        }
         None => "here".to_owned(),
     };
     if arguments.request == Bytes::ZERO || arguments.request > LARGEST {
@@ -42,7 +45,7 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     let measured = Measured::on_this_host(arguments, name)?;
     let text = profile::text(&measured.profile, &measured.machine, &measured.notes);
     if let Some(path) = &arguments.output {
-        write_whole(path, &text)?;
+        foretell_files::write(path, text.as_bytes())?;
     }
     let printed =
         if arguments.json { measured.json(arguments) } else { measured.text(arguments, &text) };
@@ -159,7 +162,7 @@ impl Measured {
                 block.rebuild_ns.map_or_else(String::new, |_| rebuild),
             ]);
         }
-        let _ = writeln!(text, "{demands}");
+        let _ = writeln!(text, "{}", fitted(&demands, 2));
         let _ = writeln!(
             text,
             "encode: a write; decode: a read; rebuild: a read of the last m fragments\n\n\
@@ -174,7 +177,7 @@ impl Measured {
                 format!("{:.0} %", worst * 100.0),
             ]);
         }
-        let _ = writeln!(text, "{costs}");
+        let _ = writeln!(text, "{}", fitted(&costs, 1));
         if let Some(error) = &self.notes.no_sockets {
             let _ = writeln!(text, "send and receive are assumed: loopback failed ({error})");
         }

@@ -16,7 +16,6 @@ use foretell_units::{Bytes, SECTOR_BYTES};
 
 use super::cpu::profile_name;
 use crate::cli::CalibrateDiskArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 use report::Report;
@@ -28,6 +27,7 @@ const ASSUMED_CAPACITY: Bytes = Bytes::gib(1024);
 pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
         profile_name(path)?;
+        foretell_files::check(path)?;
     }
     let evidence = evidence::read(&arguments.fio, arguments.one_device)?;
     let conditions = fit::conditions(&evidence);
@@ -59,7 +59,7 @@ pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failur
     let report = Report::new(&evidence, &conditions, &fitted, &left_out, notes);
     let profile = curves_file::write(&fitted.device, &report.source(), &report.head());
     if let Some(path) = &arguments.output {
-        write_whole(path, &profile)?;
+        foretell_files::write(path, profile.as_bytes())?;
     }
     let printed = if arguments.json {
         report.json(&profile)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use foretell_units::Bytes;
 use foretell_workloads::trace::{Format, ReadOptions};
 
@@ -19,6 +19,8 @@ pub struct ImportArguments {
 pub enum ImportFormat {
     /// DiskSim's description of a drive (.parv, .diskspecs, .model, .seek), as a device file.
     Diskspecs(DiskspecsArguments),
+    /// A Ceph cluster: `ceph report`, OSD and CRUSH maps. Places every group, checks, writes a scenario.
+    Ceph(CephArguments),
     /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
     FioJson(FioJsonArguments),
     /// A block trace of any known format, told by its content or given with --format.
@@ -72,6 +74,72 @@ pub struct DiskspecsArguments {
     /// Write the device file here. Without it the file is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import ceph`.
+#[derive(Debug, Args)]
+pub struct CephArguments {
+    /// `ceph report`; or `ceph osd dump -f json` and `ceph osd crush dump`; or a CRUSH map alone, as
+    /// JSON or as text of `crushtool -d`.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Keep the cluster here, for `plan`: `ceph-map.json`, without keys and addresses.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Place every group, and compare what each OSD has with what the report says. Differences: status 1.
+    #[arg(long)]
+    pub check: bool,
+    /// Write where each placement group belongs and is.
+    #[arg(long, value_name = "FILE.csv")]
+    pub mappings: Option<PathBuf>,
+    /// With a CRUSH map alone: the rule, by name or number.
+    #[arg(long, value_name = "RULE", requires_all = ["replicas", "inputs"])]
+    pub rule: Option<String>,
+    /// With a CRUSH map alone: how many devices each input is placed on.
+    #[arg(long, value_name = "N", requires = "rule", value_parser = value_parser!(u32).range(1..=255))]
+    pub replicas: Option<u32>,
+    /// With a CRUSH map alone: which inputs, both ends included.
+    #[arg(long, value_name = "A..B", requires = "rule", value_parser = inputs)]
+    pub inputs: Option<Inputs>,
+    /// With a CRUSH map alone: the chance that a device keeps what falls to it, 0 to 1, as
+    /// `ceph osd reweight` sets it. May be given several times.
+    #[arg(long = "weight", value_name = "OSD=W", requires = "rule", value_parser = reweight)]
+    pub weights: Vec<(u32, f64)>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Inputs of a CRUSH map: first and last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inputs {
+    /// The first.
+    pub first: u32,
+    /// The last, included.
+    pub last: u32,
+}
+
+fn inputs(text: &str) -> Result<Inputs, String> {
+    let expected = || format!("found `{text}`, expected two whole numbers as `0..999`");
+    let (first, last) = text.split_once("..").ok_or_else(expected)?;
+    let last = last.strip_prefix('=').unwrap_or(last);
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| expected());
+    let (first, last) = (number(first)?, number(last)?);
+    if last < first {
+        return Err(format!("found `{text}`, expected the smaller number first"));
+    }
+    Ok(Inputs { first, last })
+}
+
+fn reweight(text: &str) -> Result<(u32, f64), String> {
+    let expected = || format!("found `{text}`, expected an OSD's number and 0 to 1, as `3=0.5`");
+    let (osd, weight) = text.split_once('=').ok_or_else(expected)?;
+    let osd = osd.strip_prefix("osd.").unwrap_or(osd).parse().map_err(|_| expected())?;
+    let weight: f64 = weight.parse().map_err(|_| expected())?;
+    if !(0.0..=1.0).contains(&weight) {
+        return Err(expected());
+    }
+    Ok((osd, weight))
 }
 
 /// Arguments of `import fio-json`.

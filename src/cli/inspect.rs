@@ -21,6 +21,10 @@ pub struct InspectArguments {
     /// `inspect.json`.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

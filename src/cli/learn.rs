@@ -129,9 +129,10 @@ pub struct FoldArguments {
     /// Each row's fold: a table with columns `row` (from 0) and `fold`.
     #[arg(long, value_name = "FILE", conflicts_with = "fold_count")]
     pub folds: Option<PathBuf>,
-    /// Without such a file: so many random folds; of a data set, of its design points.
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub fold_count: NonZeroUsize,
+    /// Without such a file: so many random folds, of groups where rows have groups (of a data set, its
+    /// design points). Without this, 10, or as many as there are groups.
+    #[arg(long, value_name = "N")]
+    pub fold_count: Option<NonZeroUsize>,
     /// Seed of random folds.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

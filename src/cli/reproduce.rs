@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReproduceArguments {
     /// Which paper's experiments.
     pub paper: Paper,
@@ -22,6 +23,10 @@ pub struct ReproduceArguments {
     /// Write tables, pictures and `summary.json` here.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
+    /// Replace what DIR holds also if another command or another paper's reproduction made it, or if it
+    /// was changed since. What foretell did not make is never replaced.
+    #[arg(long)]
+    pub force: bool,
     /// Only this figure, such as `fig07`; may be given several times.
     #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
     pub figures: Vec<String>,

@@ -29,6 +29,10 @@ pub struct SweepArguments {
     /// Go on with what the directory holds, if it holds anything.
     #[arg(long)]
     pub resume: bool,
+    /// Begin again: remove what foretell made in the directory, whatever command that was, also if it
+    /// was changed since. What foretell did not make is never removed.
+    #[arg(long, conflicts_with_all = ["resume", "check"])]
+    pub force: bool,
     /// Check all of it and say how long it would take, but run nothing.
     #[arg(long)]
     pub check: bool,
@@ -43,7 +47,7 @@ pub struct SweepArguments {
 /// What can be done with shards.
 #[derive(Debug, Subcommand)]
 pub enum SweepStep {
-    /// List the runs that have not been done.
+    /// List the runs that have not been done; the exit status is 1 if there are any.
     Missing(MissingArguments),
     /// Join shards to a data set: verify that no run is missing and none is there twice.
     Merge(MergeArguments),
@@ -69,6 +73,10 @@ pub struct MergeArguments {
     /// Directory of the data set; without it, the one that all shards are in.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,
@@ -85,6 +93,10 @@ pub struct ExportArguments {
     /// Directory of the tables: a file for each type of records, and for each table of facts.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
+    /// Replace what DIR holds also if another command made it, or if it was changed since. What
+    /// foretell did not make is never replaced.
+    #[arg(long)]
+    pub force: bool,
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::sources::SEQUENTIAL;
 use crate::cli::ShareOfSize;
 use crate::failure::Failure;
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// Everything that is said.
@@ -187,7 +188,7 @@ impl OfSeries {
                 number(of.exponent),
             ]);
         }
-        let _ = writeln!(text, "{sizes}");
+        let _ = writeln!(text, "{}", fitted(&sizes, 1));
         if !self.predictions.is_empty() {
             let mut rows = table(&[
                 "\nload",
@@ -209,7 +210,7 @@ impl OfSeries {
                     format!("{} - {}", number(one.aware.low), number(one.aware.high)),
                 ]);
             }
-            let _ = writeln!(text, "\nAsked\n{rows}");
+            let _ = writeln!(text, "\nAsked\n{}", fitted(&rows, 2));
         }
         if let Some(errors) = self.errors() {
             let mut rows =
@@ -230,7 +231,7 @@ impl OfSeries {
             }
             let _ =
                 writeln!(text, "\nMeasured mixes; `aware` never saw the point it is compared with");
-            let _ = writeln!(text, "{rows}");
+            let _ = writeln!(text, "{}", fitted(&rows, 2));
             let [[plain, plain_worst], [aware, aware_worst]] =
                 errors.map(|both| both.map(|error| 100.0 * error));
             let _ = writeln!(

@@ -1,13 +1,15 @@
 //! Points out of files: fio's, COSBench's, tables, and the simulator's own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use foretell_estimate::{Point, ReadShare};
+use foretell_input::Limit;
 use foretell_units::{Bytes, Op};
 use foretell_workloads::fio::{Order, quantity};
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::calibrate::disk::evidence::{self, Run};
 use crate::cli::EstimateArguments;
@@ -16,6 +18,8 @@ use crate::failure::Failure;
 
 /// Sizes of reads and writes of one run that differ by less are the same.
 const SAME_SIZE: f64 = 0.01;
+/// Bytes in which the first line of a report of COSBench ends.
+const HEADING: u64 = 4096;
 
 /// All that was read.
 #[derive(Default)]
@@ -55,8 +59,8 @@ pub(super) fn read(arguments: &EstimateArguments) -> Result<Found, Failure> {
     }
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
+fn text_of(path: &Path, limit: Limit) -> Result<String, Failure> {
+    foretell_input::text(path, limit)
         .map_err(|error| Failure::Usage(format!("cannot read `{}`: {error}", path.display())))
 }
 
@@ -229,11 +233,10 @@ fn cosbench(
 ) -> Result<(), Failure> {
     let mut any = false;
     for path in files(directory, &with_extension("csv"))? {
-        let text = text_of(&path)?;
-        let header = text.lines().next().unwrap_or_default();
-        if !header.starts_with("Stage,") || !header.contains("Op-Type") {
+        if !is_report(&path)? {
             continue; // another table of the archive
         }
+        let text = text_of(&path, Limit::POINTS)?;
         any = true;
         let file = path.display();
         let mut stages: BTreeMap<String, Stage> = BTreeMap::new();
@@ -287,6 +290,17 @@ fn cosbench(
     )))
 }
 
+/// Whether a table begins as a report of COSBench does.
+fn is_report(path: &Path) -> Result<bool, Failure> {
+    let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
+    let mut beginning = Vec::new();
+    let file = foretell_input::open(path).map_err(fault)?;
+    file.take(HEADING).read_to_end(&mut beginning).map_err(fault)?;
+    let beginning = String::from_utf8_lossy(&beginning);
+    let header = beginning.lines().next().unwrap_or_default();
+    Ok(header.starts_with("Stage,") && header.contains("Op-Type"))
+}
+
 /// The place of a column by its name.
 fn columns(
     reader: &mut csv::Reader<&[u8]>,
@@ -308,7 +322,7 @@ fn columns(
 
 /// A table of points.
 fn table(path: &Path, found: &mut Found) -> Result<(), Failure> {
-    let text = text_of(path)?;
+    let text = text_of(path, Limit::POINTS)?;
     let file = path.display();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let column = columns(&mut reader, path)?;
@@ -337,27 +351,47 @@ fn table(path: &Path, found: &mut Found) -> Result<(), Failure> {
     Ok(())
 }
 
+/// As much of a truth as is needed; of a large cluster it has far more.
+#[derive(Deserialize)]
+struct Truth {
+    workloads: Option<BTreeMap<String, Seen>>,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    read: Option<Direction>,
+    write: Option<Direction>,
+}
+
+#[derive(Deserialize)]
+struct Direction {
+    throughput_rps: Option<f64>,
+    throughput_bytes_per_s: Option<f64>,
+}
+
 /// Runs of the simulator: all workloads of a run together are a point.
 fn runs(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Failure> {
     let is_truth = |path: &Path| path.file_name().is_some_and(|name| name == TRUTH_FILE);
     for path in some(files(directory, &is_truth)?, directory, "runs (`truth.json`)")? {
         let origin = format!("`{}`", path.display());
         let no_truth = |what: &str| Failure::Usage(format!("{origin}: {what}"));
-        let truth: Value = serde_json::from_str(&text_of(&path)?)
-            .map_err(|error| no_truth(&format!("no JSON document: {error}")))?;
-        let workloads = truth["workloads"].as_object();
-        let workloads = workloads.ok_or_else(|| no_truth("it has no `workloads`"))?;
+        let truth: Truth = serde_json::from_str(&text_of(&path, Limit::TRUTH)?)
+            .map_err(|error| no_truth(&format!("no truth of a run: {error}")))?;
+        let workloads = truth.workloads.ok_or_else(|| no_truth("it has no `workloads`"))?;
         let mut sum = Counted::default();
         let mut sizes: Vec<f64> = Vec::new();
         for (name, workload) in workloads {
             for (op, key) in ["read", "write"].into_iter().enumerate() {
-                let number = |field: &str| {
-                    workload[key][field].as_f64().ok_or_else(|| {
+                let seen = [&workload.read, &workload.write][op].as_ref();
+                let number = |field: &str, of: fn(&Direction) -> Option<f64>| {
+                    let number = seen.and_then(of).filter(|number| *number >= 0.0);
+                    number.ok_or_else(|| {
                         no_truth(&format!("workload `{name}` has no `{key}.{field}`"))
                     })
                 };
-                let per_s = number("throughput_rps")?;
-                let bytes_per_s = number("throughput_bytes_per_s")?;
+                let per_s = number("throughput_rps", |seen| seen.throughput_rps)?;
+                let bytes_per_s =
+                    number("throughput_bytes_per_s", |seen| seen.throughput_bytes_per_s)?;
                 sum.per_s[op] += per_s;
                 sum.bytes_per_s[op] += bytes_per_s;
                 if per_s > 0.0 {

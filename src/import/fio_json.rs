@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use foretell_input::Limit;
 use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
 
 use crate::cli::FioJsonArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// The columns; units come last in their names.
@@ -16,11 +16,12 @@ const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,nu
 
 /// Runs the command.
 pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
     for path in &arguments.files {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = foretell_input::text(path, Limit::RESULT)
             .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
         for result in &found.jobs {
@@ -35,7 +36,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     let printed = match &arguments.output {
         None => table,
         Some(output) => {
-            write_whole(output, &table)?;
+            foretell_files::write(output, table.as_bytes())?;
             let files = arguments.files.len();
             format!("{rows} rows of {jobs} jobs in {files} results, in {}\n", output.display())
         }

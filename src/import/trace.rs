@@ -3,10 +3,10 @@
 //! One pass, in fixed memory. The file is there whole or not at all.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use foretell_files::NewFile;
 use foretell_workloads::trace::{Format, TraceError, TraceFile, TraceReader, TraceWriter};
 use serde_json::json;
 
@@ -47,6 +47,7 @@ pub(crate) fn for_each(
 
 /// Runs the command for one format, or for whichever it is.
 pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<(), Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
     let Some(output) = &arguments.output else {
         let mut writer =
@@ -76,40 +77,13 @@ fn nothing(trace: &TraceReader, arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn to_file(trace: &mut TraceReader, path: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
-        fs::create_dir_all(parent).map_err(Failure::file("make the directory", parent))?;
-    }
-    let special = fs::metadata(path).is_ok_and(|there| !there.is_file());
-    let mut partial = path.as_os_str().to_owned();
-    if !special {
-        partial.push(".partial");
-    }
-    let partial = Path::new(&partial);
     let failed = |error| Failure::file("write", path)(error);
-    let file = if special {
-        fs::OpenOptions::new().write(true).open(partial)
-    } else {
-        // a link of that name would be written through
-        let _ = fs::remove_file(partial);
-        File::create_new(partial)
-    };
-    let written = (|| {
-        let output = TraceFile::new(file.map_err(failed)?, path).map_err(failed)?;
-        let mut writer = TraceWriter::new(output, trace.has_times()).map_err(failed)?;
-        for_each(trace, |request| writer.write(request).map_err(failed))?;
-        nothing(trace, arguments)?;
-        let file = writer.finish().and_then(TraceFile::finish).map_err(failed)?;
-        if special {
-            return Ok(());
-        }
-        file.sync_all().and_then(|()| fs::rename(partial, path)).map_err(failed)
-    })();
-    written.inspect_err(|_| {
-        if !special {
-            // the error says more than a second one
-            let _ = fs::remove_file(partial);
-        }
-    })
+    let output = TraceFile::new(NewFile::begin(path)?, path).map_err(failed)?;
+    let mut writer = TraceWriter::new(output, trace.has_times()).map_err(failed)?;
+    for_each(trace, |request| writer.write(request).map_err(failed))?;
+    nothing(trace, arguments)?;
+    let file = writer.finish().and_then(TraceFile::finish).map_err(failed)?;
+    Ok(file.commit()?)
 }
 
 fn as_text(trace: &TraceReader, output: &Path) -> String {

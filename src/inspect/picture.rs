@@ -1,13 +1,17 @@
 //! A picture of rectangles and short texts, as SVG and as PNG.
 //!
-//! Drawn here, because all that is wanted are bars and cells: a library would bring a font, which
-//! this project would have to carry.
+//! Bars and cells are filled here. The letters of a PNG come from the font in the program; those of an
+//! SVG from the viewer's.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use plotters::prelude::{BitMapBackend, DrawingArea, IntoDrawingArea, IntoFont, RGBColor};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::font;
 
 /// Red, green, blue.
 pub(super) type Colour = [u8; 3];
@@ -36,8 +40,8 @@ pub(super) struct Picture {
     shapes: Vec<Shape>,
 }
 
-/// Pixels of the dots that letters in a PNG are made of.
-const DOT: f64 = 2.0;
+/// Pixels that letters are high.
+const LETTERS: u32 = 13;
 
 impl Picture {
     pub(super) fn new(width: usize, height: usize) -> Self {
@@ -58,7 +62,7 @@ impl Picture {
         let (width, height) = (self.width, self.height);
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"{LETTERS}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
         );
         for shape in &self.shapes {
@@ -101,83 +105,42 @@ impl Picture {
             }
         };
         for shape in &self.shapes {
-            match shape {
-                Shape::Rectangle(place, colour) => fill(*place, *colour),
-                Shape::Text { x, y, text, align, colour } => {
-                    let width = text.chars().count() as f64 * 4.0 * DOT;
-                    let left = match align {
-                        Align::Right => *x,
-                        Align::Middle => x - width / 2.0,
-                        Align::Left => x - width,
-                    };
-                    for (index, letter) in text.chars().enumerate() {
-                        let dots = glyph(letter);
-                        for place in (0..15).filter(|place| dots >> (14 - place) & 1 == 1) {
-                            let column = f64::from(place % 3) + index as f64 * 4.0;
-                            let row = f64::from(place / 3) - 5.0;
-                            fill([left + column * DOT, y + row * DOT, DOT, DOT], *colour);
-                        }
-                    }
-                }
+            if let Shape::Rectangle(place, colour) = shape {
+                fill(*place, *colour);
             }
         }
+        self.letters(&mut pixels);
         encoded(self.width, self.height, &pixels)
     }
+
+    /// Draws the texts over what is there.
+    fn letters(&self, pixels: &mut [u8]) {
+        font::register();
+        let size = (self.width as u32, self.height as u32);
+        let area: DrawingArea<_, _> = BitMapBackend::with_buffer(pixels, size).into_drawing_area();
+        for shape in &self.shapes {
+            let Shape::Text { x, y, text, align, colour: [red, green, blue] } = shape else {
+                continue;
+            };
+            let side = match align {
+                Align::Right => HPos::Left,
+                Align::Middle => HPos::Center,
+                Align::Left => HPos::Right,
+            };
+            let style = (font::NAME, LETTERS).into_font().color(&RGBColor(*red, *green, *blue));
+            let style = style.pos(Pos::new(side, VPos::Bottom));
+            let place = (x.round() as i32, y.round() as i32 + DESCENT);
+            area.draw_text(text, &style, place).expect("drawing into memory cannot fail");
+        }
+    }
 }
+
+/// Pixels between the line that letters stand on and the lower end of what is below it.
+const DESCENT: i32 = 3;
 
 /// A colour in SVG.
 fn named([red, green, blue]: Colour) -> String {
     format!("rgb({red},{green},{blue})")
-}
-
-/// Letters as five rows of three dots, the top one first.
-const GLYPHS: [(char, u16); 41] = [
-    ('0', 0b111_101_101_101_111),
-    ('1', 0b010_110_010_010_111),
-    ('2', 0b111_001_111_100_111),
-    ('3', 0b111_001_111_001_111),
-    ('4', 0b101_101_111_001_001),
-    ('5', 0b111_100_111_001_111),
-    ('6', 0b111_100_111_101_111),
-    ('7', 0b111_001_010_010_010),
-    ('8', 0b111_101_111_101_111),
-    ('9', 0b111_101_111_001_111),
-    ('A', 0b010_101_111_101_101),
-    ('B', 0b110_101_110_101_110),
-    ('C', 0b011_100_100_100_011),
-    ('D', 0b110_101_101_101_110),
-    ('E', 0b111_100_110_100_111),
-    ('F', 0b111_100_110_100_100),
-    ('G', 0b011_100_101_101_011),
-    ('H', 0b101_101_111_101_101),
-    ('I', 0b111_010_010_010_111),
-    ('J', 0b001_001_001_101_010),
-    ('K', 0b101_101_110_101_101),
-    ('L', 0b100_100_100_100_111),
-    ('M', 0b101_111_111_101_101),
-    ('N', 0b110_101_101_101_101),
-    ('O', 0b010_101_101_101_010),
-    ('P', 0b110_101_110_100_100),
-    ('Q', 0b010_101_101_111_011),
-    ('R', 0b110_101_110_101_101),
-    ('S', 0b011_100_010_001_110),
-    ('T', 0b111_010_010_010_010),
-    ('U', 0b101_101_101_101_111),
-    ('V', 0b101_101_101_101_010),
-    ('W', 0b101_101_111_111_101),
-    ('X', 0b101_101_010_101_101),
-    ('Y', 0b101_101_010_010_010),
-    ('Z', 0b111_001_010_100_111),
-    ('.', 0b000_000_000_000_010),
-    (',', 0b000_000_000_010_100),
-    ('/', 0b001_001_010_100_100),
-    ('-', 0b000_000_111_000_000),
-    ('%', 0b101_001_010_100_101),
-];
-
-fn glyph(letter: char) -> u16 {
-    let letter = letter.to_ascii_uppercase();
-    GLYPHS.iter().find(|(known, _)| *known == letter).map_or(0, |(_, dots)| *dots)
 }
 
 /// Eight bits a colour, no interlace (RFC 2083).
@@ -208,6 +171,43 @@ mod tests {
     use std::io::Read;
 
     use super::*;
+
+    /// The shades of grey of a text, by pixel.
+    fn written(text: &str, align: Align) -> Vec<u8> {
+        let mut picture = Picture::new(80, 20);
+        picture.text(40.0, 15.0, text, align, [0; 3]);
+        let mut pixels = vec![255; 80 * 20 * 3];
+        picture.letters(&mut pixels);
+        pixels.chunks(3).map(|pixel| pixel[0]).collect()
+    }
+
+    #[test]
+    fn letters_are_those_of_a_font() {
+        // smooth edges, small letters that differ from capitals, a letter for each character
+        let small = written("requests", Align::Right);
+        assert!(small.iter().any(|shade| (64..192).contains(shade)), "no smooth edge");
+        assert_ne!(small, written("REQUESTS", Align::Right));
+        let pictures: Vec<_> =
+            "abcxyz019%/.-²µ".chars().map(|c| written(&c.to_string(), Align::Right)).collect();
+        for (index, picture) in pictures.iter().enumerate() {
+            assert!(picture.iter().any(|shade| *shade < 128), "letter {index} is not drawn");
+            assert!(!pictures[..index].contains(picture), "letter {index} looks like another");
+        }
+    }
+
+    #[test]
+    fn texts_stand_where_they_are_put() {
+        let columns = |align| -> Vec<usize> {
+            let shades = written("address", align);
+            (0..80).filter(|x| (0..20).any(|y| shades[y * 80 + x] < 200)).collect()
+        };
+        let (right, left, middle) =
+            (columns(Align::Right), columns(Align::Left), columns(Align::Middle));
+        assert!(right[0] >= 39 && left[left.len() - 1] <= 41, "{right:?} {left:?}");
+        assert!(middle[0] < 40 && middle[middle.len() - 1] > 40, "{middle:?}");
+        // none hangs below the line it stands on, at 15
+        assert!(!written("address", Align::Right)[16 * 80..].iter().any(|shade| *shade < 200));
+    }
 
     #[test]
     fn a_png_holds_the_pixels_that_were_drawn() {

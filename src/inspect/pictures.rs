@@ -95,11 +95,11 @@ fn sizes(profile: &Profile) -> Picture {
     bars(["Sizes", "bytes, from this power of two on", "% of all requests"], &shares, label)
 }
 
-/// Touches of pages by the gap since the last touch.
+/// Touches of pages, by reads and by writes, by the gap since the last touch.
 fn reuse(profile: &Profile) -> Picture {
-    let total: u64 = profile.reuse.gaps.iter().sum();
-    let share = |count: &u64| [*count as f64 / total.max(1) as f64 * 100.0, 0.0];
-    let shares: Vec<[f64; 2]> = profile.reuse.gaps.iter().map(share).collect();
+    let total: u64 = profile.reuse.gaps.iter().flatten().sum();
+    let share = |count: u64| count as f64 / total.max(1) as f64 * 100.0;
+    let shares: Vec<[f64; 2]> = profile.reuse.gaps.iter().map(|counts| counts.map(share)).collect();
     let label = |index: usize| Some(number((1_u64 << index) as f64));
     let x = "requests since the last touch, from here on";
     bars(["Reuse of pages of 4 KiB", x, "% of reuses"], &shares, label)

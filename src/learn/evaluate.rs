@@ -13,6 +13,7 @@ use super::{keep, rows, space};
 use crate::cli::EvaluateArguments;
 use crate::failure::Failure;
 use crate::jobs;
+use crate::screen::fitted;
 
 /// Folds inside the rows that a fold leaves to learn from.
 const INNER_FOLDS: usize = 10;
@@ -33,6 +34,7 @@ struct Evaluated {
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
+    arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
     let folds = rows::folds(&arguments.folds, &data)?;
     let rows = scored(arguments, &data)?;
@@ -159,7 +161,7 @@ fn as_json(
             document
         })
         .collect();
-    let document = json!({
+    let mut document = json!({
         "data": arguments.data.data.display().to_string(),
         "target": data.target,
         "log_target": arguments.data.log_target,
@@ -167,6 +169,13 @@ fn as_json(
         "folds": folds.count(),
         "models": models,
     });
+    if let Some(groups) = data.count_groups() {
+        document["groups"] = json!(groups);
+    }
+    let notes = rows::caveats(data, Some(folds));
+    if !notes.is_empty() {
+        document["notes"] = json!(notes);
+    }
     format!("{document:#}\n")
 }
 
@@ -186,9 +195,10 @@ fn as_text(
     evaluated: &[Evaluated],
 ) -> String {
     let mut text = format!(
-        "{}: {} rows, {} features, {} folds; target `{}`{}{}\n\n",
+        "{}: {} rows{}, {} features, {} folds; target `{}`{}{}\n\n",
         arguments.data.data.display(),
         data.y.len(),
+        data.count_groups().map_or_else(String::new, |groups| format!(" in {groups} groups")),
         data.schema.features.len(),
         folds.count(),
         data.target,
@@ -224,9 +234,10 @@ fn as_text(
             model.against_first.as_ref().map_or_else(String::new, |t| format!("{:.2e}", t.p_value)),
         ]);
     }
-    for line in table.to_string().lines() {
-        text.push_str(line.trim_end());
-        text.push('\n');
+    text += &fitted(&table, 1);
+    text.push('\n');
+    for note in rows::caveats(data, Some(folds)) {
+        let _ = writeln!(text, "\nnote: {note}");
     }
     for model in evaluated.iter().filter(|model| !model.searches.is_empty()) {
         let _ = writeln!(text, "\nfound for {}:", model.spec);

@@ -18,6 +18,7 @@ const SET: &str = "set";
 
 /// Makes the table.
 pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure> {
+    foretell_files::check(&arguments.output)?;
     let smoothing = Smoothing { window_s: arguments.window };
     let mut table = Features::default();
     let mut sets = Vec::new();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use foretell_files::NewFile;
 use foretell_learn::Trained;
 use foretell_learn::metrics::Scores;
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
+    // not after an hour
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
     let trained = Trained::fit(&arguments.model, &data, arguments.data.log_target)?;
     if let Some(path) = &arguments.output {
@@ -22,7 +25,7 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     let scores = Scores::of(&data.y, &trained.predict(&data.x))?;
     let description = trained.describe();
     if arguments.json {
-        let document = json!({
+        let mut document = json!({
             "model": trained.spec.to_string(),
             "target": trained.target,
             "log_target": trained.log_target,
@@ -30,10 +33,17 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
             "fitted": scores,
             "description": description,
         });
+        let notes = rows::caveats(&data, None);
+        if !notes.is_empty() {
+            document["notes"] = json!(notes);
+        }
         return Ok(format!("{document:#}\n"));
     }
     let mut text = description;
     let _ = writeln!(text, "\non these rows: RMSE {:.6}{}", scores.rmse, relative(&scores));
+    for note in rows::caveats(&data, None) {
+        let _ = writeln!(text, "note: {note}");
+    }
     Ok(text)
 }
 
@@ -50,6 +60,7 @@ fn relative(scores: &Scores) -> String {
 
 /// Predicts a table's rows.
 pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
+    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let trained = load(&arguments.model)?;
     let factors: Vec<String> = trained
         .schema
@@ -97,17 +108,9 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    let partial = Path::new(&name);
-    let written = std::fs::File::create(partial).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        write(&mut file)?;
-        file.flush()
-    });
-    let done = written.and_then(|()| std::fs::rename(partial, path));
-    if done.is_err() {
-        let _ = std::fs::remove_file(partial);
-    }
-    done.map_err(Failure::file("write", path))
+    let mut file = BufWriter::new(NewFile::begin(path)?);
+    let failed = |error| Failure::file("write", path)(error);
+    write(&mut file).map_err(failed)?;
+    let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+    Ok(file.commit()?)
 }

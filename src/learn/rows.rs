@@ -1,10 +1,11 @@
 //! Reading tables and folds.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use foretell_learn::{Cells, Dataset, Folds, Table};
+use foretell_learn::{Cells, Coverage, Dataset, Folds, Table};
 use foretell_units::Seed;
 
 use super::data_set;
@@ -62,22 +63,48 @@ fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
 /// A file to read; the user's fault if there is none.
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
-    if path.is_dir() {
-        return Err(Failure::Usage(format!(
-            "`{}` is a directory; a file is wanted",
-            path.display()
-        )));
-    }
-    Ok(BufReader::new(File::open(path).map_err(fault)?))
+    Ok(BufReader::new(foretell_input::open(path).map_err(fault)?))
 }
+
+/// Folds unless the user says how many.
+const FOLDS: usize = 10;
 
 /// The folds of a set's rows; those that were observed together share a fold.
 pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, Failure> {
     let rows = data.y.len();
-    let (count, seed) = (arguments.fold_count.get(), Seed(arguments.seed));
+    let most = data.count_groups().unwrap_or(FOLDS).min(FOLDS);
+    let (count, seed) = (arguments.fold_count.map_or(most, usize::from), Seed(arguments.seed));
     Ok(match (&arguments.folds, &data.groups) {
         (Some(path), _) => Folds::read(open(path)?, &path.display().to_string(), rows)?,
         (None, Some(groups)) => Folds::random_by_group(groups, count, seed)?,
         (None, None) => Folds::random(rows, count, seed)?,
     })
+}
+
+/// What errors in these folds (without folds: errors on the rows learned from) do not tell.
+pub(super) fn caveats(data: &Dataset, folds: Option<&Folds>) -> Vec<String> {
+    let Coverage { levels, repeated } = Coverage::of(data, folds);
+    let mut notes = Vec::new();
+    if let Some((first, others)) = levels.split_first() {
+        let mut inputs = format!("`{}` takes {} values", first.0, first.1);
+        for (name, count) in others {
+            let _ = write!(inputs, ", `{name}` {count}");
+        }
+        let tested = match folds {
+            Some(_) => "and every fold learns from all of them: these are errors at those values",
+            None => "and the model is fitted at those values",
+        };
+        notes.push(format!(
+            "{inputs}, {tested}. Between them it can be much further off: test it on rows that lie \
+             between (a sweep with `design = \"sobol\"` has them)"
+        ));
+    }
+    if repeated > 0 {
+        notes.push(format!(
+            "{repeated} of {} rows have the same inputs as rows of other folds, so that models are asked \
+             what they have seen; say what was observed together, `--group COLUMN`",
+            data.y.len()
+        ));
+    }
+    notes
 }

@@ -204,8 +204,8 @@ fn page_of(objects: Objects) -> Option<u64> {
 /// Opens a trace, and a count of the bytes read of its file.
 fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU64>), TraceError> {
     let name = path.display().to_string();
-    let file =
-        File::open(path).map_err(|source| TraceError::Open { trace: name.clone(), source })?;
+    let file = foretell_input::open(path)
+        .map_err(|source| TraceError::Open { trace: name.clone(), source })?;
     let read = Arc::new(AtomicU64::new(0));
     let reader = TraceReader::new(&name, Counted { file, read: Arc::clone(&read) }, options)?;
     Ok((reader, read))
@@ -230,7 +230,7 @@ impl Read for Counted {
 pub(crate) fn footprint(arguments: &ReplayCacheArguments) -> Result<u64, Failure> {
     if !arguments.trace.is_file() {
         let trace = arguments.trace.display();
-        return Err(match File::open(&arguments.trace) {
+        return Err(match foretell_input::open(&arguments.trace) {
             Err(source) => TraceError::Open { trace: trace.to_string(), source }.into(),
             Ok(_) => Failure::Usage(format!(
                 "a size in % of all objects needs a trace that can be read twice; `{trace}` is \

@@ -11,6 +11,7 @@ use super::curve::{Curve, Point, coarse_sizes, fine_sizes};
 use super::follow::{Cache, Count};
 use super::references::{Objects, References, Totals};
 use crate::cli::ReplayCacheArguments;
+use crate::screen::fitted;
 use crate::tables::table;
 
 /// What followed the trace to its end.
@@ -175,7 +176,7 @@ impl<'a> Report<'a> {
                 let head = [self.size(row.size), row.policy.to_string()];
                 table.add_row(head.into_iter().chain(row.outcome.cells()));
             }
-            let _ = writeln!(text, "\n{table}");
+            let _ = writeln!(text, "\n{}", fitted(&table, 2));
             let refused = self.rows.iter().map(|row| row.refused).max().unwrap_or(0);
             if refused > 0 {
                 let _ = writeln!(
@@ -196,7 +197,7 @@ impl<'a> Report<'a> {
                 let cells = Outcome::at(&point, &self.totals).cells();
                 table.add_row([self.size(point.size)].into_iter().chain(cells));
             }
-            let _ = writeln!(text, "\nLRU of all sizes, {how}\n{table}");
+            let _ = writeln!(text, "\nLRU of all sizes, {how}\n{}", fitted(&table, 1));
         }
         text
     }

@@ -5,16 +5,16 @@
 //! nothing depends on how many are done at once.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 
-use foretell_ati::DirectoryLock;
+use foretell_ati::RUN;
+use foretell_datasets::hex_of;
+use foretell_files::Directory;
 use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model, Observed};
 
 use super::plan::{Plan, Setup};
-use crate::directory::{SCENARIO_FILE, write_whole};
+use crate::directory::SCENARIO_FILE;
 use crate::failure::Failure;
 use crate::shelf::PartsShelf;
 use crate::simulate::Simulation;
@@ -81,32 +81,34 @@ struct Job<'a> {
     setup: &'a Setup,
     questions: Vec<&'a Setup>,
     seed: u64,
-    directory: PathBuf,
 }
 
-/// Does all of a plan with the seeds 1, 2, ...; recorded runs go to directories in `runs`. Where
+/// Directories of recorded runs: those that are kept, and those that are not.
+const KEPT: &str = "runs";
+const PASSING: &str = "scratch";
+
+/// Does all of a plan with the seeds 1, 2, ...; recorded runs go to directories in `directory`. Where
 /// not all could be done there is a failure beside what was.
 pub(crate) fn perform(
     plan: &Plan,
     seeds: u64,
     threads: NonZeroUsize,
-    runs: &Path,
+    directory: &Directory,
     keep: bool,
 ) -> (Results, Option<Failure>) {
+    // what one that was killed has left
+    if let Err(error) = directory.remove_parts(PASSING) {
+        return (Results::default(), Some(error.into()));
+    }
     let mut jobs = Vec::new();
-    for (number, (setup, questions)) in plan.runs.iter().enumerate() {
+    for (setup, questions) in &plan.runs {
         for seed in 1..=seeds {
-            let directory = runs.join(format!("{}-{number}-{seed}", setup.scenario()));
-            jobs.push(Job { setup, questions: questions.iter().collect(), seed, directory });
+            jobs.push(Job { setup, questions: questions.iter().collect(), seed });
         }
     }
     // those with many questions take longest and come first
     jobs.sort_by_key(|job| std::cmp::Reverse(job.questions.len()));
-    let done = jobs::perform(&jobs, threads, |job| perform_one(job, keep));
-    if !keep {
-        // it is empty; if it cannot be removed that harms nobody
-        let _ = fs::remove_dir(runs);
-    }
+    let done = jobs::perform(&jobs, threads, |job| perform_one(job, directory, keep));
     let mut results = Results::default();
     for (number, outcome) in done.results {
         let job = &jobs[number];
@@ -115,7 +117,16 @@ pub(crate) fn perform(
     (results, done.failure)
 }
 
-fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
+/// The name of a kept run's directory: the same cluster with the same seed has the same, whichever
+/// figures need it.
+fn name_of(job: &Job<'_>, keep: bool, scenario: &str) -> String {
+    let place = if keep { KEPT } else { PASSING };
+    // enough of the digits to tell some hundred clusters apart
+    let digest = &hex_of(scenario.as_bytes())[..12];
+    format!("{place}/{}-{digest}-{}", job.setup.scenario(), job.seed)
+}
+
+fn perform_one(job: &Job<'_>, directory: &Directory, keep: bool) -> Result<Outcome, Failure> {
     let mut document = job.setup.document()?;
     document.set("seed", &job.seed.to_string())?;
     let simulation = Simulation::new(&document)?;
@@ -123,10 +134,12 @@ fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
         let truth = simulation.run(interrupt::unless_asked)?;
         return Ok(Outcome { truth, predictions: BTreeMap::new() });
     }
-    let lock = DirectoryLock::take(&job.directory)?;
+    let scenario = document.resolved()?;
+    let part = directory.part(&name_of(job, keep, &scenario), RUN)?;
+    part.clear(&[])?;
     let recorded = || {
-        let (truth, _) = simulation.record(&lock, interrupt::unless_asked)?;
-        let observed = Observed::open(&job.directory)?;
+        let (truth, _) = simulation.record(&part, interrupt::unless_asked)?;
+        let observed = Observed::open(part.path())?;
         let mut predictions = BTreeMap::new();
         for target in &job.questions {
             let changes = job.setup.changes_to(target);
@@ -138,11 +151,10 @@ fn perform_one(job: &Job<'_>, keep: bool) -> Result<Outcome, Failure> {
     };
     let outcome = recorded();
     if keep && outcome.is_ok() {
-        write_whole(&job.directory.join(SCENARIO_FILE), &document.resolved()?)?;
+        part.write(SCENARIO_FILE, scenario.as_bytes())?;
     } else {
-        drop(lock);
-        // its own; what cannot be removed is told by whoever finds the disk full
-        let _ = fs::remove_dir_all(&job.directory);
+        // what cannot be removed is told by whoever finds the disk full
+        let _ = part.clear(&[]);
     }
     outcome
 }

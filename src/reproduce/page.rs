@@ -1,10 +1,9 @@
 //! A figure or table that is a plain table of values: what it holds, pictures, claims.
 
-use std::path::Path;
+use foretell_files::Directory;
 
 use super::picture::{self, Chart};
 use super::sheet::{Claim, quoted};
-use crate::directory::write_whole;
 use crate::failure::Failure;
 
 /// A table with pictures and claims.
@@ -58,8 +57,8 @@ impl Page {
     }
 
     /// Writes the table, and the pictures beside it.
-    pub(crate) fn write(&self, directory: &Path) -> Result<(), Failure> {
-        write_whole(&directory.join(format!("{}.csv", self.file)), &self.csv())?;
+    pub(crate) fn write(&self, directory: &Directory) -> Result<(), Failure> {
+        directory.write(&format!("{}.csv", self.file), self.csv().as_bytes())?;
         for chart in &self.charts {
             let name = match chart.name {
                 "" => self.file.to_owned(),

@@ -5,19 +5,18 @@
 //! none of the system is needed.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-use std::sync::Once;
 
+use foretell_files::Directory;
+use image::codecs::png::PngEncoder;
+use image::{ColorType, ImageEncoder};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, register_font};
 
 use super::sheet::{Row, Sheet};
 use super::statistics::Spread;
-use crate::directory::write_whole;
 use crate::failure::Failure;
+use crate::font;
 
 const SIZE: (u32, u32) = (840, 480);
 /// Dark and light of each series; they differ in brightness too.
@@ -178,28 +177,24 @@ impl Chart {
 }
 
 /// Writes `NAME.svg` and `NAME.png`.
-pub(crate) fn draw(directory: &Path, name: &str, chart: &Chart) -> Result<(), Failure> {
-    static FONTS: Once = Once::new();
-    FONTS.call_once(|| {
-        let font = epaint_default_fonts::UBUNTU_LIGHT;
-        assert!(register_font("sans-serif", FontStyle::Normal, font).is_ok(), "the font is right");
-    });
+pub(crate) fn draw(directory: &Directory, name: &str, chart: &Chart) -> Result<(), Failure> {
+    font::register();
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         paint(&root, chart).expect("drawing into memory cannot fail");
     }
-    write_whole(&directory.join(format!("{name}.svg")), &svg)?;
-    let (path, partial) =
-        (directory.join(format!("{name}.png")), directory.join(format!("{name}.partial.png")));
+    directory.write(&format!("{name}.svg"), svg.as_bytes())?;
+    let (width, height) = SIZE;
+    let mut pixels = vec![0; width as usize * height as usize * 3];
     {
-        let root = BitMapBackend::new(&partial, SIZE).into_drawing_area();
-        paint(&root, chart).map_err(|error| {
-            let _ = fs::remove_file(&partial);
-            Failure::file("write", &path)(std::io::Error::other(error))
-        })?;
+        let root = BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area();
+        paint(&root, chart).expect("drawing into memory cannot fail");
     }
-    fs::rename(&partial, &path).map_err(Failure::file("write", &path))
+    let mut png = Vec::new();
+    let written = PngEncoder::new(&mut png).write_image(&pixels, width, height, ColorType::Rgb8);
+    written.expect("there is a byte for each colour of each pixel");
+    Ok(directory.write(&format!("{name}.png"), &png)?)
 }
 
 /// Draws a chart on either kind of paper.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::lab::MODELS;
 use super::sheet::{Claim, Sheet};
 use super::statistics::median;
+use crate::screen::fitted;
 
 /// Figures whose predictions are judged together.
 const JUDGED: [&str; 7] = ["fig05", "fig06", "fig07", "fig08", "fig09", "fig10", "fig11"];
@@ -109,7 +110,7 @@ impl Summary {
             ]);
         }
         right(&mut models, 1..=3);
-        let _ = writeln!(text, "\nPredictions of Figures 5 to 11\n{}", models.trim_fmt());
+        let _ = writeln!(text, "\nPredictions of Figures 5 to 11\n{}", fitted(&models, 1));
         if let Some(replay) = self.predictions.get("replay") {
             let mut worst = Table::new();
             worst.load_preset(NOTHING);
@@ -126,7 +127,7 @@ impl Summary {
                 ]);
             }
             right(&mut worst, 4..=6);
-            let _ = writeln!(text, "\nFarthest off (replay)\n{}", worst.trim_fmt());
+            let _ = writeln!(text, "\nFarthest off (replay)\n{}", fitted(&worst, 4));
         }
         let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
         text
@@ -142,7 +143,7 @@ pub(crate) fn table_of_claims(rows: &[Claim]) -> String {
         let holds = if row.holds { "yes" } else { "NO" };
         claims.add_row([row.figure, row.said, &row.ours, holds]);
     }
-    let mut text = format!("{}\n", claims.trim_fmt());
+    let mut text = format!("{}\n", fitted(&claims, 1));
     for row in rows {
         if let Some(why) = row.why {
             let _ = writeln!(text, "\nNO, {}: {}\n  {why}", row.figure, row.said);

@@ -4,10 +4,9 @@
 //! be expected after what is there and what comes with the program.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Write as _;
 use std::path::Path;
 
+use foretell_input::Limit;
 use foretell_whatif::{
     Answer, EXPECTED_METRICS, ExpectedError, Experience, HISTORY_HEADER, PastScore,
 };
@@ -31,23 +30,21 @@ pub(super) fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastSc
 
 /// What is not a history is not written to.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    foretell_files::check(path)?;
     if path.exists() { read(path).map(drop) } else { Ok(()) }
 }
 
 /// Appends scores to a file, which is begun if it is not there.
 pub(super) fn append(path: &Path, scores: &[PastScore]) -> Result<(), Failure> {
-    let begin = if path.exists() { String::new() } else { format!("{HISTORY_HEADER}\n") };
-    let mut text = begin;
+    let mut text = String::new();
     for score in scores {
         let _ = writeln!(text, "{score}");
     }
-    let file = File::options().create(true).append(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(Failure::file("write", path))
+    Ok(foretell_files::append_line(path, &format!("{HISTORY_HEADER}\n"), &text)?)
 }
 
 fn read(path: &Path) -> Result<Experience, Failure> {
-    let text = fs::read_to_string(path).map_err(Failure::file("read", path))?;
+    let text = foretell_input::text(path, Limit::POINTS).map_err(Failure::file("read", path))?;
     Experience::parse(&text).map_err(|error| {
         Failure::Usage(format!("{} is no history of scores: {error}", path.display()))
     })

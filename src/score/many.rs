@@ -1,12 +1,13 @@
 //! `foretell score --random N`: how good predictions are at large.
 
+use foretell_files::Scratch;
 use foretell_units::SimSpan;
 use foretell_whatif::{Model, Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
 use super::random::{Case, case};
 use super::reasons::reasons;
-use super::{Comparison, all_learned, change, compare, record, scratch, simulate};
+use super::{Comparison, all_learned, change, compare, record, simulate};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::shelf::PartsShelf;
@@ -63,7 +64,7 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
     }
     let seconds = (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round();
     document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
-    let directory = scratch()?;
+    let directory = Scratch::new()?;
     if stable(record(&document, directory.path()))?.is_none() {
         return Ok(None);
     }

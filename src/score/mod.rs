@@ -10,18 +10,19 @@ use std::path::Path;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_ati::DirectoryLock;
+use foretell_ati::RUN;
+use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model, PastScore, Prediction};
 use serde::Serialize;
-use tempfile::TempDir;
 
 use crate::ask::open;
 use crate::cli::{MOST_SEED, ScoreArguments};
 use crate::directory::SCENARIO_FILE;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::screen::fitted;
 use crate::shelf::PartsShelf;
 use crate::simulate::Simulation;
 use crate::tables;
@@ -44,6 +45,8 @@ pub(crate) struct Comparison {
 
 #[derive(Serialize)]
 struct Scores<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
     comparisons: &'a [Comparison],
     model: Model,
     changes: Vec<String>,
@@ -64,11 +67,12 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     };
     // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
-    let mut learned = Vec::new();
+    let (mut learned, mut notes) = (Vec::new(), Vec::new());
     let mut once = |directory: &Path, document: &Document| -> Result<_, Failure> {
-        let (comparisons, scores) = predict(directory, document, &arguments.changes, model)?;
-        learned.extend(scores);
-        Ok(comparisons)
+        let scored = predict(directory, document, &arguments.changes, model)?;
+        learned.extend(scored.learned);
+        notes = scored.notes;
+        Ok(scored.comparisons)
     };
     let mut runs = vec![once(directory, &document)?];
     let seed = document.check()?.seed.0;
@@ -76,7 +80,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         // the same scenario with another seed
         let mut other = document.clone();
         other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
-        let scratch = scratch()?;
+        let scratch = Scratch::new()?;
         record(&other, scratch.path())?;
         runs.push(once(scratch.path(), &other)?);
     }
@@ -86,28 +90,40 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let comparisons = together(&runs);
     let text = if arguments.json {
         let changes = arguments.changes.iter().map(ToString::to_string).collect();
-        let scores = Scores { comparisons: &comparisons, model, changes };
+        let scores = Scores { notes: &notes, comparisons: &comparisons, model, changes };
         crate::output::json(&scores)
     } else {
-        table(&comparisons)
+        crate::output::notes(&notes) + &table(&comparisons)
     };
     crate::output::print(&text)
 }
 
-/// Predicts a change from the records in a directory, and simulates it; compares, and says what
-/// every model's answer teaches.
+/// Predicts a change from the records in a directory, and simulates it; compares.
 fn predict(
     directory: &Path,
     document: &Document,
     changes: &[Change],
     model: Model,
-) -> Result<(Vec<Comparison>, Vec<PastScore>), Failure> {
+) -> Result<Once, Failure> {
     let observed = open(directory)?;
     let prediction = observed.predict(changes, &mut PartsShelf)?;
     let mut after = document.clone();
     change(&mut after, changes)?;
     let truth = simulate(&after)?;
-    Ok((compare(&prediction.answer(model), &truth), all_learned(&prediction, &truth)))
+    let answer = prediction.answer(model);
+    // what changes nothing teaches nothing of changes
+    let teaches = changes.is_empty() || prediction.differs();
+    let learned = if teaches { all_learned(&prediction, &truth) } else { Vec::new() };
+    Ok(Once { comparisons: compare(&answer, &truth), learned, notes: answer.notes })
+}
+
+/// A prediction beside what happened.
+struct Once {
+    comparisons: Vec<Comparison>,
+    /// What every model's answer teaches.
+    learned: Vec<PastScore>,
+    /// What was asked for and has no effect.
+    notes: Vec<String>,
 }
 
 /// What the answers of all models teach.
@@ -126,14 +142,9 @@ fn simulate(document: &Document) -> Result<Truth, Failure> {
 
 /// Keeps the records of a run in a directory.
 fn record(document: &Document, directory: &Path) -> Result<(), Failure> {
-    let lock = DirectoryLock::take(directory)?;
-    Simulation::new(document)?.record(&lock, interrupt::unless_asked)?;
+    let directory = Directory::take(directory, RUN)?;
+    Simulation::new(document)?.record(&directory, interrupt::unless_asked)?;
     Ok(())
-}
-
-/// A directory for records that nobody keeps.
-fn scratch() -> Result<TempDir, Failure> {
-    tempfile::tempdir().map_err(Failure::file("create a directory in", &std::env::temp_dir()))
 }
 
 /// Means and standard deviations over runs that differ in their seeds.
@@ -224,7 +235,7 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
     }
     let mut text = format!(
         "{}\n\nThe worst cases, and what was predicted for what was measured on the way\n",
-        table.trim_fmt()
+        fitted(&table, 1)
     );
     let worst = |scored: &many::Scored| {
         let of = |found: &&Comparison| {
@@ -320,5 +331,5 @@ fn table(comparisons: &[Comparison]) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("{}\n", table.trim_fmt())
+    format!("{}\n", fitted(&table, 2))
 }

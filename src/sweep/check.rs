@@ -173,6 +173,8 @@ fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
     let wanted: Vec<u64> = (0..tried).map(|_| draws.below(runs)).collect();
     let mine = prepared.sweep.runs().filter(|run| shard.has(run.number));
     let (mut seconds, mut bytes, mut ended) = (0.0, 0.0, 0_u32);
+    let last = wanted.iter().copied().max().unwrap_or(0);
+    let mine = mine.take(usize::try_from(last + 1).unwrap_or(usize::MAX));
     for (_, run) in mine.enumerate().filter(|(index, _)| wanted.contains(&(*index as u64))) {
         #[expect(clippy::disallowed_methods, reason = "runs are timed to say how long all take")]
         let start = Instant::now();

@@ -3,33 +3,33 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use foretell_ati::DirectoryLock;
 use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
+use foretell_files::Directory;
+use foretell_input::Limit;
 use serde_json::json;
 
-use super::{SCENARIO, SHARDS, SWEEP, format_of, journals, print_whole, whole};
+use super::tables;
+use super::{OUTCOME, SCENARIO, SHARDS, SWEEP, SWEEPING, format_of, journals, print_whole, whole};
 use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
-use crate::output;
+use crate::{interrupt, output};
 
-/// Missing runs that are listed one range a line.
+/// Lists the runs that have not been done, a range a line. Where there are any the exit status says so.
 pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     let manifest = common(&arguments.directories)?;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut count = 0;
     if !complete(&arguments.directories)? {
         let paths = all_journals(&arguments.directories)?;
-        missing_runs(&paths, &manifest.fingerprint, manifest.runs(), |run| {
-            count += 1;
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == run => *last = run,
-                _ => ranges.push((run, run)),
-            }
+        missing_runs(&paths, &manifest.fingerprint, manifest.runs(), |runs| {
+            count += runs.end - runs.start;
+            ranges.push((runs.start, runs.end - 1));
         })?;
     }
     if arguments.json {
         let document = json!({ "runs": manifest.runs(), "missing": count, "ranges": ranges });
-        return output::print(&output::json(&document));
+        output::print(&output::json(&document))?;
+        return if count == 0 { Ok(()) } else { Err(Failure::Incomplete) };
     }
     let mut text = format!("{count} of {} runs are missing\n", manifest.runs());
     for (first, last) in ranges {
@@ -39,7 +39,8 @@ pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
             writeln!(text, "{first}-{last}")
         };
     }
-    output::print(&text)
+    output::print(&text)?;
+    if count == 0 { Ok(()) } else { Err(Failure::Incomplete) }
 }
 
 /// Joins shards.
@@ -61,13 +62,47 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
         // joined before
         return print_whole(&own, &manifest, &content, arguments.json);
     }
-    manifest.claim(&own)?;
-    let _lock = DirectoryLock::take(&own)?;
+    let inputs: Vec<&Path> = arguments.directories.iter().map(PathBuf::as_path).collect();
+    let purpose = SWEEPING.forced(arguments.force).reading(&inputs);
+    Directory::may_take(&own, purpose)?;
+    // what is missing is said before anything is made
+    let journals = all_journals(&arguments.directories)?;
+    let another = match Manifest::read(&own) {
+        Ok(found) => manifest.same(&found, &own),
+        Err(_) => Ok(()),
+    };
+    if !arguments.force {
+        another?;
+    } else if in_place {
+        return Err(Failure::Usage(format!(
+            "`{}` is one of those that are joined; `--force` would remove it first",
+            own.display()
+        )));
+    }
+    let directory = Directory::take(&own, purpose)?;
+    if arguments.force {
+        directory.clear(&[])?;
+    }
+    directory.check(&OUTCOME)?;
+    manifest.claim(&directory)?;
     let content = if in_place && arguments.directories.len() == 1 {
-        whole(&own, &manifest, format)?
+        whole(&directory, None, &manifest, format)?
     } else {
-        let content = finish(&own, &manifest, &all_journals(&arguments.directories)?, format)?;
-        copy_sources(&arguments.directories[0], &own)?;
+        interrupt::watch();
+        let done = finish(&directory, &manifest, &journals, format, &interrupt::asked);
+        let content = match done {
+            Ok(content) => content,
+            Err(error) => {
+                if !in_place && Content::read(&own)?.is_none() {
+                    // the error says more than a second one
+                    let _ = directory.clear(&[]);
+                }
+                return Err(error.into());
+            }
+        };
+        if !in_place {
+            copy_sources(&arguments.directories[0], &directory)?;
+        }
         content
     };
     print_whole(&own, &manifest, &content, arguments.json)
@@ -77,15 +112,16 @@ fn same(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
+fn copy_sources(from: &Path, to: &Directory) -> Result<(), Failure> {
     for name in [SWEEP, SCENARIO] {
         let path = from.join(name);
         if name == SCENARIO && !path.exists() {
             // the sweep holds its scenario itself
             continue;
         }
-        let text = std::fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
-        crate::directory::write_whole(&to.join(name), &text)?;
+        let text =
+            foretell_input::text(&path, Limit::SCENARIO).map_err(Failure::file("read", &path))?;
+        to.write(name, text.as_bytes())?;
     }
     Ok(())
 }
@@ -93,6 +129,14 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
 /// The sweep that all directories belong to.
 fn common(directories: &[PathBuf]) -> Result<Manifest, Failure> {
     let manifest = Manifest::read(&directories[0])?;
+    if let Some(unknown) = manifest.tables.iter().find(|table| !tables::is_known(&table.name)) {
+        let path = directories[0].join(foretell_datasets::MANIFEST_FILE);
+        return Err(Failure::Usage(format!(
+            "`{}` describes a table `{}`, which no sweep makes",
+            path.display(),
+            unknown.name
+        )));
+    }
     for directory in &directories[1..] {
         manifest.same(&Manifest::read(directory)?, directory)?;
     }

@@ -5,6 +5,7 @@
 //! vary).
 
 mod metrics;
+mod names;
 
 use std::collections::BTreeMap;
 
@@ -54,6 +55,13 @@ pub(super) struct Tables {
     schemas: Vec<TableSchema>,
 }
 
+/// Whether a sweep may make a table of that name.
+pub(super) fn is_known(name: &str) -> bool {
+    let record = |name: &str| name.parse::<RecordKind>().is_ok();
+    ["runs", "failures", "requests", "metrics", "client_metrics"].contains(&name)
+        || name.strip_prefix("records_").is_some_and(record)
+}
+
 /// What a run has in common with the other runs of its point.
 pub(super) struct PointFacts<'a> {
     pub(super) scenario_hash: &'a str,
@@ -91,6 +99,9 @@ impl Tables {
             tables.schemas.push(request_table());
         }
         tables.schemas.extend(tables.records.iter().map(|kind| record_table(*kind)));
+        if !tables.records.is_empty() {
+            tables.schemas.extend(names::tables());
+        }
         if tables.metrics {
             tables.schemas.extend([metrics::host_table(), metrics::client_table()]);
         }
@@ -210,6 +221,9 @@ impl Tables {
                 std::iter::once(Value::count(run.number)).chain(cells).collect()
             };
             tables.push(of_kind.map(row).collect());
+        }
+        if !self.records.is_empty() {
+            tables.extend(names::rows(run, scenario));
         }
         if self.metrics {
             tables.push(metrics::host_rows(run, scenario, metrics));
@@ -461,6 +475,13 @@ fn request_table() -> TableSchema {
                 .to_owned(),
         columns: vec![
             column("run_id", Kind::Whole, Role::Identity, "", "number of the run"),
+            column(
+                "breadcrumb",
+                Kind::Whole,
+                Role::Identity,
+                "",
+                "number of the request in its run, as in the tables of records",
+            ),
             column("workload", Kind::Text, Role::Factor, "", "the workload"),
             column("client", Kind::Text, Role::Factor, "", "the client machine"),
             column("volume", Kind::Text, Role::Factor, "", "the volume"),
@@ -512,6 +533,7 @@ fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Reco
             issue.header.ts_ns,
             vec![
                 Value::count(run.number),
+                Value::count(issue.header.breadcrumb.0),
                 Value::from(&*scenario.workloads[workload as usize].name),
                 Value::from(&*scenario.hosts[client as usize].name),
                 Value::from(&*scenario.volumes[file as usize].name),

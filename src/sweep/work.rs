@@ -25,7 +25,8 @@ pub(super) fn perform(
 ) -> Result<u64, Failure> {
     interrupt::watch();
     let fingerprint = &prepared.manifest.fingerprint;
-    let journal = JournalWriter::open(&place.journal, fingerprint)?;
+    let file = place.own.grow(super::JOURNAL)?;
+    let journal = JournalWriter::open(file, &place.journal, fingerprint)?;
     let before = count(place, fingerprint)?;
     let mut done = Done::open(place, fingerprint)?;
     let shard = place.shard;
@@ -123,13 +124,18 @@ pub(super) fn attempt(
         Err(Failure::Scenario(_)) if prepared.sweep.invalid == Invalid::Drop => Vec::new(),
         Err(Failure::Scenario(errors)) => prepared.tables.failed(run, &errors.lines()),
         // of the machine, not of the run
-        Err(error @ (Failure::File { .. } | Failure::Store(_) | Failure::Data(_))) => {
+        Err(
+            error @ (Failure::File { .. }
+            | Failure::Files(_)
+            | Failure::Store(_)
+            | Failure::Data(_)),
+        ) => {
             return Err(error);
         }
         Err(error) => prepared.tables.failed(run, &error.to_string()),
     };
     let split = run.part.name().to_owned();
-    Ok(EncodedEntry::new(&Entry { run: run.number, split, tables }))
+    Ok(EncodedEntry::new(&Entry { run: run.number, split, tables })?)
 }
 
 /// The rows of a run, table by table.

@@ -47,6 +47,10 @@ pub trait Hosts {
     /// An operation of the block layer of a guest is done, which entered it at `arrived`.
     fn note_block_operation_done(&mut self, _guest: HostId, _arrived: SimTime) {}
 
+    /// Whether what is computed next is done by threads that are woken, not by the one that has just
+    /// worked.
+    fn set_waking(&mut self, _wakes: bool) {}
+
     /// A store waits for nothing any more on behalf of an exchange that had waited.
     fn note_ready(&mut self, _node: HostId) {}
 

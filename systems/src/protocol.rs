@@ -3,7 +3,7 @@
 use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Op, SimSpan};
+use foretell_units::{Bytes, HostId, Op, Owner, SimSpan};
 
 use crate::exchange::{Exchanges, Purpose};
 use crate::guest::{Guest, NO_OPERATION};
@@ -35,6 +35,9 @@ pub(crate) struct Core {
     pub(crate) scratch: Scratch,
 }
 
+/// By host, where the phases of its clocks and its random choices come from: each engine has its own.
+pub type Clocks<'a> = dyn Fn(HostId) -> Owner + 'a;
+
 /// Vectors that are used again and again.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -46,14 +49,17 @@ pub(crate) struct Scratch {
 }
 
 impl Protocol {
-    /// The software of a scenario's cluster, at rest.
-    pub fn new(scenario: &Scenario) -> Result<Self, SystemError> {
+    /// The software of a scenario's cluster, at rest. `clocks`: by host, where the phases of its clocks
+    /// and its random choices come from.
+    pub fn new(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let host = |index| HostId::from(index);
         let hosts = 0..scenario.hosts.len();
         let core = Core {
             volumes: Volume::all(scenario)?,
             machines: hosts.clone().map(|index| machine_of(scenario, host(index))).collect(),
-            guests: hosts.map(|index| Guest::of(scenario, host(index))).collect(),
+            guests: hosts
+                .map(|index| Guest::of(scenario, host(index), &clocks(host(index))))
+                .collect(),
             requests: Slab::new(),
             parts: Slab::new(),
             exchanges: Slab::new(),
@@ -61,7 +67,7 @@ impl Protocol {
             done: Vec::new(),
             scratch: Scratch::default(),
         };
-        Ok(Self { core, system: AnySystem::of(scenario)? })
+        Ok(Self { core, system: AnySystem::of(scenario, clocks)? })
     }
 
     /// Sets the first timers.

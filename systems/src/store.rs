@@ -2,7 +2,7 @@
 
 use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
 use foretell_scenarios::model::{Scenario, Storage, System};
-use foretell_units::{Bytes, HostId};
+use foretell_units::{Bytes, HostId, Owner};
 
 use crate::ceph::Ceph;
 use crate::objects::{Settings, StoreAccess, Stores};
@@ -31,11 +31,18 @@ pub enum Software {
 
 impl Software {
     /// That of a host of a scenario; none if the host stores nothing. `reserved`: memory that its cache
-    /// lacks.
-    pub fn of(scenario: &Scenario, host: HostId, volumes: &[Volume], reserved: Bytes) -> Option<Self> {
+    /// lacks; `clocks`: where the phases of its clocks come from.
+    pub fn of(
+        scenario: &Scenario,
+        host: HostId,
+        volumes: &[Volume],
+        reserved: Bytes,
+        clocks: &Owner,
+    ) -> Option<Self> {
         let storage = scenario.host(host).role.storage()?;
         if let Some(settings) = object_settings(&scenario.system) {
-            return Some(Self::Objects(Box::new(Stores::new(settings, storage, reserved))));
+            let stores = Stores::new(settings, storage, reserved, clocks);
+            return Some(Self::Objects(Box::new(stores)));
         }
         let file = |(volume, model): (&Volume, &foretell_scenarios::model::Volume)| {
             let holds = volume.nodes.contains(&host);
@@ -44,12 +51,14 @@ impl Software {
         let mut files: Vec<Bytes> = volumes.iter().zip(&scenario.volumes).map(file).collect();
         // the file of the Activity DB comes last
         files.push(Bytes::ZERO);
-        Some(Self::files(storage, &files, reserved))
+        Some(Self::files(storage, &files, reserved, clocks))
     }
 
     /// Software that stores files of those sizes.
-    pub fn files(storage: &Storage, files: &[Bytes], reserved: Bytes) -> Self {
-        Self::Files(Box::new(Node::new(&storage.settings(reserved), files)))
+    pub fn files(storage: &Storage, files: &[Bytes], reserved: Bytes, clocks: &Owner) -> Self {
+        let settings = storage.settings(reserved);
+        let phase = clocks.stream("flusher").part_of(settings.flush_interval);
+        Self::Files(Box::new(Node::new(&settings, files, phase)))
     }
 
     /// Serves an access. Returns the number of completions to wait for: as often its exchange comes out

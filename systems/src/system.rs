@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::ceph::Ceph;
 use crate::hosts::Hosts;
 use crate::objects::Objects;
-use crate::protocol::Core;
+use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::store::Access;
 use crate::swift::Swift;
@@ -110,14 +110,14 @@ pub(crate) enum AnySystem {
 
 impl AnySystem {
     /// The system of a scenario.
-    pub(crate) fn of(scenario: &Scenario) -> Result<Self, SystemError> {
+    pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         Ok(match &scenario.system {
             model::System::UrsaMinor => Self::UrsaMinor(UrsaMinor),
             model::System::Ceph(ceph) => {
-                Self::Ceph(Box::new(Objects::new(scenario, Ceph::new(scenario, ceph))?))
+                Self::Ceph(Box::new(Objects::new(scenario, Ceph::new(scenario, ceph, clocks))?))
             }
             model::System::Swift(swift) => {
-                Self::Swift(Box::new(Objects::new(scenario, Swift::new(swift))?))
+                Self::Swift(Box::new(Objects::new(scenario, Swift::new(scenario, swift, clocks))?))
             }
         })
     }

@@ -81,6 +81,8 @@ pub(crate) fn foretell() -> Command {
     command.current_dir(root()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // who runs the tests may have asked for backtraces, or colours
     command.env("RUST_BACKTRACE", "1").env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+    // nor is a screen of any width meant
+    command.env_remove("COLUMNS");
     command
 }
 
@@ -158,12 +160,14 @@ impl Place {
     }
 }
 
-/// The names of the files in a directory, sorted; none if it does not exist.
+/// The names of the files in a directory, sorted, but for the list of our files; none if it does not
+/// exist.
 pub(crate) fn files(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
     let mut names: Vec<_> =
         entries.map(|entry| name(entry).into_string().expect("our names are UTF-8")).collect();
+    names.retain(|name| name != ".foretell.json");
     names.sort();
     names
 }

@@ -43,6 +43,18 @@ def main(directory: Path, rows: int) -> None:
     requests = datasets.load_dataset(str(directory), "requests")
     assert all(response > 0 for split in requests.values() for response in split["response_time_ms"])
 
+    # records join the requests that caused them, and the names of their hosts
+    disk, asked, hosts = (
+        pandas.concat(pandas.read_parquet(path) for path in sorted((directory / table).glob("*.parquet")))
+        for table in ("records_disk_op", "requests", "hosts")
+    )
+    disk = disk.merge(hosts, on=["run_id", "host"], validate="many_to_one")
+    assert set(disk["kind"]) == {"node"} and disk["name"].str.startswith("brick").all()
+    joined = disk.merge(asked, on=["run_id", "breadcrumb"], suffixes=("_disk", ""), validate="many_to_one")
+    assert len(joined) > rows
+    # an operation is issued after its request
+    assert (joined["ts_ns"] >= joined["issued_ns"]).all()
+
     # columns explain themselves, to Arrow and to readers of Parquet alone
     schema = pyarrow.parquet.read_schema(paths[0])
     meta = schema.field("load_response_time_p99_ms").metadata

@@ -3,6 +3,7 @@
 //! Everything that a simulation computes with is an integer here; `f64` appears only where a
 //! statistic is taken or a quantity is read from text.
 
+mod beat;
 mod bytes;
 mod ids;
 mod op;
@@ -11,10 +12,11 @@ mod rate;
 mod streams;
 mod time;
 
+pub use beat::Beat;
 pub use bytes::{Bytes, SECTOR_BYTES, Sectors};
 pub use ids::{Breadcrumb, DiskId, HostId, Thread, VolumeId, WorkloadId};
 pub use op::Op;
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use streams::{Seed, Stream};
+pub use streams::{Owner, Seed, Stream};
 pub use time::{SimSpan, SimTime};

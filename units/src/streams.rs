@@ -34,6 +34,30 @@ impl Seed {
     }
 }
 
+/// Whoever has streams of its own, with the things below it: a host, one of its disks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    seed: Seed,
+    name: String,
+}
+
+impl Owner {
+    /// The owner of that name, for example `"host/brick3"`, in the run of `seed`.
+    pub fn new(seed: Seed, name: impl Into<String>) -> Self {
+        Self { seed, name: name.into() }
+    }
+
+    /// The owner of what is called `name` below this one: `"disk0"` of `"host/brick3"`.
+    pub fn below(&self, name: impl std::fmt::Display) -> Self {
+        Self { seed: self.seed, name: format!("{}/{name}", self.name) }
+    }
+
+    /// The stream for `what`: `"flusher"` of `"host/brick3"`.
+    pub fn stream(&self, what: &str) -> Stream {
+        self.seed.stream(&format!("{}/{what}", self.name))
+    }
+}
+
 /// The finaliser of splitmix64: a bijection that spreads every bit.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,6 +80,11 @@ impl Stream {
     /// A whole number uniform on `0..bound`; `bound` must not be zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.rng.random_range(0..bound)
+    }
+
+    /// A length of time uniform from nothing to just below `whole`; nothing if that is nothing.
+    pub fn part_of(&mut self, whole: SimSpan) -> SimSpan {
+        SimSpan::from_ns(self.below(whole.as_ns().max(1)))
     }
 
     /// A number uniform on `[0, 1)`, a multiple of 2⁻⁵³.
@@ -90,6 +119,16 @@ mod tests {
         assert_eq!(draw(42, "workload/mail"), draw(42, "workload/mail"));
         assert_ne!(draw(42, "workload/mail"), draw(42, "workload/web"));
         assert_ne!(draw(42, "workload/mail"), draw(43, "workload/mail"));
+    }
+
+    #[test]
+    fn an_owner_names_its_streams() {
+        let host = Owner::new(Seed(42), "host/brick3");
+        let draw = |mut stream: Stream| stream.bits();
+        let seed = Seed(42);
+        assert_eq!(draw(host.stream("flusher")), draw(seed.stream("host/brick3/flusher")));
+        let disk = host.below("disk0");
+        assert_eq!(draw(disk.stream("platter")), draw(seed.stream("host/brick3/disk0/platter")));
     }
 
     #[test]

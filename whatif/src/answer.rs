@@ -12,6 +12,9 @@ use crate::expected::{Circumstances, ExpectedError, Experience};
 pub struct Answer {
     /// Which model says so.
     pub model: Model,
+    /// What was asked for and has no effect, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// By name.
     pub workloads: BTreeMap<String, WorkloadAnswer>,
     /// Utilization of each resource, 0 to 1: by host and name of the resource.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use foretell_ati::StoreError;
 use foretell_scenarios::ScenarioErrors;
+use foretell_units::SimSpan;
 use thiserror::Error;
 
 /// Why there is no answer.
@@ -31,6 +32,19 @@ pub enum WhatIfError {
     System {
         /// Which.
         system: &'static str,
+    },
+    /// What is recorded of a device cannot have been measured.
+    #[error(
+        "`{}` is damaged: the fact `{fact}` should be what was measured of a device; found {found}",
+        path.display()
+    )]
+    Measurement {
+        /// The store.
+        path: PathBuf,
+        /// The fact.
+        fact: String,
+        /// What is wrong with it.
+        found: String,
     },
     /// Requests were not all recorded.
     #[error(
@@ -61,6 +75,21 @@ pub enum WhatIfError {
         change: String,
         /// Why not.
         reason: String,
+    },
+    /// What is recorded would be replayed without end.
+    #[error(
+        "the replay does not come to an end: after {events} events, of {requests} recorded requests, it is \
+         at {at} of {until}"
+    )]
+    Endless {
+        /// Events that were replayed.
+        events: u64,
+        /// Requests that are recorded.
+        requests: u64,
+        /// How far it came.
+        at: SimSpan,
+        /// How far it should.
+        until: SimSpan,
     },
     /// The changed cluster would not keep up.
     #[error(

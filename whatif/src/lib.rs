@@ -6,6 +6,7 @@
 //! requests that were recorded.
 
 mod answer;
+mod askable;
 mod bounds;
 mod classes;
 mod correction;
@@ -21,7 +22,10 @@ mod replay;
 pub use answer::{
     Answer, Busiest, EXPECTED_METRICS, Misfit, Model, ResponseTimeMs, WorkloadAnswer,
 };
-pub use disk::{Continued, Measurement, Positioning, QUANTILES, Random};
+pub use disk::{
+    ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed, Positioning, QUANTILES,
+    Random, Trial, WriteBuffer, WriteCacheFacts, trial,
+};
 pub use error::WhatIfError;
 pub use expected::{Circumstances, ExpectedError, Experience, HISTORY_HEADER, PastScore};
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};

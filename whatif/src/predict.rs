@@ -22,8 +22,12 @@ pub struct Prediction<'a> {
     observed: &'a Observed,
     scenario: Scenario,
     outcome: Outcome,
-    /// Whether anything is different at all.
+    /// Whether anything was changed.
     is_changed: bool,
+    /// Whether any change has an effect.
+    differs: bool,
+    /// What was asked for and has no effect.
+    notes: Vec<String>,
 }
 
 impl Observed {
@@ -45,7 +49,8 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
-        let is_changed = !changes.is_empty();
+        let idle = self.document.idle(changes);
+        let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
             let outcome = replayed(&cluster)?;
             self.unchanged.get_or_init(|| Some(outcome.clone()));
@@ -59,9 +64,21 @@ impl Observed {
                 replayed(&cluster)
             })?
         };
-        Ok(Prediction { observed: self, scenario: cluster.scenario, outcome, is_changed })
+        let notes = idle.iter().map(ToString::to_string).collect();
+        let scenario = cluster.scenario;
+        let mut prediction =
+            Prediction { observed: self, scenario, outcome, is_changed, differs, notes };
+        if differs && prediction.nothing_differs() {
+            prediction.differs = false;
+            prediction.notes.push(NO_DIFFERENCE.to_owned());
+        }
+        Ok(prediction)
     }
 }
+
+/// Said where a change could have an effect, but has none on what was recorded.
+const NO_DIFFERENCE: &str = "the requests that were recorded are served as they were: to them, what \
+                             was changed makes no difference";
 
 fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
     replay(&Material {
@@ -73,6 +90,24 @@ fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
 }
 
 impl Prediction<'_> {
+    /// Whether any change has an effect; otherwise the answer is what was recorded.
+    pub fn differs(&self) -> bool {
+        self.differs
+    }
+
+    /// Whether the replay went as that of the recorded cluster did.
+    fn nothing_differs(&self) -> bool {
+        let Some(unchanged) = self.observed.unchanged.get().and_then(Option::as_ref) else {
+            return false;
+        };
+        let before = &self.observed.scenario;
+        let names = |scenario: &Scenario| {
+            scenario.workloads.iter().map(|workload| workload.name.clone()).collect::<Vec<_>>()
+        };
+        names(before) == names(&self.scenario)
+            && unchanged.goes_as(&before.hosts, &self.outcome, &self.scenario.hosts)
+    }
+
     /// What a model says.
     pub fn answer(&self, model: Model) -> Answer {
         let (utilization, bottleneck) = self.utilization();
@@ -118,7 +153,13 @@ impl Prediction<'_> {
             };
             (workload.name.clone(), answer)
         });
-        Answer { model, workloads: workloads.collect(), utilization, bottleneck }
+        Answer {
+            model,
+            notes: self.notes.clone(),
+            workloads: workloads.collect(),
+            utilization,
+            bottleneck,
+        }
     }
 
     /// Of a workload that was recorded: what the model says that clients saw, and what they saw.

@@ -8,9 +8,10 @@ use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
 use foretell_scenarios::{Change, Document};
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
+use crate::askable;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
-use crate::observed::{Observed, Recorded};
+use crate::observed::{Observed, Recorded, Sharing, Streams};
 
 /// What is at hand besides the records: parts that can be measured before they are bought, and
 /// workloads that are described before they are there.
@@ -44,7 +45,7 @@ pub struct Described {
 /// The changed cluster, and what is known of it.
 pub(crate) struct Changed {
     pub(crate) scenario: Scenario,
-    pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    pub(crate) requests: Vec<Streams>,
     pub(crate) stretch: Vec<f64>,
     pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
 }
@@ -57,11 +58,12 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Changed, WhatIfError> {
         let mut document: Document = self.document.clone();
-        for change in changes {
-            askable(change)?;
-            document.set(&change.path, &change.value)?;
+        for (index, change) in changes.iter().enumerate() {
+            askable::by_its_path(change, &changes[..index], &self.scenario)?;
+            document.apply("--what-if", change)?;
         }
         let scenario = document.check()?;
+        askable::by_what_differs(&self.scenario, &scenario)?;
         let measured = self.devices(&scenario, parts)?;
         let (mut requests, mut stretch) = (Vec::new(), Vec::new());
         for (index, workload) in scenario.workloads.iter().enumerate() {
@@ -76,7 +78,8 @@ impl Observed {
                     reason,
                 };
                 let described = parts.requests(&scenario, index).map_err(refused)?;
-                requests.push(described.iter().map(|stream| recorded(stream)).collect());
+                let of_clients = described.iter().map(|stream| recorded(stream)).collect();
+                requests.push(Streams { of_clients, sharing: Sharing::Shared });
                 stretch.push(1.0);
             }
         }
@@ -115,25 +118,6 @@ impl Observed {
             all.push(here);
         }
         Ok(all)
-    }
-}
-
-/// Whether a setting is one that records can say something of.
-fn askable(change: &Change) -> Result<(), WhatIfError> {
-    let section = change.path.split(['.', '[']).next().unwrap_or_default();
-    let refused = |reason: &str| {
-        Err(WhatIfError::Refused { change: change.to_string(), reason: reason.to_owned() })
-    };
-    match section {
-        "device" => refused(
-            "what another device could do is not in the records; name one that can be measured, \
-             `node.NAME.disk.0.device=DEVICE`",
-        ),
-        "seed" | "warmup" | "duration" | "payload" | "record" => {
-            refused("a prediction is of the recorded time; run the scenario with it instead")
-        }
-        // the scenario says which sections there are
-        _ => Ok(()),
     }
 }
 

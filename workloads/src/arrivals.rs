@@ -135,7 +135,8 @@ impl RequestRate {
 pub enum OpenLoop {
     /// At random: gaps are exponential and independent.
     Poisson(RequestRate),
-    /// Regularly: gaps are equal, to the nanosecond.
+    /// Regularly: gaps are equal, to the nanosecond. The first arrival comes at any time within a gap,
+    /// so that streams of one rate do not arrive together.
     Deterministic(RequestRate),
     /// In bursts.
     Bursty(Bursty),
@@ -156,7 +157,12 @@ impl OpenLoop {
             Self::Bursty(bursty) => Some(Phase::start(bursty, &mut stream)),
             Self::Poisson(_) | Self::Deterministic(_) => None,
         };
-        Gaps { arrivals: self, phase, fraction_ns: 0.0, stream }
+        let first_ns = match self {
+            Self::Deterministic(rate) => Some(stream.unit() * rate.gap_ns()),
+            // these remember nothing: the first gap is as long as any other
+            Self::Poisson(_) | Self::Bursty(_) => None,
+        };
+        Gaps { arrivals: self, phase, first_ns, fraction_ns: 0.0, stream }
     }
 }
 
@@ -260,6 +266,9 @@ fn exponential(stream: &mut Stream) -> f64 {
 pub struct Gaps {
     arrivals: OpenLoop,
     phase: Option<Phase>,
+    /// From the start to the first arrival, where that is another time than a gap, and while it is to
+    /// come.
+    first_ns: Option<f64>,
     /// What the arrivals so far were rounded down by: a rate of three a second must not drift.
     fraction_ns: f64,
     stream: Stream,
@@ -271,7 +280,9 @@ impl Gaps {
         let gap_ns = match (self.arrivals, &mut self.phase) {
             (OpenLoop::Bursty(bursty), Some(phase)) => phase.gap_ns(bursty, &mut self.stream),
             (OpenLoop::Bursty(_), None) => unreachable!("bursty arrivals have a phase"),
-            (OpenLoop::Deterministic(rate), _) => rate.gap_ns(),
+            (OpenLoop::Deterministic(rate), _) => {
+                self.first_ns.take().unwrap_or_else(|| rate.gap_ns())
+            }
             (OpenLoop::Poisson(rate), _) => exponential(&mut self.stream) * rate.gap_ns(),
         };
         let exact = gap_ns + self.fraction_ns;
@@ -347,11 +358,25 @@ mod tests {
     fn deterministic_arrivals_do_not_drift() {
         // a third of a second is 333 333 333.3 ns: one gap in three is a nanosecond longer
         let mut gaps = OpenLoop::Deterministic(rate(3.0)).gaps(Seed(1).stream("gaps"));
+        // the first comes at any time within a gap
+        assert!(gaps.next_interarrival().as_ns() < 333_333_333);
         let first: Vec<u64> = (0..3).map(|_| gaps.next_interarrival().as_ns()).collect();
         assert!(first.iter().all(|gap| (333_333_333..=333_333_334).contains(gap)), "{first:?}");
         let rest: SimSpan = (3..3_000_000).map(|_| gaps.next_interarrival()).sum();
         let total = rest.as_ns() + first.iter().sum::<u64>();
         assert!(total.abs_diff(1_000_000_000_000_000) <= 1, "{total}");
+    }
+
+    #[test]
+    fn equal_streams_of_a_rate_do_not_arrive_together() {
+        let mut quarters = [0_i32; 4];
+        for client in 0..4000 {
+            let stream = Seed(1).stream(&format!("workload/w/app{client}/arrivals"));
+            let first = OpenLoop::Deterministic(rate(1.0)).gaps(stream).next_interarrival();
+            quarters[(first.as_secs_f64() * 4.0) as usize] += 1;
+        }
+        // 1000 each, standard deviation 27; four of them
+        assert!(quarters.iter().all(|count| (count - 1000).abs() < 110), "{quarters:?}");
     }
 
     #[test]

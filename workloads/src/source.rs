@@ -18,6 +18,11 @@ pub trait Source: Send {
     ///
     /// If a trace turns out to be unreadable. There are no more requests then.
     fn next_request(&mut self) -> Result<Option<Request>, SourceError>;
+
+    /// What is in the trace behind it, where that was read to its end beforehand.
+    fn summary(&self) -> Option<&TraceSummary> {
+        None
+    }
 }
 
 /// Why there are no requests.
@@ -155,11 +160,6 @@ impl Replay {
         Ok(Self { trace, name, volume, beyond, given: 0, wrapped: 0, summary, done: false })
     }
 
-    /// What is in the trace, where it was read beforehand ([`Beyond::Refuse`]).
-    pub fn summary(&self) -> Option<&TraceSummary> {
-        self.summary.as_ref()
-    }
-
     /// Requests so far that were moved, because they lay beyond the volume or crossed its end.
     pub fn wrapped(&self) -> u64 {
         self.wrapped
@@ -219,6 +219,11 @@ impl Source for Replay {
         self.done = !matches!(next, Ok(Some(_)));
         self.given += u64::from(!self.done);
         next
+    }
+
+    /// There is one with [`Beyond::Refuse`].
+    fn summary(&self) -> Option<&TraceSummary> {
+        self.summary.as_ref()
     }
 }
 

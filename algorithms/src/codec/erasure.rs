@@ -5,13 +5,16 @@
 //! with zeros, the others are parity. Two cases need no arithmetic: m = 1, where every fragment
 //! is a copy, and m = n, where there is no parity.
 //!
-//! The arithmetic is the crate `reed-solomon-erasure` with its SIMD code, which on x86-64 is
-//! compiled for Haswell (AVX2, 2013) whatever machine builds it; the environment variable
-//! `RUST_REED_SOLOMON_ERASURE_ARCH` at build time chooses another level, such as `x86-64-v2`.
+//! The code is that of the crate `reed-solomon-erasure`: it says which fragment has which share in which
+//! other. The crate's own arithmetic on whole fragments is byte by byte (its vector instructions are
+//! chosen when it is built, and a machine without them would die), so the sums are made by
+//! `foretell-galois`, which asks the machine when it runs. What the crate itself makes of a block is the
+//! oracle.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use foretell_galois::multiply_add;
 use foretell_units::Bytes;
 use reed_solomon_erasure::galois_8::ReedSolomon;
 use thiserror::Error;
@@ -65,15 +68,68 @@ pub enum CodecError {
 pub struct Erasure {
     encoding: Encoding,
     /// For 1 < m < n.
-    code: Option<ReedSolomon>,
+    code: Option<Code>,
+}
+
+/// Bytes of a fragment that are summed at a time: with those of a few others they stay in the
+/// processor's first cache.
+const PIECE: usize = 4096;
+
+/// The code, and what it makes of data.
+struct Code {
+    shares: ReedSolomon,
+    /// For each parity fragment, the factor of each data fragment in it.
+    parity: Vec<Vec<u8>>,
+}
+
+impl Code {
+    fn new(encoding: Encoding) -> Self {
+        let (m, n) = (encoding.m(), encoding.n());
+        let shares = ReedSolomon::new(m, n - m).expect("1 < m < n <= 255 is within GF(2^8)");
+        // of fragments of m bytes that are 1 at their own place, parity is the factors
+        let mut fragments = vec![vec![0; m]; n];
+        for (place, fragment) in fragments[..m].iter_mut().enumerate() {
+            fragment[place] = 1;
+        }
+        shares.encode(&mut fragments).expect("n fragments of equal length");
+        Self { shares, parity: fragments.split_off(m) }
+    }
+
+    /// For each data fragment that is not among the m `used` ones, its place and the factor of each of
+    /// them in it.
+    fn recovery(&self, used: &[usize]) -> Vec<(usize, Vec<u8>)> {
+        let (m, n) = (self.shares.data_shard_count(), self.shares.total_shard_count());
+        let mut fragments = vec![(vec![0; m], false); n];
+        for (place, index) in used.iter().enumerate() {
+            fragments[*index].0[place] = 1;
+            fragments[*index].1 = true;
+        }
+        let mut shards: Vec<(&mut [u8], bool)> =
+            fragments.iter_mut().map(|(shard, used)| (shard.as_mut_slice(), *used)).collect();
+        self.shares.reconstruct_data(&mut shards).expect("m shards of equal length");
+        let missing = (0..m).filter(|index| !used.contains(index));
+        missing.map(|index| (index, std::mem::take(&mut fragments[index].0))).collect()
+    }
+}
+
+/// Adds the products of fragments with their factors to each of the targets, which are as long.
+fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
+    let length = fragments.first().map_or(0, |fragment| fragment.len());
+    for from in (0..length).step_by(PIECE) {
+        let piece = from..(from + PIECE).min(length);
+        for (factors, target) in &mut *targets {
+            for (factor, fragment) in factors.iter().zip(fragments) {
+                multiply_add(*factor, &fragment[piece.clone()], &mut target[piece.clone()]);
+            }
+        }
+    }
 }
 
 impl Erasure {
     /// A codec; it takes O(n·m²) to prepare, so keep it.
     pub fn new(encoding: Encoding) -> Self {
         let (m, n) = (encoding.m(), encoding.n());
-        let code = (1 < m && m < n)
-            .then(|| ReedSolomon::new(m, n - m).expect("1 < m < n <= 255 is within GF(2^8)"));
+        let code = (1 < m && m < n).then(|| Code::new(encoding));
         Self { encoding, code }
     }
 
@@ -105,8 +161,16 @@ impl Erasure {
                 fragment
             })
             .collect();
-        if let (Some(code), false) = (&self.code, block.is_empty()) {
-            code.encode(&mut fragments).expect("n fragments of equal length");
+        if let Some(code) = &self.code {
+            let (data, parity) = fragments.split_at_mut(m);
+            let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            let mut targets: Vec<(&[u8], &mut [u8])> = code
+                .parity
+                .iter()
+                .map(Vec::as_slice)
+                .zip(parity.iter_mut().map(Vec::as_mut_slice))
+                .collect();
+            add_products(&data, &mut targets);
         }
         fragments
     }
@@ -158,25 +222,24 @@ impl Erasure {
     /// Fills `block`, m fragments of `len` bytes, from the first m that are present: data before
     /// parity, because data is only copied.
     fn fill(&self, block: &mut [u8], len: usize, present: &BTreeMap<usize, &[u8]>) {
-        let (m, n) = (self.encoding.m(), self.encoding.n());
-        let mut parity: Vec<Vec<u8>> = vec![Vec::new(); n - m];
-        for (&index, &fragment) in present.iter().take(m) {
-            if index < m {
-                block[index * len..][..len].copy_from_slice(fragment);
-            } else {
-                parity[index - m] = fragment.to_vec();
-            }
+        let m = self.encoding.m();
+        let used: Vec<usize> = present.keys().copied().take(m).collect();
+        let fragments: Vec<&[u8]> = present.values().copied().take(m).collect();
+        for (&index, fragment) in used.iter().zip(&fragments).filter(|(index, _)| **index < m) {
+            block[index * len..][..len].copy_from_slice(fragment);
         }
         let Some(code) = &self.code else { return };
-        let data = block.chunks_exact_mut(len).enumerate();
-        let mut shards: Vec<(&mut [u8], bool)> = data
-            .map(|(index, shard)| (shard, present.contains_key(&index)))
-            .chain(parity.iter_mut().map(|shard| {
-                let used = !shard.is_empty();
-                (shard.as_mut_slice(), used)
-            }))
+        if used.last().is_none_or(|last| *last < m) {
+            return;
+        }
+        let recovery = code.recovery(&used);
+        let of = |index: usize| recovery.iter().find(|(missing, _)| *missing == index);
+        let mut targets: Vec<(&[u8], &mut [u8])> = block
+            .chunks_exact_mut(len)
+            .enumerate()
+            .filter_map(|(index, target)| Some((of(index)?.1.as_slice(), target)))
             .collect();
-        code.reconstruct_data(&mut shards).expect("m shards of equal length");
+        add_products(&fragments, &mut targets);
     }
 }
 
@@ -291,6 +354,37 @@ mod tests {
             // the last m: as much parity as there is
             let last: Vec<_> = ((n - m) as usize..n as usize).collect();
             assert_eq!(decode_from(&codec, &fragments, &last, 1000).as_ref(), Ok(&block));
+        }
+    }
+
+    #[test]
+    fn oracle_fragments_are_those_of_the_crate() {
+        let mut stream = Seed(8).stream("oracle");
+        for _ in 0..200 {
+            let n = 3 + stream.below(30) as usize;
+            let m = 2 + stream.below(n as u64 - 2) as usize;
+            let codec = Erasure::new(Encoding::new(m as u32, n as u32).unwrap());
+            let block = bytes(1 + stream.below(30_000) as usize);
+            let found = codec.encode(&block);
+            let code = ReedSolomon::new(m, n - m).unwrap();
+            let mut expected = found.clone();
+            expected[m..].iter_mut().for_each(|parity| parity.fill(0x77));
+            code.encode(&mut expected).unwrap();
+            assert!(found == expected, "{m}-of-{n}, {} bytes", block.len());
+            // what is lost comes back as the crate brings it back
+            let mut kept: Vec<Option<Vec<u8>>> = found.iter().cloned().map(Some).collect();
+            for _ in 0..n - m {
+                kept[stream.below(n as u64) as usize] = None;
+            }
+            let left: Vec<_> =
+                kept.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_deref()?))).collect();
+            let decoded = codec.decode(&left, block.len()).unwrap();
+            let mut rebuilt = kept.clone();
+            code.reconstruct_data(&mut rebuilt).unwrap();
+            let mut expected: Vec<u8> =
+                rebuilt.into_iter().take(m).flat_map(Option::unwrap).collect();
+            expected.truncate(block.len());
+            assert!(decoded == expected && decoded == block, "{m}-of-{n}");
         }
     }
 

@@ -4,7 +4,9 @@
 //! too much is dirty already or the cache writes through; a page that it covers in part and that is not
 //! in the cache is read first, but in a log. The flusher starts when more than the
 //! background limit is dirty or a page has been dirty for too long, and takes the oldest pages with
-//! their neighbours. With NVRAM the same pages survive a power cut, and the dirty limit is its
+//! their neighbours. Old pages are looked for by a timer that runs from the host's start on, as Linux's
+//! periodic write-back did (`wb_timer` of `mm/page-writeback.c` up to 2.6.31), so each node has a phase
+//! of its own. With NVRAM the same pages survive a power cut, and the dirty limit is its
 //! size. Without a cache (`Settings::cache` is zero) each access goes to the disks as it is. It runs on
 //! a [`Machine`], which has the clock and the disks. Left out: metadata, journals, failures.
 
@@ -14,7 +16,9 @@ mod read_ahead;
 
 use std::collections::VecDeque;
 
-use foretell_units::{Breadcrumb, Bytes, Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Thread};
+use foretell_units::{
+    Beat, Breadcrumb, Bytes, Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Thread,
+};
 use smallvec::SmallVec;
 
 use crate::cache::PolicyKind;
@@ -179,7 +183,8 @@ pub struct Node {
     background: u64,
     limit: u64,
     dirty_expire: SimSpan,
-    flush_interval: SimSpan,
+    /// When the flusher looks.
+    flusher: Beat,
     /// Pages on their way to disk.
     unstable: u64,
     flushes: u32,
@@ -282,7 +287,9 @@ impl HitCounts {
 
 impl Node {
     /// `file_sizes`: what each file needs on this node, zero where it holds none of it.
-    pub fn new(settings: &Settings, file_sizes: &[Bytes]) -> Self {
+    /// `flusher_phase`: when the flusher first looks. A host's timer was started at some time of its
+    /// own, so a caller with several nodes draws one for each.
+    pub fn new(settings: &Settings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
         let page = settings.page;
         let pages = |bytes: Bytes| bytes.get() / page.get();
         let capacity = usize::try_from(pages(settings.cache).max(1)).expect("a 64-bit machine");
@@ -300,7 +307,7 @@ impl Node {
             background: pages(settings.dirty_background).min(limit - 1),
             limit,
             dirty_expire: settings.dirty_expire,
-            flush_interval: settings.flush_interval,
+            flusher: Beat::new(settings.flush_interval, flusher_phase),
             unstable: 0,
             flushes: 0,
             ticking: false,
@@ -453,7 +460,7 @@ impl Node {
         }
         if !self.ticking && self.buffer.dirty_pages() > 0 {
             self.ticking = true;
-            machine.tick(machine.now() + self.flush_interval);
+            machine.tick(self.flusher.after(machine.now()));
         }
         reads
     }
@@ -727,7 +734,7 @@ impl Node {
         }
         if self.buffer.dirty_pages() > 0 {
             self.ticking = true;
-            machine.tick(machine.now() + self.flush_interval);
+            machine.tick(self.flusher.after(machine.now()));
         }
     }
 

@@ -2,12 +2,12 @@
 //! request.
 
 use foretell_units::Breadcrumb;
-use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::RunDb;
+use super::cells::Shown;
 use super::walk::{Step, Walk};
-use crate::columns::{MAX_COLUMNS, read_row};
+use crate::columns::{BadColumn, MAX_COLUMNS, read_row};
 use crate::target::{io_error, sql_error};
 use crate::{KindSet, Record, RecordKind, StoreError};
 
@@ -177,33 +177,58 @@ impl RunDb {
     ) -> Result<(), StoreError> {
         let columns: Vec<&str> = kind.columns().collect();
         let sql = format!("SELECT {}, rowid FROM {kind} {condition}", columns.join(", "));
-        let read = sql_error("read", &self.path);
-        let mut query = || -> rusqlite::Result<Result<(), StoreError>> {
-            let mut statement = self.db.prepare_cached(&sql)?;
-            let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
-            let mut values = [0; MAX_COLUMNS];
-            let values = &mut values[..columns.len()];
-            while let Some(row) = rows.next()? {
-                for (index, value) in values.iter_mut().enumerate() {
-                    *value = integer(row, index)?;
-                }
-                let rowid = integer(row, columns.len())?;
-                match read_row(kind, values) {
-                    Ok(record) => each(rowid, &record),
-                    Err(bad) => {
-                        return Ok(Err(StoreError::BadRow {
-                            path: self.path.clone(),
-                            table: kind,
-                            rowid,
-                            column: columns[bad.index],
-                            value: bad.value,
-                        }));
+        let bad = |row: i64, column: usize, found: String, wanted| StoreError::BadRow {
+            path: self.path.clone(),
+            table: kind.name().to_owned(),
+            row,
+            column: columns[column],
+            found,
+            wanted,
+        };
+        let read = |error: rusqlite::Error| self.unreadable(kind.name(), error);
+        let mut statement = self.db.prepare_cached(&sql).map_err(read)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(read)?;
+        let mut values = [0; MAX_COLUMNS];
+        let values = &mut values[..columns.len()];
+        while let Some(row) = rows.next().map_err(read)? {
+            let rowid = row.get(columns.len()).map_err(read)?;
+            for (index, value) in values.iter_mut().enumerate() {
+                *value = match row.get_ref(index).map_err(read)? {
+                    ValueRef::Integer(value) => value,
+                    other => {
+                        return Err(bad(rowid, index, Shown(other).to_string(), "a whole number"));
                     }
+                };
+            }
+            match read_row(kind, values) {
+                Ok(record) => each(rowid, &record),
+                Err(BadColumn { index, value, wanted }) => {
+                    return Err(bad(rowid, index, value.to_string(), wanted));
                 }
             }
-            Ok(Ok(()))
-        };
-        query().map_err(read)?
+        }
+        Ok(())
+    }
+
+    /// The error of a row of `kind` whose `column` holds `value` where `wanted` was: a record that its
+    /// reader knows to be impossible, though each of its values is within its range.
+    pub fn bad_record(
+        &self,
+        kind: RecordKind,
+        column: &'static str,
+        value: i64,
+        wanted: &'static str,
+    ) -> StoreError {
+        let sql = format!("SELECT min(rowid) FROM {kind} WHERE {column} = ?");
+        let row = self.db.query_row(&sql, [value], |row| row.get(0));
+        StoreError::BadRow {
+            path: self.path.clone(),
+            table: kind.name().to_owned(),
+            row: row.unwrap_or(0),
+            column,
+            found: value.to_string(),
+            wanted,
+        }
     }
 
     /// First and last rowid of the stretches of rows of `kind` whose zones are `wanted`.
@@ -212,20 +237,33 @@ impl RunDb {
         kind: RecordKind,
         wanted: impl Fn(&ZoneBounds) -> bool,
     ) -> Result<Vec<[i64; 2]>, StoreError> {
-        let zones = self.list(
-            "SELECT first_rowid, last_rowid, ts_min_ns, ts_max_ns, breadcrumb_min, breadcrumb_max \
-             FROM zones WHERE kind = ? ORDER BY first_rowid",
-            [kind.name()],
-            |row| {
-                let unsigned = |i| row.get::<_, Option<i64>>(i).map(|v| v.map(i64::cast_unsigned));
-                let bounds = ZoneBounds {
-                    from_ns: unsigned(2)?.unwrap_or(0),
-                    to_ns: unsigned(3)?.unwrap_or(u64::MAX),
-                    breadcrumbs: unsigned(4)?.zip(unsigned(5)?),
-                };
-                Ok(([row.get(0)?, row.get(1)?], bounds))
-            },
-        )?;
+        let columns = &[
+            "first_rowid",
+            "last_rowid",
+            "ts_min_ns",
+            "ts_max_ns",
+            "breadcrumb_min",
+            "breadcrumb_max",
+        ];
+        let rest = "WHERE kind = ? ORDER BY first_rowid";
+        let mut after = None;
+        let zones = self.list("zones", columns, rest, [kind.name()], |cells| {
+            let rows = [cells.whole(0)?, cells.whole(1)?];
+            if rows[0] > rows[1] || after.is_some_and(|last| rows[0] <= last) {
+                return Err(
+                    cells.bad(0, "a row after those of the zone before, up to the last one")
+                );
+            }
+            after = Some(rows[1]);
+            let breadcrumb = |column: usize| match cells.cell(column)? {
+                ValueRef::Null => Ok(None),
+                _ => cells.whole(column).map(|value| Some(value.cast_unsigned())),
+            };
+            let breadcrumbs = breadcrumb(4)?.zip(breadcrumb(5)?);
+            let bounds =
+                ZoneBounds { from_ns: cells.amount(2)?, to_ns: cells.amount(3)?, breadcrumbs };
+            Ok((rows, bounds))
+        })?;
         let mut stretches: Vec<[i64; 2]> = Vec::new();
         for (rows, _) in zones.into_iter().filter(|(_, bounds)| wanted(bounds)) {
             match stretches.last_mut() {
@@ -249,14 +287,5 @@ impl ZoneBounds {
         // Zones say nothing about breadcrumb 0.
         breadcrumb == Breadcrumb::NONE
             || self.breadcrumbs.is_some_and(|(min, max)| (min..=max).contains(&breadcrumb.0))
-    }
-}
-
-/// The integer in column `index`.
-fn integer(row: &Row<'_>, index: usize) -> rusqlite::Result<i64> {
-    match row.get_ref(index)? {
-        ValueRef::Integer(value) => Ok(value),
-        // For its error, which names the column and what it holds.
-        _ => row.get(index),
     }
 }

@@ -104,6 +104,10 @@ impl Walk {
     /// Puts the children of an interior page ahead.
     fn children(&mut self) -> Option<()> {
         let cells = self.u16_at(3);
+        // more children than there are pages: not all can be visited
+        if self.ahead.len() + cells >= self.left as usize + 1 {
+            return None;
+        }
         self.ahead.push(self.u32_at(8)?);
         for cell in (0..cells).rev() {
             let pointer = 12 + 2 * cell;

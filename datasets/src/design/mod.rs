@@ -13,6 +13,9 @@ pub use sobol::MOST_DIMENSIONS;
 
 use crate::factor::{Factor, Setting};
 
+/// Candidates that are looked at for points that satisfy the constraints, at the most.
+const MOST_CANDIDATES: u64 = 100_000_000;
+
 /// Which points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
@@ -49,7 +52,7 @@ impl Design {
     /// How many candidates there are, and how many that satisfy the constraints are taken.
     ///
     /// Sequences go on until they have enough points; a share of one in a thousand is the least
-    /// that constraints may leave.
+    /// that constraints may leave; of very many points, one candidate in fewer.
     pub(crate) fn extent(self, factors: &[Factor]) -> (u64, u64) {
         match self {
             Self::Full => {
@@ -59,7 +62,7 @@ impl Design {
             }
             Self::LatinHypercube { points } => (points, points),
             Self::Sobol { points } | Self::Random { points } => {
-                (points.saturating_mul(1000).min(1 << 32), points)
+                (points.saturating_mul(1000).min(MOST_CANDIDATES).max(points), points)
             }
         }
     }

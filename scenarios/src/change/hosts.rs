@@ -77,6 +77,9 @@ impl Changer<'_> {
         };
         if rest.is_empty() {
             if self.takes_entry_away() {
+                if hosts.get(name).is_none() {
+                    return Err(self.nothing_of_its_own(name, last));
+                }
                 hosts.remove(name);
             } else {
                 self.whole_entry(hosts, inner, name, &path);
@@ -95,6 +98,19 @@ impl Changer<'_> {
             table.insert(entry);
         }
         self.value(node, inner, rest, &path, last)
+    }
+
+    /// Taking `[host.NAME]` away makes a host like its group again; most are.
+    fn nothing_of_its_own(&self, name: &str, last: &Step) -> Problem {
+        let group = host_pattern::host(name, &self.groups)
+            .and_then(|number| self.groups.iter().rfind(|group| group.first <= number));
+        let section = if group.is_some_and(|group| group.is_node) { "node" } else { "client" };
+        let group = group.map_or("its group", |group| group.name.as_str());
+        let message = format!("`{name}` is as its group: there is no `[host.{name}]` to take away");
+        self.fail(last, message).help(format!(
+            "a host is not taken out of a cluster so: set `{section}.{group}.count`, or the `nodes` of \
+             volumes and the `client` of workloads that it is among"
+        ))
     }
 
     /// The list of the host's group that a path leads into: a host has its own only as a whole.

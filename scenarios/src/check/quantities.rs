@@ -144,15 +144,7 @@ impl Context<'_> {
 
     /// A share from 0 to 1.
     pub(crate) fn share(&mut self, raw: &At<Share>) -> Option<f64> {
-        let share = match raw.get() {
-            Share::Number(share) => Some(*share),
-            Share::Text(text) => text
-                .trim()
-                .strip_suffix('%')
-                .and_then(|percent| percent.trim().parse::<f64>().ok())
-                .map(|percent| percent / 100.0),
-        };
-        if let Some(share) = share.filter(|share| (0.0..=1.0).contains(share)) {
+        if let Some(share) = raw.get().number() {
             return Some(share);
         }
         let found = match raw.get() {

@@ -11,6 +11,7 @@ use super::seek::seek;
 use super::view::{View, whole};
 use super::wires::{Wires, bus};
 use super::{Import, ImportError};
+use crate::device::Tolerance;
 use crate::drive::{
     After, Bus, Cache, Drive, EarlyWrite, ExtraDisconnect, Geometry, Numbering, Overhead,
     ReadAhead, Requested, Sparing, Specification, Zone,
@@ -36,6 +37,7 @@ pub(super) fn convert(
     let specification = Specification {
         source: String::new(),
         rpm: mechanics.whole("Rotation speed (in rpms)")?,
+        rpm_tolerance: tolerance(&mechanics)?,
         geometry: geometry(&model, &layout)?,
         seek,
         head_switch: mechanics.span("Head switch time", 1.0)?,
@@ -59,11 +61,6 @@ pub(super) fn convert(
             "a model alone says nothing of overheads, bus and cache: none are assumed".into(),
         );
     }
-    if mechanics.real_or("Percent error in rpms", 0.0)? > 0.0 {
-        notes.push(
-            "`Percent error in rpms` is left out: the drive turns at its nominal speed".into(),
-        );
-    }
     let specification = Specification { source: source(&name, &files), ..specification };
     let drive =
         Drive::new(specification).map_err(|fault| model.block.at.error(fault.to_string()))?;
@@ -76,6 +73,19 @@ pub(super) fn convert(
         ));
     }
     Ok(Import { drive, name, notes })
+}
+
+/// DiskSim, too, draws each drive's speed within it; by default it draws none.
+fn tolerance(mechanics: &View<'_>) -> Result<Tolerance, ImportError> {
+    let name = "Percent error in rpms";
+    let percent = mechanics.real_or(name, 0.0)?;
+    if percent == 0.0 {
+        return Ok(Tolerance::USUAL);
+    }
+    match Tolerance::share(percent / 100.0) {
+        Some(tolerance) => Ok(tolerance),
+        None => mechanics.refuse(name, percent, "from 0 to 10"),
+    }
 }
 
 fn source(name: &str, files: &[PathBuf]) -> String {
@@ -262,9 +272,13 @@ fn overhead(disk: &View<'_>) -> Result<Overhead, ImportError> {
             Some(ExtraDisconnect {
                 command: span("Extradisc command overhead")?,
                 disconnect: span("Extradisc disconnect overhead")?,
-                away: span("Extradisc inter-disconnect delay")?,
+                away: disk.span_or_none("Extradisc inter-disconnect delay", 1.0)?,
                 second_disconnect: span("Extradisc 2nd disconnect overhead")?,
                 seek_delay: span("Extradisc seek delta")?,
+                // no parameters: DiskSim has them with every drive of this kind
+                gathered: Sectors(10),
+                gathered_of_long: Sectors(15),
+                long: Sectors(45),
             })
         } else {
             None
@@ -277,7 +291,6 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
         ("Allow sneaky intermediate read hits", 0),
         ("Allow write prebuffering", 0),
         ("Preseeking level", 0),
-        ("Disconnect write if seek", 0),
         ("Read directly to buffer", 1),
     ] {
         let found = disk.whole_or(name, harmless)?;
@@ -333,7 +346,14 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
         partial_hits_while_busy: disk.switch("Allow sneaky partial read hits")?,
         partial_hits_at_once: disk.switch("Immed transfer partial hit")?,
         stops_in_sector: disk.switch("Stop prefetch in sector")?,
-        high_water: disk.real_or("High (read) water mark", 0.0)?,
+        // its name says something else
+        leaves_while_reading_on: disk.switch("Disconnect write if seek")?,
+        // a drive that has the bus all along sends what there is
+        high_water: if disk.switch("Never disconnect")? {
+            0.0
+        } else {
+            disk.real_or("High (read) water mark", 0.0)?
+        },
         water_by_request: disk.switch("Set watermark by reqsize")?,
     })
 }
@@ -361,6 +381,7 @@ fn plain_buffer() -> Cache {
         partial_hits_while_busy: false,
         partial_hits_at_once: true,
         stops_in_sector: false,
+        leaves_while_reading_on: false,
         high_water: 0.0,
         water_by_request: true,
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use foretell_input::Limit;
+
 use super::{Import, ImportError, import};
 
 /// Reads the description of one drive from its files, in any order: it begins at the `.parv`, else
@@ -20,11 +22,11 @@ pub fn import_files(files: &[PathBuf], disk: Option<&str>) -> Result<Import, Imp
     let first = first(files)?;
     let used = RefCell::new(BTreeSet::new());
     let read = |path: &Path| {
-        let found = std::fs::read(path);
+        let found = foretell_input::bytes(path, Limit::DESCRIPTION);
         let (path, found) = match found {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 match files.iter().find(|file| file.file_name() == path.file_name()) {
-                    Some(file) => (file.as_path(), std::fs::read(file)),
+                    Some(file) => (file.as_path(), foretell_input::bytes(file, Limit::DESCRIPTION)),
                     None => (path, Err(error)),
                 }
             }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foretell_input::Limit;
+
 use super::ImportError;
 
 /// So many files may be read in all: a file that sources itself ends here.
@@ -60,6 +62,8 @@ pub(super) struct Tokens<'a> {
     stack: Vec<Source>,
     read: Read<'a>,
     files: Vec<PathBuf>,
+    /// Bytes of all of them.
+    bytes: u64,
     peeked: Option<(Location, Token)>,
 }
 
@@ -85,7 +89,8 @@ fn separates(byte: u8) -> bool {
 impl<'a> Tokens<'a> {
     /// Begins with `file`.
     pub(super) fn new(file: &Path, read: Read<'a>) -> Result<Self, ImportError> {
-        let mut tokens = Self { stack: Vec::new(), read, files: Vec::new(), peeked: None };
+        let mut tokens =
+            Self { stack: Vec::new(), read, files: Vec::new(), bytes: 0, peeked: None };
         let origin = Location { file: Arc::new(file.to_path_buf()), line: 0 };
         tokens.open(file.to_path_buf(), &origin)?;
         Ok(tokens)
@@ -112,6 +117,15 @@ impl<'a> Tokens<'a> {
             }
             from.error(format!("`source {}` cannot be read: {error}", file.display()))
         })?;
+        self.bytes += text.len() as u64;
+        if self.bytes > Limit::DESCRIPTION.bytes() {
+            let message = format!(
+                "with `source {}` it is larger than {}",
+                file.display(),
+                Limit::DESCRIPTION
+            );
+            return Err(from.error(message));
+        }
         self.files.push(file.clone());
         self.stack.push(Source { file: Arc::new(file), text, next: 0, line: 1, open: Vec::new() });
         Ok(())

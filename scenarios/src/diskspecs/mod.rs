@@ -20,6 +20,7 @@ mod wires;
 
 use std::path::{Path, PathBuf};
 
+use foretell_input::Limit;
 use thiserror::Error;
 
 use crate::drive::Drive;
@@ -64,7 +65,7 @@ pub fn import(
 
 /// The same, from the file system.
 pub fn import_file(file: &Path, disk: Option<&str>) -> Result<Import, ImportError> {
-    import(file, disk, &|path| std::fs::read(path))
+    import(file, disk, &|path| foretell_input::bytes(path, Limit::DESCRIPTION))
 }
 
 pub use files::import_files;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use foretell_units::{Bytes, Rate, SECTOR_BYTES, Sectors, SimSpan};
 
+use crate::device::Tolerance;
+
 mod check;
 mod seek;
 
@@ -31,6 +33,8 @@ pub struct Specification {
     pub source: String,
     /// Revolutions per minute.
     pub rpm: u32,
+    /// By how much a drive's speed may differ from that.
+    pub rpm_tolerance: Tolerance,
     /// Where sectors lie.
     pub geometry: Geometry,
     /// Time to move the arm.
@@ -175,16 +179,16 @@ pub struct Overhead {
     pub write_completion: SimSpan,
     /// Before data moves.
     pub data_preparation: SimSpan,
-    /// To take the bus again after leaving it, the first time.
+    /// To take the bus again after leaving it.
     pub first_reselect: SimSpan,
-    /// The same, later times.
+    /// The same for a write that had left it before its data, once it is on the medium.
     pub other_reselect: SimSpan,
     /// For a read to leave the bus.
     pub read_disconnect: After,
     /// For a write to leave the bus.
     pub write_disconnect: SimSpan,
     /// The least time between a write's overhead and its first access to the medium, unless it
-    /// continues the write before.
+    /// continues one that is still being written.
     pub least_write_seek: SimSpan,
     /// A write that follows a write elsewhere leaves the bus before its data, if so.
     pub extra_disconnect: Option<ExtraDisconnect>,
@@ -203,6 +207,21 @@ pub struct ExtraDisconnect {
     pub second_disconnect: SimSpan,
     /// Between the command overhead and the start of the arm.
     pub seek_delay: SimSpan,
+    /// Sectors of any write that must be in the buffer before its first one goes to the medium; all of
+    /// a shorter write.
+    pub gathered: Sectors,
+    /// The same of a long write.
+    pub gathered_of_long: Sectors,
+    /// Sectors from which on a write is long.
+    pub long: Sectors,
+}
+
+impl ExtraDisconnect {
+    /// Sectors that must be in the buffer before the first of so many goes to the medium.
+    pub fn gathered(&self, sectors: u64) -> u64 {
+        let least = if sectors < self.long.get() { self.gathered } else { self.gathered_of_long };
+        least.get().min(sectors)
+    }
 }
 
 /// How far the drive reads on after a read.
@@ -286,6 +305,9 @@ pub struct Cache {
     pub partial_hits_at_once: bool,
     /// Whether read-ahead can be stopped within a sector.
     pub stops_in_sector: bool,
+    /// Whether a command that comes while read-ahead cannot be stopped at once leaves the bus until it
+    /// can.
+    pub leaves_while_reading_on: bool,
     /// Share of a read (or of a segment) that must be in the buffer before it takes the bus.
     pub high_water: f64,
     /// Whether water marks are shares of the request (else of the segment).
@@ -321,7 +343,7 @@ impl Drive {
         Bytes(self.total * SECTOR_BYTES)
     }
 
-    /// Time of a revolution.
+    /// Time of a revolution at nominal speed.
     pub fn revolution(&self) -> SimSpan {
         SimSpan::from_ns(60_000_000_000 / u64::from(self.specification.rpm))
     }

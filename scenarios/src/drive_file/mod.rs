@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use write::write;
 
-use crate::device::Seek;
+use crate::device::{Seek, Tolerance};
 use crate::drive::{
     Bus, Cache, Drive, EarlyWrite, ExtraDisconnect, Fault, Geometry, Numbering, Overhead,
     ReadAhead, Requested, SeekCurve, SeekFormula, Sparing, Specification, Zone,
@@ -81,6 +81,12 @@ impl File {
 
     fn specification(self) -> Result<Specification, DriveFileError> {
         let rpm = self.rpm.max(1);
+        let Some(rpm_tolerance) = self.rpm_tolerance.number().and_then(Tolerance::share) else {
+            return settings(format!(
+                "`rpm_tolerance` is a share such as \"0.2%\", at most {}",
+                Tolerance::MOST
+            ));
+        };
         let heads = self.heads.max(1);
         let (mut zones, given) = match (self.medium, self.zone) {
             (Some(medium), None) => {
@@ -123,6 +129,7 @@ impl File {
         Ok(Specification {
             source: self.source,
             rpm: self.rpm,
+            rpm_tolerance,
             geometry: Geometry {
                 heads: self.heads,
                 numbering: match self.numbering {
@@ -339,6 +346,9 @@ impl From<OverheadTable> for Overhead {
                 away: extra.away.0,
                 second_disconnect: extra.second_disconnect.0,
                 seek_delay: extra.seek_delay.0,
+                gathered: Sectors(extra.gathered_sectors),
+                gathered_of_long: Sectors(extra.gathered_of_long_sectors),
+                long: Sectors(extra.long_sectors),
             }),
         }
     }
@@ -377,6 +387,7 @@ impl From<CacheTable> for Cache {
             partial_hits_while_busy: table.partial_hits_while_busy,
             partial_hits_at_once: table.partial_hits_at_once,
             stops_in_sector: table.stops_in_sector,
+            leaves_while_reading_on: table.leaves_while_reading_on,
             high_water: table.high_water,
             water_by_request: !table.water_by_segment,
         }

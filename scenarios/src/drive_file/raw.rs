@@ -9,8 +9,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
+use crate::device::Tolerance;
 use crate::drive::After;
-use crate::raw::Quantity;
+use crate::raw::{Quantity, Share};
 
 /// A disk with moving heads, described in detail.
 #[derive(Deserialize, JsonSchema)]
@@ -26,6 +27,11 @@ pub(crate) struct File {
     /// Revolutions per minute.
     #[schemars(extend("minimum" = 60, "maximum" = 1_000_000))]
     pub(super) rpm: u32,
+    /// By how much the speed of a drive of this kind may differ from that, either way; each has a
+    /// speed of its own within it. The default is assumed: product manuals state 0.1 % to 0.5 %.
+    #[serde(default = "usual_tolerance")]
+    #[schemars(extend("default" = "0.2%"))]
+    pub(super) rpm_tolerance: Share,
     /// Recording surfaces.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(super) heads: u32,
@@ -68,6 +74,10 @@ pub(crate) struct File {
     #[serde(default)]
     #[schemars(extend("default" = {}))]
     pub(super) cache: CacheTable,
+}
+
+fn usual_tolerance() -> Share {
+    Share::Text(Tolerance::USUAL.to_string())
 }
 
 fn one() -> u32 {
@@ -433,10 +443,10 @@ pub(super) struct OverheadTable {
     /// Before data moves.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) data_preparation: Span,
-    /// To take the bus again after leaving it, the first time.
+    /// To take the bus again after leaving it.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) first_reselect: Span,
-    /// The same, later times.
+    /// The same for a write that had left it before its data, once it is on the medium.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) other_reselect: Span,
     /// For a read to leave the bus.
@@ -445,7 +455,8 @@ pub(super) struct OverheadTable {
     /// For a write to leave the bus.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_disconnect: Span,
-    /// The least time between a write's overhead and the medium, unless it continues a write.
+    /// The least time between a write's overhead and the medium, unless it continues one that is still
+    /// being written.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) least_write_seek: Span,
     /// For a write after a write elsewhere, which leaves the bus before its data, if so.
@@ -472,6 +483,16 @@ pub(super) struct ExtraTable {
     /// Between the command overhead and the start of the arm.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) seek_delay: Span,
+    /// Sectors of any write that must be in the buffer before its first one goes to the medium; all of
+    /// a shorter write.
+    #[schemars(extend("default" = 0))]
+    pub(super) gathered_sectors: u64,
+    /// The same of a long write.
+    #[schemars(extend("default" = 0))]
+    pub(super) gathered_of_long_sectors: u64,
+    /// Sectors from which on a write is long.
+    #[schemars(extend("default" = 0))]
+    pub(super) long_sectors: u64,
 }
 
 #[derive(Deserialize, Default, JsonSchema)]
@@ -590,6 +611,11 @@ pub(super) struct CacheTable {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) stops_in_sector: bool,
+    /// Whether a command that comes while read-ahead cannot be stopped at once leaves the bus until it
+    /// can.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(super) leaves_while_reading_on: bool,
     /// Share of a read that must be in the buffer before it takes the bus.
     #[serde(default)]
     #[schemars(extend("default" = 0, "minimum" = 0, "maximum" = 1))]
@@ -623,6 +649,7 @@ impl Default for CacheTable {
             partial_hits_while_busy: false,
             partial_hits_at_once: yes(),
             stops_in_sector: false,
+            leaves_while_reading_on: false,
             high_water: 0.0,
             water_by_segment: false,
         }

@@ -72,6 +72,8 @@ fn names_the_fault_and_the_nearest_name() {
     assert!(found.contains("missing field `source`"), "{found}");
     let found = fault("rpm = 7200", "rpm = 7");
     assert_eq!(found, "`rpm`: 7 was found; a disk turns 60 to 1000000 times a minute");
+    let found = fault("rpm = 7200", "rpm = 7200\nrpm_tolerance = \"20%\"");
+    assert_eq!(found, "`rpm_tolerance` is a share such as \"0.2%\", at most 10%");
     let found = fault("bus = { rate = \"150 MB/s\" }", "bus = { read_sector = \"1 us\" }");
     assert_eq!(found, "give `bus.rate`, or `bus.write_sector` for a sector");
     let found = fault("inner_rate = \"30 MB/s\"", "inner_rate = \"70 MB/s\"");
@@ -157,6 +159,7 @@ fn specification() -> impl Strategy<Value = Specification> {
             Specification {
                 source,
                 rpm: 7200,
+                rpm_tolerance: Tolerance::USUAL,
                 geometry: Geometry {
                     heads: 3,
                     numbering: [
@@ -191,6 +194,9 @@ fn specification() -> impl Strategy<Value = Specification> {
                         away: spans[13],
                         second_disconnect: spans[14],
                         seek_delay: spans[15],
+                        gathered: Sectors(10),
+                        gathered_of_long: Sectors(u64::from(flags[8]) * 15),
+                        long: Sectors(45),
                     }),
                 },
                 cache: Cache {
@@ -221,6 +227,7 @@ fn specification() -> impl Strategy<Value = Specification> {
                     partial_hits_while_busy: flags[16],
                     partial_hits_at_once: flags[17],
                     stops_in_sector: flags[8],
+                    leaves_while_reading_on: flags[9],
                     high_water: choices.5,
                     water_by_request: flags[9],
                 },

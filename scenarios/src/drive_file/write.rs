@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use foretell_units::SimSpan;
 
+use crate::device::Tolerance;
 use crate::drive::{
     After, Cache, Drive, EarlyWrite, Numbering, Overhead, ReadAhead, Requested, SeekCurve,
     SeekFormula, Sparing, Zone,
@@ -18,6 +19,9 @@ pub fn write(drive: &Drive) -> String {
     text.set("kind", "\"drive\"");
     text.set("source", toml::Value::String(spec.source.clone()));
     text.set("rpm", spec.rpm);
+    if spec.rpm_tolerance != Tolerance::USUAL {
+        text.name("rpm_tolerance", &spec.rpm_tolerance.to_string());
+    }
     text.set("heads", geometry.heads);
     match geometry.numbering {
         Numbering::Plain => {}
@@ -144,6 +148,9 @@ impl Text {
             self.span("away", extra.away);
             self.span("second_disconnect", extra.second_disconnect);
             self.span("seek_delay", extra.seek_delay);
+            self.count("gathered_sectors", extra.gathered.get());
+            self.count("gathered_of_long_sectors", extra.gathered_of_long.get());
+            self.count("long_sectors", extra.long.get());
         }
     }
 
@@ -181,6 +188,7 @@ impl Text {
             self.set("partial_hits_at_once", false);
         }
         self.flag("stops_in_sector", cache.stops_in_sector);
+        self.flag("leaves_while_reading_on", cache.leaves_while_reading_on);
         if cache.high_water > 0.0 {
             self.set("high_water", real(cache.high_water));
         }

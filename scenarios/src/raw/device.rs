@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::leaf::{At, Size, Speed, Time};
+use super::leaf::{At, Share, Size, Speed, Time};
 use crate::array_file::RawArray;
 use crate::curves_file::RawCurves;
 use crate::drive_file::raw::File;
@@ -55,6 +55,10 @@ pub(crate) struct RawDisk {
     /// Revolutions per minute.
     #[schemars(extend("minimum" = 100, "maximum" = 100_000))]
     pub(crate) rpm: At<i64>,
+    /// By how much the speed of a disk of this kind may differ from that, either way; each has a
+    /// speed of its own within it. The default is assumed: product manuals state 0.1 % to 0.5 %.
+    #[schemars(extend("default" = "0.2%"))]
+    pub(crate) rpm_tolerance: At<Share>,
     /// Cylinders; addresses fill them in order.
     #[schemars(extend("minimum" = 16, "maximum" = 10_000_000))]
     pub(crate) cylinders: At<i64>,

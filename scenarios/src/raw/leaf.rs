@@ -134,6 +134,21 @@ pub(crate) enum Share {
     Text(String),
 }
 
+impl Share {
+    /// The number, if it is one from 0 to 1.
+    pub(crate) fn number(&self) -> Option<f64> {
+        let share = match self {
+            Self::Number(share) => Some(*share),
+            Self::Text(text) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|percent| percent.trim().parse::<f64>().ok())
+                .map(|percent| percent / 100.0),
+        };
+        share.filter(|share| (0.0..=1.0).contains(share))
+    }
+}
+
 written_as!(Share, "a share", {
     "x-what": "a share",
     "anyOf": [

@@ -167,7 +167,7 @@ pub(crate) struct RawCache {
     /// Age at which a written page is flushed in any case.
     #[schemars(extend("default" = "30 s", "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_expire: Option<Time>,
-    /// How often the flusher looks.
+    /// How often the flusher looks; each node's at times of its own.
     #[schemars(extend("default" = "5 s", "x-when" = { "write": ["back"] }))]
     pub(crate) flush_interval: Option<Time>,
     /// Most that is read ahead of a sequential stream; `0 B` for none.

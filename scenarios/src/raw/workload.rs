@@ -406,7 +406,7 @@ pub(crate) enum RawArrivals {
     Closed,
     /// At random times with exponential gaps, whatever has completed.
     Poisson,
-    /// At regular times, whatever has completed.
+    /// At regular times, of each client its own, whatever has completed.
     Deterministic,
     /// At random times of two rates that take turns (a Markov-modulated Poisson process), whatever
     /// has completed.
@@ -497,7 +497,7 @@ pub(crate) enum RawRecordedArrivals {
     Closed,
     /// At random times with exponential gaps, whatever has completed.
     Poisson,
-    /// At regular times, whatever has completed.
+    /// At regular times, of each client its own, whatever has completed.
     Deterministic,
     /// At random times of two rates that take turns, whatever has completed.
     Bursty,

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use foretell_algorithms::array::{Layout, Piece, Plan, Range, Way};
 use foretell_scenarios::device::Array as Spec;
 use foretell_scenarios::model;
-use foretell_units::{Op, Sectors, SimSpan, SimTime};
+use foretell_units::{Op, Owner, Sectors, SimSpan, SimTime};
 
-use super::layout::{Layout, Piece, Range};
-use super::plan::{Plan, Way};
 use crate::agenda::Agenda;
 use crate::device::Device;
 use crate::ledger::{Usage, Violation};
+use crate::ssd::Written;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
 
@@ -64,20 +64,31 @@ pub(super) struct JobDone {
 }
 
 impl Members {
-    /// Idle members; each serves waiting operations in the order of that scheduler.
-    pub(super) fn new(spec: &Spec, layout: Layout, scheduler: model::Scheduler) -> Self {
+    /// Idle members; each serves waiting operations in the order of that scheduler. Without an owner
+    /// they are on the bench.
+    pub(super) fn new(
+        spec: &Spec,
+        layout: Layout,
+        scheduler: model::Scheduler,
+        owner: Option<&Owner>,
+    ) -> Self {
         let member = model::Disk {
             device_name: spec.device_name.clone(),
             device: spec.device.clone(),
             scheduler,
         };
+        let device = |number: u32| match owner {
+            Some(owner) => Device::installed(&member, &owner.below(format_args!("member{number}"))),
+            None => Device::new(&member),
+        };
+        let copies = u64::from(layout.copies().max(1));
         Self {
-            layout,
-            devices: (0..spec.members).map(|_| Device::new(&member)).collect(),
+            devices: (0..spec.members).map(device).collect(),
             calls: Agenda::new(),
             jobs: Slab::new(),
             locked: BTreeMap::new(),
-            turn: 0,
+            turn: owner.map_or(0, |owner| owner.stream("copies").below(copies) as u32),
+            layout,
             operations: MemberOps::default(),
         }
     }
@@ -207,6 +218,17 @@ impl Members {
     /// What each member did since the mark.
     pub(super) fn usage(&mut self, now: SimTime) -> impl Iterator<Item = Usage> + '_ {
         self.devices.iter_mut().map(move |device| device.usage(now))
+    }
+
+    #[cfg(test)]
+    pub(super) fn spins(&self) -> Vec<crate::disk::Spin> {
+        self.devices.iter().flat_map(Device::spins).collect()
+    }
+
+    /// What was written to the flash of all members since the mark, if they have any.
+    pub(super) fn flash(&self) -> Option<Written> {
+        let of_members = self.devices.iter().filter_map(Device::flash);
+        of_members.reduce(|all, one| all.and(&one))
     }
 
     /// Whether the operational laws hold at each member.

@@ -27,37 +27,28 @@
 //! (1994); Gill & Modha, WOW: Wise Ordering for Writes, FAST 2005, for destaging by stripes and LRW; the
 //! structure of the caches is that of IBM's DS8000 as its manuals describe it.
 
-mod cache;
-mod layout;
 mod members;
-mod plan;
 #[cfg(test)]
 mod tests;
-mod written;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use foretell_scenarios::device::{Array as Spec, Destage};
+pub use foretell_algorithms::array::CacheHits;
+use foretell_algorithms::array::{Cache, CacheSettings, Layout, Marks, Missing, Range, Written};
+use foretell_scenarios::device::{Array as Spec, ArrayCache};
 use foretell_scenarios::model::Scheduler;
-use foretell_units::{Bytes, Op, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+use foretell_units::{Bytes, Op, Owner, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
 use crate::device::Done;
 use crate::ledger::{Ledger, Usage, Violation};
+use crate::ssd::Written as Flash;
 use crate::ssd::line::Line;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
 
-pub use cache::{ArrayHits, CacheHits};
-use cache::{Cache, Missing};
-use layout::{Layout, Range};
 pub use members::MemberOps;
 use members::{JobDone, Members};
-use written::Written;
-
-/// Stripes on their way to the members, at the most, for each member. Assumed: enough for the
-/// schedulers of the members to choose from.
-const DESTAGES_PER_MEMBER: u32 = 4;
 
 /// Index of the interface to the array, and of writes.
 const TO: usize = 0;
@@ -93,21 +84,24 @@ pub struct Array<T> {
     ranges: Vec<Range>,
 }
 
+/// What the caches of an array did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ArrayHits {
+    /// Reads.
+    pub read: CacheHits,
+    /// Writes into the write cache, if there is one.
+    pub write: Option<CacheHits>,
+}
+
 /// The write cache, and what belongs to it.
 #[derive(Debug)]
 struct WriteCache {
     written: Written,
-    /// Pages beyond which it is emptied, and down to which.
-    high: u64,
-    low: u64,
-    policy: Destage,
+    marks: Marks,
     mirror: Line,
     mirror_rate: Rate,
-    /// Whether it is being emptied to the low mark.
-    destaging: bool,
     /// Stripes on their way to the members.
     destages: u32,
-    most_destages: u32,
     /// Writes that wait for room.
     blocked: VecDeque<u32>,
 }
@@ -115,18 +109,7 @@ struct WriteCache {
 impl WriteCache {
     /// How many stripes are to be on their way to the members.
     fn wanted_destages(&self) -> u32 {
-        let (waiting, most) = (self.written.waiting(), u64::from(self.most_destages));
-        // a write that waits for room makes it go on
-        let wanted = match self.policy {
-            _ if !self.blocked.is_empty() => most,
-            Destage::Marks if self.destaging && waiting > self.low => most,
-            Destage::Marks => 0,
-            Destage::Linear => {
-                let (above, range) = (waiting.saturating_sub(self.low), self.high - self.low);
-                (above * most).div_ceil(range.max(1)).min(most)
-            }
-        };
-        wanted as u32
+        self.marks.wanted(self.written.waiting(), !self.blocked.is_empty())
     }
 }
 
@@ -166,31 +149,45 @@ struct Request<T> {
 }
 
 impl<T: Copy + Debug> Array<T> {
-    /// An idle array with empty caches, whose members serve what waits in the order of `scheduler`.
+    /// An idle array on the bench, with empty caches, whose members serve what waits in the order of
+    /// `scheduler`.
     pub fn new(spec: &Spec, scheduler: Scheduler) -> Self {
-        let layout = Layout::new(spec);
+        Self::of(spec, scheduler, None)
+    }
+
+    /// The same in a cluster: its members have streams of their own, below those of `owner`.
+    pub fn installed(spec: &Spec, scheduler: Scheduler, owner: &Owner) -> Self {
+        Self::of(spec, scheduler, Some(owner))
+    }
+
+    fn of(spec: &Spec, scheduler: Scheduler, owner: Option<&Owner>) -> Self {
+        let layout = spec.layout();
         let write_cache = spec.cache.as_ref().and_then(|cache| {
             let write = cache.write?;
             let pages = |bytes: Bytes| bytes.get() / cache.page.get();
+            let stripe = pages(Bytes(layout.stripe() * SECTOR_BYTES));
+            let marks = (pages(write.low), pages(write.high));
             Some(WriteCache {
-                written: Written::new(pages(write.size), layout.stripe() / Cache::page_of(cache)),
-                high: pages(write.high),
-                low: pages(write.low),
-                policy: write.destage,
+                written: Written::new(pages(write.size), stripe),
+                marks: Marks::new(write.destage, marks, spec.members),
                 mirror: Line::default(),
                 mirror_rate: write.mirror_rate,
-                destaging: false,
                 destages: 0,
-                most_destages: DESTAGES_PER_MEMBER * spec.members,
                 blocked: VecDeque::new(),
             })
         });
+        let sectors = layout.sectors();
+        let cache = |cache: &ArrayCache| {
+            let policy = cache.policy.parse().expect("the scenario was checked");
+            let &ArrayCache { size, page, read_ahead, .. } = cache;
+            Cache::new(&CacheSettings { policy, size, page, read_ahead }, sectors)
+        };
         Self {
             layout,
-            members: Members::new(spec, layout, scheduler),
+            members: Members::new(spec, layout, scheduler, owner),
             rate: spec.rate,
             overhead: spec.overhead,
-            cache: spec.cache.as_ref().map(|cache| Cache::new(cache, layout.sectors())),
+            cache: spec.cache.as_ref().map(cache),
             write_cache,
             interface: [Line::default(); 2],
             requests: Slab::new(),
@@ -227,7 +224,7 @@ impl<T: Copy + Debug> Array<T> {
         let Some(write) = &mut self.write_cache else { return };
         let run = cache.run(range);
         write.written.write(run.first.index(), u64::from(run.pages));
-        while write.written.waiting() > write.high {
+        while write.written.waiting() > write.marks.high() {
             self.ranges.clear();
             let Some((_, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
             write.written.destaged(pages);
@@ -430,8 +427,7 @@ impl<T: Copy + Debug> Array<T> {
     /// Sends stripes from the write cache to the members, as far as it is to be emptied.
     fn destage(&mut self, now: SimTime) {
         let (Some(write), Some(cache)) = (&mut self.write_cache, &self.cache) else { return };
-        let waiting = write.written.waiting();
-        write.destaging = waiting > write.high || (write.destaging && waiting > write.low);
+        write.marks.look(write.written.waiting());
         while write.destages < write.wanted_destages() {
             self.ranges.clear();
             let Some((stripe, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
@@ -508,6 +504,17 @@ impl<T: Copy + Debug> Array<T> {
     /// What members have done since the beginning.
     pub fn member_operations(&self) -> MemberOps {
         self.members.operations()
+    }
+
+    /// How the platters of its members turn.
+    #[cfg(test)]
+    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
+        self.members.spins()
+    }
+
+    /// What was written to the flash of all members since the mark, if they have any.
+    pub(crate) fn flash(&self) -> Option<Flash> {
+        self.members.flash()
     }
 
     /// What the caches did since the mark; `None`: there are none.

@@ -1,7 +1,7 @@
 //! The array as a whole: by hand, at its limits, under any load.
 
 use foretell_scenarios::device::{
-    Array as Spec, ArrayCache, Device as Member, Level, WriteCache as WriteSpec,
+    Array as Spec, ArrayCache, Destage, Device as Member, Level, WriteCache as WriteSpec,
 };
 use foretell_units::Seed;
 use proptest::prelude::*;

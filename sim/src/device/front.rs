@@ -121,6 +121,11 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         }
     }
 
+    /// The drive.
+    pub(super) fn drive(&self) -> &D {
+        &self.drive
+    }
+
     pub(super) fn present(&self) -> u64 {
         self.ledger.present()
     }

@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use foretell_scenarios::{device, model};
-use foretell_units::{Bytes, Op, Sectors, SimSpan, SimTime};
+use foretell_units::{Bytes, Op, Owner, Sectors, SimSpan, SimTime};
 
 use crate::array::{Array, ArrayHits};
 use crate::curves::Curves;
 use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
-use crate::ssd::Ssd;
+use crate::ssd::{Ssd, Written};
 
 use front::Front;
 pub(crate) use front::Inside;
@@ -65,14 +65,30 @@ pub struct Completion<T> {
 }
 
 impl<T: Copy + Debug + Send + 'static> Device<T> {
-    /// An idle device.
+    /// An idle device on the bench: whatever turns in it does so at nominal speed, and its turns begin
+    /// with the first part. Two of a kind behave alike.
     pub fn new(spec: &model::Disk) -> Self {
+        Self::of(spec, None)
+    }
+
+    /// An idle device of a cluster: at which angle and how fast its platters turn, and whose turn it is
+    /// inside, is drawn from the owner's streams.
+    pub fn installed(spec: &model::Disk, owner: &Owner) -> Self {
+        Self::of(spec, Some(owner))
+    }
+
+    fn of(spec: &model::Disk, owner: Option<&Owner>) -> Self {
         let kind = match &spec.device {
             device::Device::Mechanical(_) | device::Device::Drive(_) => {
-                Kind::Disk(Box::new(Disk::new(spec)))
+                let disk = owner.map(|owner| Disk::installed(spec, owner.stream("platter")));
+                Kind::Disk(Box::new(disk.unwrap_or_else(|| Disk::new(spec))))
             }
             device::Device::Ssd(ssd) => {
-                let front = Front::new(Ssd::new(ssd), ssd.queue_depth, spec.scheduler);
+                let mut drive = Ssd::new(ssd);
+                if let Some(owner) = owner {
+                    drive.begin_at_any_die(&mut owner.stream("flash"));
+                }
+                let front = Front::new(drive, ssd.queue_depth, spec.scheduler);
                 Kind::Ssd(Box::new(front))
             }
             device::Device::Curves(curves) => {
@@ -80,7 +96,11 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
                 Kind::Curves(Box::new(front))
             }
             device::Device::Array(array) => {
-                Kind::Array(Box::new(Array::new(array, spec.scheduler)))
+                let array = match owner {
+                    Some(owner) => Array::installed(array, spec.scheduler, owner),
+                    None => Array::new(array, spec.scheduler),
+                };
+                Kind::Array(Box::new(array))
             }
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
@@ -166,6 +186,16 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         self.call
     }
 
+    /// How the platters in it turn.
+    #[cfg(test)]
+    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
+        match &self.kind {
+            Kind::Disk(disk) => vec![disk.spin()],
+            Kind::Array(array) => array.spins(),
+            Kind::Ssd(_) | Kind::Curves(_) => Vec::new(),
+        }
+    }
+
     /// Operations waiting or in service.
     pub fn present(&self) -> u64 {
         match &self.kind {
@@ -201,6 +231,15 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         match &self.kind {
             Kind::Disk(_) | Kind::Ssd(_) | Kind::Curves(_) => None,
             Kind::Array(array) => array.hits(),
+        }
+    }
+
+    /// What was written to flash since the mark, if it is a solid-state drive or an array of some.
+    pub fn flash(&self) -> Option<Written> {
+        match &self.kind {
+            Kind::Ssd(ssd) => Some(ssd.drive().written_since_mark()),
+            Kind::Array(array) => array.flash(),
+            Kind::Disk(_) | Kind::Curves(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A disk arm over rotating platters: seek, rotation, transfer.
 //!
 //! Seek time follows the three-part curve of the profile (Ruemmler & Wilkes 1994). The platter's
-//! angle is a function of time; an access waits until its first sector comes round. The number of
+//! angle is a function of time ([`Spin`]); an access waits until its first sector comes round. The number of
 //! sectors a track falls linearly from the outermost to the innermost cylinder. An access that
 //! continues where the last one ended, without a pause of the disk, goes on at media rate: the
 //! drive's own buffer has read on. Not modelled: zones as steps, skew, head switches, the on-board
@@ -13,11 +13,13 @@
 use foretell_scenarios::device::{Mechanical, Seek};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
+use super::spin::Spin;
+
 /// The mechanism of one disk.
 #[derive(Clone, Debug)]
 pub struct Mechanism {
     seek: Seek,
-    revolution: SimSpan,
+    spin: Spin,
     cylinders: u32,
     total: u64,
     overhead: SimSpan,
@@ -31,15 +33,22 @@ pub struct Mechanism {
 }
 
 impl Mechanism {
-    /// The arm at the outermost cylinder.
+    /// The arm at the outermost cylinder, on the bench: at nominal speed, its index mark passing as
+    /// time begins.
     pub fn new(spec: &Mechanical) -> Self {
-        let revolution = SimSpan::from_ns(60_000_000_000 / u64::from(spec.rpm));
+        Self::turning(spec, Spin::nominal(spec.revolution()))
+    }
+
+    /// The same, whose platters turn in that way.
+    pub fn turning(spec: &Mechanical, spin: Spin) -> Self {
+        // how much a track holds does not depend on how fast it passes
+        let revolution = spec.revolution();
         let per_revolution = |bytes_per_s: f64| {
             (bytes_per_s * revolution.as_secs_f64() / SECTOR_BYTES as f64).max(1.0)
         };
         Self {
             seek: spec.seek,
-            revolution,
+            spin,
             cylinders: spec.cylinders.max(1),
             total: (spec.capacity.get() / SECTOR_BYTES).max(1),
             overhead: spec.overhead,
@@ -51,17 +60,22 @@ impl Mechanism {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn spin(&self) -> Spin {
+        self.spin
+    }
+
     /// Moves the arm, waits for the sector, transfers; returns when it is done.
     pub fn access(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> SimTime {
         let cylinder = self.cylinder_of(lbn);
         let track = self.sectors_per_revolution(cylinder);
-        let sector_ns = self.revolution.as_ns() as f64 / track;
+        let sector_ns = self.spin.period_ns() as f64 / track;
         let transfer = SimSpan::from_ns((sectors.get().max(1) as f64 * sector_ns) as u64);
         let ready = now + self.overhead;
         // What follows at once on the medium has been read into the drive's buffer meanwhile.
         let streams = lbn == self.end
             && self.ended != SimTime::ZERO
-            && now.saturating_since(self.ended) <= self.revolution;
+            && now.saturating_since(self.ended) <= self.spin.period();
         let start = if streams {
             self.ended.max(now)
         } else {
@@ -78,11 +92,11 @@ impl Mechanism {
 
     /// Time until sector `lbn`, on a track of so many sectors, comes under the head.
     fn rotation(&self, now: SimTime, lbn: Sectors, track: f64) -> SimSpan {
-        let turn = self.revolution.as_ns();
+        let turn = self.spin.period_ns();
         // the angle at which the sector lies, as a time after the index mark
         let place = lbn.get() as f64 / track;
         let wanted = ((place - place.floor()) * turn as f64) as u64 % turn;
-        let present = now.as_ns() % turn;
+        let present = self.spin.since_index_ns(now);
         SimSpan::from_ns((wanted + turn - present) % turn)
     }
 
@@ -108,7 +122,7 @@ impl Mechanism {
     /// Media rate where `lbn` lies, bytes in a second.
     pub fn media_rate_bytes_per_s(&self, lbn: Sectors) -> f64 {
         self.sectors_per_revolution(self.cylinder_of(lbn)) * SECTOR_BYTES as f64
-            / self.revolution.as_secs_f64()
+            / self.spin.period().as_secs_f64()
     }
 
     /// Bytes that it holds.
@@ -120,12 +134,14 @@ impl Mechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foretell_scenarios::device::Tolerance;
     use foretell_units::{Rate, Seed};
 
     fn spec() -> Mechanical {
         Mechanical {
             capacity: Bytes::gib(100),
             rpm: 7200,
+            rpm_tolerance: Tolerance::USUAL,
             cylinders: 50_000,
             seek: Seek {
                 knee: 1000,

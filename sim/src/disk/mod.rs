@@ -16,6 +16,7 @@
 pub mod drive;
 mod mechanism;
 pub mod replay;
+mod spin;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -23,10 +24,11 @@ use std::fmt::Debug;
 use drive::{Command, Drive};
 pub use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
-use foretell_scenarios::device::Device;
+use foretell_scenarios::device::{Device, Tolerance};
 use foretell_scenarios::model;
-use foretell_units::{Sectors, SimSpan, SimTime};
+use foretell_units::{Sectors, SimSpan, SimTime, Stream};
 pub use mechanism::Mechanism;
+pub use spin::Spin;
 
 use crate::ledger::{Ledger, Usage, Violation};
 
@@ -101,16 +103,31 @@ pub struct Completion<T> {
 }
 
 impl<T: Copy + Debug + Send + 'static> Disk<T> {
-    /// An idle disk, its arm at the outermost cylinder.
+    /// An idle disk on the bench, its arm at the outermost cylinder: it turns at nominal speed, its
+    /// index mark passing as time begins.
     ///
     /// # Panics
     ///
     /// If the device has no heads: [`crate::device::Device`] takes any.
     pub fn new(spec: &model::Disk) -> Self {
+        Self::turning(spec, |revolution, _| Spin::nominal(revolution))
+    }
+
+    /// The same, installed: its platters are at an angle and turn at a speed that `stream` draws.
+    pub fn installed(spec: &model::Disk, mut stream: Stream) -> Self {
+        Self::turning(spec, |revolution, tolerance| Spin::drawn(revolution, tolerance, &mut stream))
+    }
+
+    fn turning(spec: &model::Disk, mut spin: impl FnMut(SimSpan, Tolerance) -> Spin) -> Self {
         let (arm, depth) = match &spec.device {
-            Device::Mechanical(mechanical) => (Arm::Simple(Mechanism::new(mechanical)), 1),
+            Device::Mechanical(mechanical) => {
+                let spin = spin(mechanical.revolution(), mechanical.rpm_tolerance);
+                (Arm::Simple(Mechanism::turning(mechanical, spin)), 1)
+            }
             Device::Drive(drive) => {
-                (Arm::Drive(Box::new(Drive::new(drive))), drive.specification().queue_depth)
+                let specification = drive.specification();
+                let spin = spin(drive.revolution(), specification.rpm_tolerance);
+                (Arm::Drive(Box::new(Drive::turning(drive, spin))), specification.queue_depth)
             }
             Device::Ssd(_) | Device::Array(_) | Device::Curves(_) | Device::Measured { .. } => {
                 panic!("a device without heads is no disk")
@@ -232,6 +249,15 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         assert!(finish > now);
         self.ledger.start(now);
         self.serving = Some(Serving { request, started: now, finish });
+    }
+
+    /// How its platters turn.
+    #[cfg(test)]
+    pub(crate) fn spin(&self) -> Spin {
+        match &self.arm {
+            Arm::Simple(mechanism) => mechanism.spin(),
+            Arm::Drive(drive) => drive.spin(),
+        }
     }
 
     /// Operations waiting or in service.

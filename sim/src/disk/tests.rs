@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_scenarios::device::{Mechanical, Seek};
+use foretell_scenarios::device::{Mechanical, Seek, Tolerance};
 use foretell_scenarios::drive_file;
 use foretell_units::{Bytes, Rate, Seed};
 use model::Scheduler::{self, Cfq, Deadline, Elevator, Fcfs, Noop, Sstf};
@@ -19,6 +19,7 @@ fn mechanical() -> Device {
     Device::Mechanical(Mechanical {
         capacity: Bytes::gib(100),
         rpm: 7200,
+        rpm_tolerance: Tolerance::USUAL,
         cylinders: 50_000,
         seek: Seek {
             knee: 1000,

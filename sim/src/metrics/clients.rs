@@ -50,7 +50,9 @@ impl Drivers {
         let tally = &mut self.tallies.entry((workload, client.0)).or_default()[op as usize];
         tally.operations += 1;
         tally.bytes += size.get();
-        tally.response_ns += response.as_ns();
+        // a store's integers have 63 bits
+        let sum = tally.response_ns.saturating_add(response.as_ns());
+        tally.response_ns = sum.min(i64::MAX as u64);
     }
 
     /// Ends the interval: a sample of each driver and direction, of those without requests too.

@@ -50,7 +50,7 @@ mod translation;
 use std::collections::VecDeque;
 
 use foretell_scenarios::device::Ssd as Spec;
-use foretell_units::{Bytes, Rate, SimSpan, SimTime};
+use foretell_units::{Bytes, Rate, SimSpan, SimTime, Stream};
 
 use crate::device::{Done, Inside};
 use crate::ledger::{Ledger, Usage, Violation};
@@ -82,6 +82,17 @@ impl Written {
     /// Data programmed by data written by the host; not a number if nothing was written.
     pub fn amplification(&self) -> f64 {
         (self.programmed + self.moved).get() as f64 / self.host.get() as f64
+    }
+
+    /// What this and another drive wrote.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            host: self.host + other.host,
+            programmed: self.programmed + other.programmed,
+            moved: self.moved + other.moved,
+            padding: self.padding + other.padding,
+            erased: self.erased + other.erased,
+        }
     }
 
     /// What was written since `before`.
@@ -130,6 +141,8 @@ pub struct Ssd<T> {
     /// Commands that are done and have not been handed out.
     done: Vec<Done<T>>,
     written: Written,
+    /// The same when measuring began.
+    written_before: Written,
     ledger: Ledger,
     /// Each thing that a die does is a job of this one.
     die_ledger: Ledger,
@@ -190,10 +203,16 @@ impl<T: Copy> Ssd<T> {
             leaving: [VecDeque::new(), VecDeque::new()],
             done: Vec::new(),
             written: Written::default(),
+            written_before: Written::default(),
             ledger: Ledger::default(),
             die_ledger: Ledger::default(),
             marked: SimTime::ZERO,
         }
+    }
+
+    /// The first row goes to any die: a drive that has been at work is somewhere in its round.
+    pub(crate) fn begin_at_any_die(&mut self, stream: &mut Stream) {
+        self.turn = stream.below(self.dies.len() as u64) as u32;
     }
 
     /// Adds an operation. Returns when the drive wants to be woken, with [`Ssd::complete`].
@@ -268,12 +287,18 @@ impl<T: Copy> Ssd<T> {
         self.written
     }
 
+    /// What was written since the mark.
+    pub fn written_since_mark(&self) -> Written {
+        self.written.since(&self.written_before)
+    }
+
     /// Measuring begins.
     pub fn mark(&mut self, now: SimTime) {
         self.run(now);
         self.ledger.mark(now);
         self.die_ledger.mark(now);
         self.lines().for_each(|line| line.mark(now));
+        self.written_before = self.written;
         self.marked = now;
     }
 

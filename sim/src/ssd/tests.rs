@@ -33,6 +33,7 @@ pub(crate) fn small() -> Spec {
         command: SimSpan::from_us(1),
         latency: SimSpan::from_us(10),
         precondition: Precondition::Sequential,
+        endurance: None,
     }
 }
 
@@ -280,6 +281,7 @@ fn mqsim() -> Spec {
         command: SimSpan::ZERO,
         latency: SimSpan::ZERO,
         precondition: Precondition::Sequential,
+        endurance: None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use foretell_ati::{Recorder, Selection};
-use foretell_scenarios::device::{Device, Mechanical, Seek};
+use foretell_scenarios::device::{Device, Mechanical, Seek, Tolerance};
 use foretell_scenarios::model::{
     Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
     Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, System, Think,
@@ -38,6 +38,7 @@ pub(crate) fn disk() -> Disk {
         device: Device::Mechanical(Mechanical {
             capacity: Bytes::gib(200),
             rpm: 7200,
+            rpm_tolerance: Tolerance::USUAL,
             cylinders: 50_000,
             seek: Seek {
                 knee: 1000,

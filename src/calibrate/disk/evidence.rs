@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use foretell_input::Limit;
 use foretell_units::{Bytes, Op, SimSpan};
 use foretell_workloads::fio::{FioError, Job, Order};
 use foretell_workloads::results::fio::{JobResult, parse};
@@ -113,7 +114,7 @@ pub(crate) fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Fail
     let mut under: Option<(Vec<String>, String)> = None;
     for path in files {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = foretell_input::text(path, Limit::RESULT)
             .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
         if let Some((devices, first)) = &under

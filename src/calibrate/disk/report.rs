@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::closed_loop::Got;
 use super::evidence::{Evidence, RunJob, words};
 use super::fit::{Condition, Fitted, TOLERANCES, within};
+use crate::screen::fitted;
 use crate::tables::{number, table};
 
 /// Everything that is said.
@@ -204,8 +205,10 @@ impl<'a> Report<'a> {
             ]);
         }
         let mut text = format!(
-            "Run by run\n{runs}\n\nJob by job; left out: what a device that was fitted to the other \
-             jobs gives, beside this one\n{jobs}\n\n{}\n",
+            "Run by run\n{}\n\nJob by job; left out: what a device that was fitted to the other \
+             jobs gives, beside this one\n{}\n\n{}\n",
+            fitted(&runs, 2),
+            fitted(&jobs, 1),
             self.outcome()
         );
         if let Some([iops, latency]) = self.held_out() {

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use foretell_files::{Directory, Scratch};
 use foretell_sim::truth::Truth;
 
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::reproduce::plan::Setup;
 
@@ -52,12 +52,24 @@ pub(super) fn read_percentages() -> impl Iterator<Item = u32> {
 pub(super) type Sizes = Vec<(u32, u32)>;
 
 /// Where the files of loads are, and how large clusters are and how long they run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Laboratory {
     /// COSBench's workload files.
-    pub(super) files: PathBuf,
-    pub(super) quick: bool,
+    files: Files,
+    quick: bool,
 }
+
+/// Where workload files are.
+#[derive(Debug)]
+enum Files {
+    /// In a directory of the reproduction's, to be kept.
+    Kept(Directory),
+    /// Where nobody looks.
+    Passing(Scratch),
+}
+
+/// The directory of those that are kept.
+const KEPT: &str = "workloads";
 
 /// Times for which requests of one size are measured, in milliseconds: warm-up and measurement.
 ///
@@ -117,26 +129,32 @@ impl Laboratory {
             let _ = write!(name, "{kib}k{share}-");
         }
         let name = format!("{name}{reads}.xml");
+        let path = match &self.files {
+            Files::Kept(directory) => directory.path().join(KEPT).join(name),
+            Files::Passing(scratch) => scratch.path().join(name),
+        };
         // documents take relative paths from their own directory
-        std::path::absolute(self.files.join(&name)).unwrap_or_else(|_| self.files.join(&name))
+        std::path::absolute(&path).unwrap_or(path)
     }
 
     /// Writes the workload file that a setup of Swift names.
     pub(super) fn write_file(&self, sizes: &Sizes, reads: u32) -> Result<(), Failure> {
-        write_whole(&self.file(sizes, reads), &cosbench(sizes, reads))
-    }
-
-    /// Removes them, unless they are to be kept.
-    pub(super) fn clear(&self, keep: bool) {
-        if !keep {
-            // its own; what cannot be removed harms nobody
-            let _ = std::fs::remove_dir_all(&self.files);
+        let (path, text) = (self.file(sizes, reads), cosbench(sizes, reads));
+        match &self.files {
+            Files::Kept(directory) => {
+                let name = path.file_name().map(|name| name.to_string_lossy());
+                let name = name.expect("a workload file has a name");
+                Ok(directory.write(&format!("{KEPT}/{name}"), text.as_bytes())?)
+            }
+            Files::Passing(_) => Ok(foretell_files::write(&path, text.as_bytes())?),
         }
     }
 
-    /// In this directory.
-    pub(super) fn new(directory: &Path, quick: bool) -> Self {
-        Self { files: directory.join("workloads"), quick }
+    /// In this directory, where workload files stay if they are to be kept.
+    pub(super) fn new(directory: &Directory, quick: bool, keep: bool) -> Result<Self, Failure> {
+        let files =
+            if keep { Files::Kept(directory.clone()) } else { Files::Passing(Scratch::new()?) };
+        Ok(Self { files, quick })
     }
 }
 

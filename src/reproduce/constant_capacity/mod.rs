@@ -16,6 +16,7 @@ use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 use foretell_estimate::{
     Bottleneck, Fault, Knowledge, Links, Point, ReadShare, Series, Survey, WritePath,
 };
+use foretell_files::Directory;
 use foretell_units::{Bytes, Rate};
 
 use super::lab::{self, Results};
@@ -23,7 +24,6 @@ use super::plan::Plan;
 use super::sheet::Sheet;
 use super::write;
 use crate::cli::ReproduceArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
 use load::{Laboratory, SIZES_KIB, Storage, WORKERS, read_percentages};
@@ -61,13 +61,13 @@ enum Need {
 }
 
 /// Runs the experiments.
-pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let directory = &arguments.output;
+pub(super) fn reproduce(
+    arguments: &ReproduceArguments,
+    directory: &Directory,
+) -> Result<(), Failure> {
     let wanted = |file: &str| arguments.wants(file);
-    let laboratory = Laboratory::new(directory, arguments.quick);
+    let laboratory = Laboratory::new(directory, arguments.quick, arguments.keep)?;
     let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
-    std::fs::create_dir_all(&laboratory.files)
-        .map_err(Failure::file("create", &laboratory.files))?;
     let measure = |loads: Vec<(Storage, load::Sizes, u32)>| {
         let mut plan = Plan::default();
         for (storage, sizes, reads) in loads {
@@ -77,7 +77,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
             plan.measure(&laboratory.setup(storage, &sizes, reads));
         }
         let threads = jobs::threads(arguments.jobs);
-        match lab::perform(&plan, seeds, threads, &directory.join("runs"), false) {
+        match lab::perform(&plan, seeds, threads, directory, false) {
             (results, None) => Ok(results),
             (_, Some(failure)) => Err(failure),
         }
@@ -87,7 +87,6 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let later = measure(balanced(&pure, &wanted)?)?;
         Ok(results.and(later))
     });
-    laboratory.clear(arguments.keep);
     let results = results?;
     let measured = Measurements { laboratory: &laboratory, results: &results };
     let mut known = BTreeMap::new();
@@ -111,8 +110,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         write(directory, sheet)?;
     }
     let verdict = Verdict::of(&sheets, &known, arguments.quick, seeds);
-    write_whole(&directory.join("summary.json"), &crate::output::json(&verdict))?;
-    crate::output::print(&verdict.table(directory))
+    directory.write("summary.json", crate::output::json(&verdict).as_bytes())?;
+    crate::output::print(&verdict.table(directory.path()))
 }
 
 /// What the figures that are wanted need.

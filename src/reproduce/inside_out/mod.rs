@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
+use foretell_files::{Directory, Scratch};
 use foretell_metrics::TARGETS;
 use serde::Serialize;
 
@@ -21,7 +22,6 @@ use super::page::Page;
 use super::sheet::Claim;
 use super::summary::table_of_claims;
 use crate::cli::ReproduceArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
 use learners::{Learner, accuracy};
@@ -121,19 +121,19 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs the command.
-pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let directory = &arguments.output;
+pub(super) fn reproduce(
+    arguments: &ReproduceArguments,
+    directory: &Directory,
+) -> Result<(), Failure> {
     let wanted = |figure: &str| arguments.wants(figure);
     let threads = jobs::threads(arguments.jobs);
-    std::fs::create_dir_all(directory).map_err(Failure::file("make the directory", directory))?;
-    let files = tempfile::tempdir_in(directory);
-    let files = files.map_err(Failure::file("make a directory in", directory))?;
+    let files = Scratch::new()?;
     let mut setups = scenarios::setups(arguments.quick);
     setups.retain(|setup| scenarios::is_needed(setup, &wanted));
     let rows = runs::perform(&setups, threads, files.path())?;
     let mut results = Results { setups, rows, scores: Vec::new() };
     if arguments.keep {
-        write_whole(&directory.join("features.csv"), &results.csv())?;
+        directory.write("features.csv", results.csv().as_bytes())?;
     }
     results.scores = scores(&results, threads, &wanted)?;
     if !results.scores.is_empty() {
@@ -163,8 +163,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
             .collect(),
         rows: claims,
     };
-    write_whole(&directory.join("summary.json"), &crate::output::json(&summary))?;
-    let told = format!("\nTables and pictures are in {}\n", directory.display());
+    directory.write("summary.json", crate::output::json(&summary).as_bytes())?;
+    let told = format!("\nTables and pictures are in {}\n", directory.path().display());
     crate::output::print(&(table_of_claims(&summary.rows) + &told))
 }
 

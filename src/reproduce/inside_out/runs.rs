@@ -13,7 +13,7 @@ use foretell_units::Seed;
 use crate::failure::Failure;
 use crate::observed::prefix;
 use crate::simulate::Simulation;
-use crate::{directory, facts, interrupt, jobs};
+use crate::{facts, interrupt, jobs};
 
 /// The cluster of the paper.
 const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
@@ -207,7 +207,7 @@ pub(super) fn run(mut document: Document, seed: u64) -> Result<Features, Failure
 
 /// The paper's cluster with a workload of many stages.
 pub(super) fn staged(path: &Path, works: &[Work], drivers: u32) -> Result<Document, Failure> {
-    directory::write_whole(path, &workload(works))?;
+    foretell_files::write(path, workload(works).as_bytes())?;
     let seconds: u64 = works.iter().map(|work| work.seconds).sum();
     let mut document = Setup { drivers, ..Setup::BASE }.document(path)?;
     document.set("duration", &format!("{seconds} s"))?;
@@ -223,7 +223,7 @@ pub(super) fn perform(
     let numbered: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
     let done = jobs::perform(&numbered, threads, |(number, setup)| {
         let path = directory.join(format!("{number}.xml"));
-        directory::write_whole(&path, &setup.workload())?;
+        foretell_files::write(&path, setup.workload().as_bytes())?;
         let stream = format!("reproduce/inside-out/{}", setup.name());
         let found = run(setup.document(&path)?, Seed(1).stream(&stream).below(1 << 31))?;
         Ok(Rows::of_run(i64::from(*number as u32), &found, EVERY))

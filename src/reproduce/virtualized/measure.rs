@@ -6,13 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use foretell_datasets::hex_of;
+use foretell_files::Directory;
+use foretell_input::Limit;
 use foretell_scenarios::Document;
 use foretell_sim::truth::{OpTruth, Truth};
 use foretell_units::Seed;
@@ -78,8 +80,12 @@ struct Line {
     measured: Measured,
 }
 
+/// The file of what was measured.
+const JOURNAL: &str = "measurements.jsonl";
+
 /// The measurements of an output directory.
 pub(super) struct Laboratory {
+    directory: Directory,
     effort: Effort,
     threads: NonZeroUsize,
     path: PathBuf,
@@ -91,12 +97,13 @@ pub(super) struct Laboratory {
 impl Laboratory {
     /// With what was measured in this directory before.
     pub(super) fn open(
-        directory: &Path,
+        directory: &Directory,
         effort: Effort,
         threads: NonZeroUsize,
     ) -> Result<Self, Failure> {
-        let path = directory.join("measurements.jsonl");
-        let text = match fs::read(&path) {
+        directory.check(&[JOURNAL])?;
+        let path = directory.path().join(JOURNAL);
+        let text = match foretell_input::bytes(&path, Limit::MEASUREMENTS) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Failure::file("read", &path)(error)),
@@ -111,7 +118,8 @@ impl Laboratory {
             }
         }
         let torn = text.last().is_some_and(|byte| *byte != b'\n');
-        Ok(Self { effort, threads, path, known, torn })
+        let directory = directory.clone();
+        Ok(Self { directory, effort, threads, path, known, torn })
     }
 
     /// Measures these configurations, as far as that was not done before; in their order.
@@ -153,8 +161,8 @@ impl Laboratory {
     /// The file, to add lines to.
     fn journal(&mut self) -> Result<File, Failure> {
         let cannot = || Failure::file("write", &self.path);
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        let mut file = file.map_err(cannot())?;
+        let mut file = self.directory.grow(JOURNAL)?;
+        file.seek(SeekFrom::End(0)).map_err(cannot())?;
         if self.torn {
             file.write_all(b"\n").map_err(cannot())?;
             self.torn = false;
@@ -206,13 +214,16 @@ impl Measured {
 
 #[cfg(test)]
 mod tests {
+    use foretell_files::Purpose;
+
     use super::super::design;
     use super::*;
 
     #[test]
     fn what_was_measured_is_known_after_a_line_was_cut_off() {
-        let directory = tempfile::tempdir().unwrap();
-        let open = || Laboratory::open(directory.path(), Effort::Usual, NonZeroUsize::MIN).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::take(place.path(), Purpose::of("test")).unwrap();
+        let open = || Laboratory::open(&directory, Effort::Usual, NonZeroUsize::MIN).unwrap();
         let points = design::extrapolated(true);
         let measured = |seconds| Measured { read: None, write: None, seconds };
         let mut lab = open();
@@ -241,9 +252,10 @@ mod tests {
 
     #[test]
     fn every_configuration_is_a_right_scenario() {
-        let directory = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::take(place.path(), Purpose::of("test")).unwrap();
         for effort in [Effort::Usual, Effort::Quick, Effort::Full] {
-            let lab = Laboratory::open(directory.path(), effort, NonZeroUsize::MIN).unwrap();
+            let lab = Laboratory::open(&directory, effort, NonZeroUsize::MIN).unwrap();
             for point in design::extrapolated(true).iter().chain(&design::distributed(3, 2)) {
                 let (_, document) = lab.document(point, "").unwrap();
                 document.check().unwrap_or_else(|error| panic!("{point:?}: {}", error.lines()));

@@ -14,13 +14,13 @@ mod published;
 
 use std::fmt::Write as _;
 
+use foretell_files::Directory;
 use serde::Serialize;
 
 use super::page::Page;
 use super::sheet::Claim;
 use super::summary::table_of_claims;
 use crate::cli::ReproduceArguments;
-use crate::directory::write_whole;
 use crate::failure::Failure;
 use crate::jobs;
 use design::Point;
@@ -39,8 +39,10 @@ struct Summary {
 }
 
 /// Runs the command.
-pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let directory = &arguments.output;
+pub(super) fn reproduce(
+    arguments: &ReproduceArguments,
+    directory: &Directory,
+) -> Result<(), Failure> {
     let quick = arguments.quick;
     let effort = match (arguments.full, quick) {
         (true, _) => Effort::Full,
@@ -82,9 +84,9 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
 
     let (learned, full) = (study.learned.len(), arguments.full);
     let summary = Summary { paper: "virtualized", quick, full, learned, rows: claims };
-    write_whole(&directory.join("summary.json"), &crate::output::json(&summary))?;
+    directory.write("summary.json", crate::output::json(&summary).as_bytes())?;
     let mut text = table_of_claims(&summary.rows);
-    let _ = writeln!(text, "\nTables and pictures are in {}", directory.display());
+    let _ = writeln!(text, "\nTables and pictures are in {}", directory.path().display());
     crate::output::print(&text)
 }
 
@@ -233,7 +235,8 @@ mod tests {
             figures::stability(&study.learned, &study.reads, &again),
         ] {
             let directory = tempfile::tempdir().unwrap();
-            page.write(directory.path()).unwrap();
+            let out = Directory::take(directory.path(), foretell_files::Purpose::of("test"));
+            page.write(&out.unwrap()).unwrap();
             let table =
                 std::fs::read_to_string(directory.path().join(format!("{}.csv", page.file)));
             assert!(table.unwrap().lines().count() > 90, "{}", page.file);

@@ -14,7 +14,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Timer};
 use crate::objects::{Finding, Groups, Later, Pool, Rules, Settings, Target, Task, capacities};
-use crate::protocol::Core;
+use crate::protocol::{Clocks, Core};
 use crate::volume::Volume;
 
 /// How often a node reports to a monitor, as Ceph's `mgr_stats_period`.
@@ -33,16 +33,17 @@ const FILESTORE: Later =
 /// The rules of Ceph.
 pub(crate) struct Ceph {
     settings: model::Ceph,
-    /// Nodes that report, and the monitor of each.
-    reports: Vec<(HostId, HostId)>,
+    /// Nodes that report, the monitor of each, and when it first does.
+    reports: Vec<(HostId, HostId, SimSpan)>,
 }
 
 impl Ceph {
-    pub(crate) fn new(scenario: &Scenario, settings: &model::Ceph) -> Self {
+    pub(crate) fn new(scenario: &Scenario, settings: &model::Ceph, clocks: &Clocks) -> Self {
         let report = |(index, host): (usize, &model::Host)| {
             let monitors = settings.monitors_of(&host.group);
             let reports = host.role.storage().is_some() && !monitors.is_empty();
-            reports.then(|| (HostId::from(index), monitors[index % monitors.len()]))
+            let phase = || clocks(HostId::from(index)).stream("reports").part_of(REPORT_PERIOD);
+            reports.then(|| (HostId::from(index), monitors[index % monitors.len()], phase()))
         };
         let reports = scenario.hosts.iter().enumerate().filter_map(report).collect();
         Self { settings: settings.clone(), reports }
@@ -94,7 +95,7 @@ impl Rules for Ceph {
         targets[0]
     }
 
-    fn first_read(&mut self, _copies: usize) -> usize {
+    fn first_read(&mut self, _front: HostId, _copies: usize, _wanted: usize) -> usize {
         0
     }
 
@@ -114,18 +115,18 @@ impl Rules for Ceph {
         }
     }
 
-    /// Nodes begin to report to monitors, at times spread over the period.
+    /// Nodes begin to report to monitors, each at a phase of its own.
     fn begin<H: Hosts>(&self, hosts: &mut H) {
-        for (place, (host, _)) in self.reports.iter().enumerate() {
-            let at = REPORT_PERIOD * place as u64 / self.reports.len() as u64;
-            hosts.set_timer(hosts.now() + at, Timer::System { host: host.0 });
+        for (host, _, phase) in &self.reports {
+            hosts.set_timer(hosts.now() + *phase, Timer::System { host: host.0 });
         }
     }
 
     /// A node reports to a monitor.
     fn timer<H: Hosts>(&self, core: &mut Core, hosts: &mut H, host: HostId) {
-        let reports = self.reports.iter().find(|(node, _)| *node == host);
-        let &between = reports.expect("only nodes that report have timers");
+        let reports = self.reports.iter().find(|(node, ..)| *node == host);
+        let &(node, monitor, _) = reports.expect("only nodes that report have timers");
+        let between = (node, monitor);
         let of_nobody = (Breadcrumb::NONE, NOBODY);
         let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_nobody);
         let report = core.exchanges.insert(report);

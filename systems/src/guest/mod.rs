@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, Writes, scheduler_for};
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{self, Scenario};
-use foretell_units::{Bytes, HostId, Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, Op, Owner, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
 /// The block operation of what is not sent by a guest.
 pub(crate) const NO_OPERATION: u32 = u32::MAX;
@@ -81,6 +81,8 @@ pub struct Guest {
 pub(crate) struct Journal {
     /// Time from a transaction's first write to its commit; zero: there is no journal.
     every: SimSpan,
+    /// The same of the next transaction: the first one had begun before the simulation did.
+    next: SimSpan,
     /// Inode blocks changed since the last commit.
     changed: BTreeSet<u64>,
     /// Where its area begins in its volume, how large it is, and how far it is written.
@@ -98,7 +100,7 @@ impl Journal {
         }
         let first = self.changed.is_empty();
         self.changed.insert(offset.get() / INODE_BLOCK_COVERS.get());
-        first.then_some(self.every)
+        first.then(|| std::mem::replace(&mut self.next, self.every))
     }
 
     /// Commits what has changed: where to write, and how much.
@@ -116,18 +118,18 @@ impl Journal {
 }
 
 impl Guest {
-    /// The block layer of a host, if it is a guest.
-    pub(crate) fn of(scenario: &Scenario, id: HostId) -> Option<Box<Self>> {
+    /// The block layer of a host, if it is a guest; `clock`: where the phase of its commits comes from.
+    pub(crate) fn of(scenario: &Scenario, id: HostId, clock: &Owner) -> Option<Box<Self>> {
         let spec = scenario.host(id).guest.as_ref()?;
         let number = id.0 - crate::protocol::machine_of(scenario, id).0;
         let own = scenario.workloads.iter().find(|workload| workload.clients.contains(&id));
         // the file system is in the volume of the first workload
         let volume = own.map_or(Bytes::ZERO, |workload| scenario.volume(workload.volume).size);
-        Some(Box::new(Self::new(spec, u64::from(number), volume)))
+        Some(Box::new(Self::new(spec, u64::from(number), volume, clock)))
     }
 
     /// An idle one, the `number`th of its machine, whose journal is in a volume of `volume` bytes.
-    pub(crate) fn new(spec: &model::Guest, number: u64, volume: Bytes) -> Self {
+    pub(crate) fn new(spec: &model::Guest, number: u64, volume: Bytes, clock: &Owner) -> Self {
         let scheduler = scheduler_for(spec.scheduler, spec.queue_depth, Writes::Synchronous);
         let begin = volume.saturating_sub(JOURNAL * (number + 1));
         Self {
@@ -140,6 +142,7 @@ impl Guest {
             wake: None,
             journal: Journal {
                 every: spec.journal_commit,
+                next: clock.stream("journal").part_of(spec.journal_commit),
                 changed: BTreeSet::new(),
                 begin,
                 area: JOURNAL.min(volume),
@@ -250,6 +253,7 @@ impl Guest {
 mod tests {
     use super::*;
     use foretell_scenarios::model::Scheduler as Name;
+    use foretell_units::Seed;
 
     fn spec(scheduler: Name, queue_depth: u32) -> model::Guest {
         model::Guest {
@@ -261,8 +265,12 @@ mod tests {
         }
     }
 
+    fn clock() -> Owner {
+        Owner::new(Seed(1), "host/g")
+    }
+
     fn guest(scheduler: Name, queue_depth: u32) -> Guest {
-        Guest::new(&spec(scheduler, queue_depth), 0, Bytes::gib(1))
+        Guest::new(&spec(scheduler, queue_depth), 0, Bytes::gib(1), &clock())
     }
 
     fn ms(ms: u64) -> SimTime {
@@ -328,12 +336,14 @@ mod tests {
     #[test]
     fn a_commit_writes_the_inode_blocks_of_what_was_written_and_two_more() {
         let mut journal = guest(Name::Noop, 1).journal;
-        assert_eq!(journal.note_write(Bytes::mib(1)), Some(SimSpan::from_secs(5)));
+        // the first transaction had begun before the simulation did
+        let first = journal.note_write(Bytes::mib(1)).unwrap();
+        assert!(first < SimSpan::from_secs(5), "{first}");
         assert_eq!(journal.note_write(Bytes::mib(255)), None);
         assert_eq!(journal.note_write(Bytes::mib(256)), None);
         let begin = Bytes::gib(1).saturating_sub(Bytes::mib(128));
         assert_eq!(journal.commit(), (begin, Bytes::kib(16)));
-        assert!(journal.note_write(Bytes::ZERO).is_some());
+        assert_eq!(journal.note_write(Bytes::ZERO), Some(SimSpan::from_secs(5)));
         assert_eq!(journal.commit(), (begin + Bytes::kib(16), Bytes::kib(12)));
     }
 
@@ -341,7 +351,7 @@ mod tests {
     fn a_journal_stays_within_a_volume_smaller_than_itself() {
         let spec = spec(Name::Noop, 1);
         let volume = Bytes::kib(100);
-        let mut journal = Guest::new(&spec, 3, volume).journal;
+        let mut journal = Guest::new(&spec, 3, volume, &clock()).journal;
         // of 12 KiB each, eight fit; then it begins again
         let begins: Vec<u64> = (0..9)
             .map(|_| {

@@ -44,8 +44,8 @@ pub(crate) trait Rules {
     /// The server in front, for a client and an object with these targets.
     fn front(&self, instance: u32, targets: &[Target]) -> Target;
 
-    /// The first of so many copies that the server in front asks to read.
-    fn first_read(&mut self, copies: usize) -> usize;
+    /// The first of the copies that the server in front asks to read `wanted` of.
+    fn first_read(&mut self, front: HostId, copies: usize, wanted: usize) -> usize;
 
     /// The work of a server for a task, beside what handling any message takes.
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan;
@@ -104,11 +104,12 @@ impl<R: Rules> Objects<R> {
 
     /// The server in front reads, and has others read.
     fn gather<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32, shard: Shard) {
-        let Task { piece, volume, .. } = self.tasks[task];
+        let Task { piece, volume, exchange, .. } = self.tasks[task];
         let pool = &self.pools[volume as usize];
         let targets = Few::from_slice(pool.targets(piece.object));
         let wanted = pool.encoding.m();
-        let first = self.rules.first_read(targets.len());
+        let front = core.exchanges[exchange].node;
+        let first = self.rules.first_read(front, targets.len(), wanted);
         self.ask(core, hosts, task, (Op::Read, shard), &targets[first..first + wanted]);
     }
 
@@ -267,6 +268,7 @@ impl<R: Rules> System for Objects<R> {
             let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
             let exchange = core.exchanges.insert(exchange);
             self.tasks[task].exchange = exchange;
+            hosts.note_part(&core.requests[request], op, target.host, 1);
             let extra =
                 if hypervisor { core.send_for_guest(client, operation) } else { SimSpan::ZERO };
             let span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
@@ -350,7 +352,8 @@ impl<R: Rules> System for Objects<R> {
         _choose: impl FnMut(&mut [u8], usize),
         mut store: impl FnMut(HostId, &Access),
     ) {
-        let Issue { client, volume: file, op, offset, size, workload, whole, .. } = *issue;
+        let Issue { client, volume: file, op, offset, size, workload, whole, instance, .. } =
+            *issue;
         let pool = &self.pools[file as usize];
         let volume = &core.volumes[file as usize];
         let machine = core.machines[client.index()];
@@ -375,18 +378,19 @@ impl<R: Rules> System for Objects<R> {
             let shard = pool.shard(&piece);
             let wanted = pool.encoding.m();
             let partial = pool.partial_blocks(volume, &piece);
+            let front = self.rules.front(instance, targets).host;
             match op {
                 Op::Write => {
                     if partial > 0 {
                         let size = pool.stride() * partial;
-                        let first = self.rules.first_read(targets.len());
+                        let first = self.rules.first_read(front, targets.len(), wanted);
                         let read = &targets[first..first + wanted];
                         touch(Op::Read, Shard { size, ..shard }, read);
                     }
                     touch(Op::Write, shard, targets);
                 }
                 Op::Read => {
-                    let first = self.rules.first_read(targets.len());
+                    let first = self.rules.first_read(front, targets.len(), wanted);
                     touch(Op::Read, shard, &targets[first..first + wanted]);
                 }
             }

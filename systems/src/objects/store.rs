@@ -18,7 +18,7 @@ use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::node::{DiskOperation, FLUSHER, HitCounts, Machine, NOBODY, Note, Stretch};
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
-use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, Thread};
+use foretell_units::{Beat, Breadcrumb, Bytes, Op, Owner, Sectors, SimSpan, SimTime, Thread};
 
 use super::log::{Commit, Log};
 use super::{BLOCK, Shard};
@@ -85,8 +85,6 @@ pub struct Stores {
     devices: Vec<Store>,
     operations: Slab<Operation>,
     hits: HitCounts,
-    /// Whether a look at what is due later is on the agenda.
-    ticking: bool,
     held: Vec<Commit>,
     /// Pages that came into the caches since the beginning.
     entered: u64,
@@ -102,6 +100,10 @@ struct Store {
     due: Vec<Due>,
     /// Bytes due later, those under way among them.
     due_bytes: u64,
+    /// When it looks at what is due later: a daemon of its own serves each device.
+    beat: Beat,
+    /// The look that is on the agenda.
+    look_at: Option<SimTime>,
     /// Metadata since the last merge, and where the next goes.
     merge: u64,
     merge_at: u64,
@@ -138,27 +140,38 @@ enum Purpose {
 }
 
 impl Stores {
-    /// The stores of a node whose cache lacks `reserved` bytes.
-    pub(crate) fn new(settings: Settings, storage: &Storage, reserved: Bytes) -> Self {
+    /// The stores of a node whose cache lacks `reserved` bytes; `clocks`: where the phases of their
+    /// clocks come from.
+    pub(crate) fn new(
+        settings: Settings,
+        storage: &Storage,
+        reserved: Bytes,
+        clocks: &Owner,
+    ) -> Self {
         let node = storage.settings(reserved);
         let pages = node.cache.get() / node.page.get() / storage.disks.len() as u64;
         let pages = usize::try_from(pages.max(1)).expect("a 64-bit machine");
-        let store = |capacity: Bytes| Store {
-            capacity: capacity.get(),
-            cache: node.policy.build(pages),
-            log: Log::new(capacity),
-            due: Vec::new(),
-            due_bytes: 0,
-            merge: 0,
-            merge_at: 0,
+        let store = |(disk, capacity): (usize, Bytes)| {
+            let mut stream = clocks.below(format_args!("disk{disk}")).stream("store");
+            Store {
+                capacity: capacity.get(),
+                cache: node.policy.build(pages),
+                log: Log::new(capacity),
+                due: Vec::new(),
+                due_bytes: 0,
+                beat: Beat::drawn(settings.later.period, &mut stream),
+                look_at: None,
+                // a store that has been at work is somewhere between two merges
+                merge: if settings.rewrites > 0 { stream.below(MERGED_AT_ONCE) } else { 0 },
+                merge_at: 0,
+            }
         };
         Self {
             settings,
             page: node.page.get(),
-            devices: storage.capacities().map(store).collect(),
+            devices: storage.capacities().enumerate().map(store).collect(),
             operations: Slab::new(),
             hits: HitCounts::default(),
-            ticking: false,
             held: Vec::new(),
             entered: 0,
         }
@@ -405,14 +418,15 @@ impl Stores {
             }
         }
         self.held = held;
-        let store = &self.devices[disk as usize];
+        let store = &mut self.devices[disk as usize];
         let bytes: u64 = store.due_bytes;
         let waits = !store.due.is_empty();
         if store.due.len() >= later.writes || bytes >= later.bytes && waits {
             self.write_due(machine, disk);
-        } else if waits && !self.ticking {
-            self.ticking = true;
-            machine.tick(machine.now() + later.period);
+        } else if waits && store.look_at.is_none() {
+            let at = store.beat.after(machine.now());
+            store.look_at = Some(at);
+            machine.tick(at);
         }
         self.merge(machine, disk);
         self.go_on(machine, disk);
@@ -438,11 +452,14 @@ impl Stores {
         }
     }
 
-    /// Writes what has waited long enough.
+    /// Devices whose time it is write what is due.
     pub(crate) fn flush_tick(&mut self, machine: &mut impl Machine) {
-        self.ticking = false;
+        let now = machine.now();
         for disk in 0..self.devices.len() as u32 {
-            self.write_due(machine, disk);
+            let store = &mut self.devices[disk as usize];
+            if store.look_at.take_if(|at| *at <= now).is_some() {
+                self.write_due(machine, disk);
+            }
         }
     }
 }

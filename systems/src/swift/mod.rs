@@ -7,22 +7,25 @@
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
-use foretell_units::{Bytes, Op, SimSpan, VolumeId};
+use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
+use crate::protocol::Clocks;
 use crate::objects::{Finding, Groups, Pool, Rules, Settings, Target, Task, capacities};
 use crate::volume::Volume;
 
 /// The rules of Swift.
 pub(crate) struct Swift {
     settings: model::Swift,
-    /// Whose turn it is among equal copies.
-    turn: u32,
+    /// By host, for proxies: which of equal copies is read.
+    shuffling: Vec<Stream>,
 }
 
 impl Swift {
-    pub(crate) fn new(settings: &model::Swift) -> Self {
-        Self { settings: settings.clone(), turn: 0 }
+    pub(crate) fn new(scenario: &Scenario, settings: &model::Swift, clocks: &Clocks) -> Self {
+        let hosts = (0..scenario.hosts.len()).map(HostId::from);
+        let shuffling = hosts.map(|host| clocks(host).stream("shuffling")).collect();
+        Self { settings: settings.clone(), shuffling }
     }
 
     /// How its stores write: nothing is deferred.
@@ -65,10 +68,9 @@ impl Rules for Swift {
         Target { host: proxies[instance as usize % proxies.len()], disk: 0 }
     }
 
-    /// Any of the copies is as good as another: they take turns, for no server is preferred.
-    fn first_read(&mut self, copies: usize) -> usize {
-        self.turn = self.turn.wrapping_add(1);
-        self.turn as usize % copies
+    /// Any of the copies is as good as another: proxies shuffle them (`sorting_method`).
+    fn first_read(&mut self, front: HostId, copies: usize, wanted: usize) -> usize {
+        self.shuffling[front.index()].below((copies - wanted + 1) as u64) as usize
     }
 
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan {

@@ -126,9 +126,11 @@ impl System for UrsaMinor {
                 Op::Write => {
                     let mut ready = Vec::new();
                     hosts.payload_stored(fragments, &mut ready);
+                    hosts.set_waking(true);
                     for other in ready {
                         answer(core, hosts, other);
                     }
+                    hosts.set_waking(false);
                 }
             }
         }

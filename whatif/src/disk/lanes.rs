@@ -3,52 +3,84 @@
 //!
 //! How long an operation keeps its lane follows from the most operations a second that were measured
 //! and the number of lanes; the rest of its time alone is the delay. The number of lanes is what
-//! fits the throughput measured in between best. A write is taken as soon as the device's buffer has
-//! room, and keeps its lane afterwards. Left out: which operations the device prefers.
+//! fits the throughput measured in between best. Where the device has a write buffer ([`Buffer`]),
+//! writes keep lanes only as long as going into the buffer takes, and wait for room in it; reads wait
+//! for what is written meanwhile. Where it has none, how far reads and writes are in each other's way
+//! follows from what was measured of both together. Left out: which operations the device prefers.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use foretell_algorithms::mix;
-use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
-use super::measurement::{Measurement, Random, index};
+use super::buffer::{Buffer, by_size, most_per_s};
+use super::measurement::{Measurement, Mixed, Random, index};
 use super::{Served, Taken};
 
 /// Addresses of so many bytes fall on one lane.
 const GRAIN: u64 = 4096;
 /// Numbers of lanes that are tried.
 const TRIED: [usize; 10] = [1, 2, 4, 7, 12, 24, 48, 96, 192, 384];
+/// Shortest time of an operation, ns, so that time passes.
+const LEAST: f64 = 1000.0;
+/// What one operation counts of the share of reads among the last ones.
+const WEIGHT: f64 = 1.0 / 64.0;
 
 /// The lanes of a device.
 #[derive(Debug)]
 pub(super) struct Lanes {
     free_at: Vec<SimTime>,
     /// By [`Op`]: what an operation of a size takes.
-    costs: [Vec<Cost>; 2],
-    /// Bytes that are taken before they are written.
-    buffer: u64,
-    buffered: u64,
-    /// When buffered writes are written, and their bytes.
-    written: VecDeque<(SimTime, u64)>,
+    costs: [Costs; 2],
+    buffer: Option<Buffer>,
+    /// Without a buffer, by share of reads: by how much operations take less of the device beside the
+    /// others than alone.
+    together: Vec<(f64, f64)>,
+    /// Share of reads among the last operations.
+    reads: f64,
+    stream: Stream,
 }
 
-/// What an operation of a size takes.
+/// By size in bytes, ns.
+#[derive(Debug)]
+struct Costs {
+    /// Time alone.
+    alone: Vec<(f64, f64)>,
+    /// Time of the whole device: the inverse of the most operations a second.
+    share: Vec<(f64, f64)>,
+}
+
+/// What an operation of a size takes, ns.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
-    bytes: f64,
-    /// Time alone, ns.
     alone: f64,
-    /// Time of the whole device, ns: the inverse of the most operations a second.
     share: f64,
 }
 
+impl Costs {
+    fn of(points: &[Random]) -> Self {
+        let share = most_per_s(points).into_iter().map(|(bytes, per_s)| (bytes, 1e9 / per_s));
+        let share: Vec<(f64, f64)> = share.collect();
+        let alone = |bytes: f64| {
+            let here = points.iter().filter(|point| (point.bytes as f64).total_cmp(&bytes).is_eq());
+            here.min_by_key(|point| point.depth).map_or(0.0, |point| point.mean_ns)
+        };
+        Self { alone: share.iter().map(|(bytes, _)| (*bytes, alone(*bytes))).collect(), share }
+    }
+
+    fn at(&self, bytes: f64) -> Cost {
+        Cost { alone: by_size(&self.alone, bytes), share: by_size(&self.share, bytes) }
+    }
+}
+
 impl Lanes {
-    pub(super) fn new(measured: &Arc<Measurement>) -> Self {
-        let costs = [Op::Read, Op::Write].map(|op| costs(&measured.random[index(op)]));
+    pub(super) fn new(measured: &Arc<Measurement>, stream: Stream) -> Self {
+        let burst = measured.write_buffer.as_ref().map(|buffer| &buffer.burst);
+        let writes = burst.unwrap_or(&measured.random[index(Op::Write)]);
+        let costs = [Costs::of(&measured.random[index(Op::Read)]), Costs::of(writes)];
         let reads = measured.of_size(Op::Read, 4096);
+        let cost = costs[0].at(4096.0);
         let misfit = |lanes: usize| -> f64 {
-            let cost = cost_of(&costs[0], 4096.0);
             let known = reads.iter().filter(|point| point.depth > 1);
             known
                 .map(|point| {
@@ -60,10 +92,11 @@ impl Lanes {
         let lanes = TRIED.into_iter().min_by(|a, b| misfit(*a).total_cmp(&misfit(*b)));
         Self {
             free_at: vec![SimTime::ZERO; lanes.unwrap_or(1)],
+            buffer: Buffer::new(measured, |bytes| costs[0].at(bytes).share),
+            together: together(&measured.mixed, &costs),
             costs,
-            buffer: u64::from(measured.buffered_writes) * 8192,
-            buffered: 0,
-            written: VecDeque::new(),
+            reads: 0.5,
+            stream,
         }
     }
 
@@ -74,13 +107,38 @@ impl Lanes {
         (op, lbn, sectors): (Op, Sectors, Sectors),
     ) -> Served {
         let bytes = sectors.get() * SECTOR_BYTES;
+        let mut cost = self.costs[index(op)].at(bytes as f64);
+        let is_read = f64::from(u8::from(op == Op::Read));
+        self.reads += (is_read - self.reads) * WEIGHT;
+        if self.buffer.is_none() {
+            cost.share /= by_share(&self.together, self.reads);
+        }
+        let (last, delay) = self.keep_lanes(now, lbn, cost);
+        let alone = SimSpan::from_ns(cost.alone.max(LEAST) as u64);
+        let share = SimSpan::from_ns(cost.share as u64);
+        let mut done = (last + delay).max(now + SimSpan::from_ns(LEAST as u64));
+        let mut work = share;
+        match (&mut self.buffer, op) {
+            (None, _) => {}
+            (Some(buffer), Op::Read) => {
+                let chance = self.stream.unit();
+                let waits = buffer.read(now, bytes as f64, cost.share, chance);
+                done += SimSpan::from_ns(waits as u64);
+            }
+            (Some(buffer), Op::Write) => {
+                let (room_at, drained) = buffer.take(now, bytes);
+                done = done.max(room_at + alone);
+                work = work.max(drained);
+            }
+        }
+        Served { done, taken: Taken { service: work, work, alone } }
+    }
+
+    /// Keeps lanes busy with an operation; when the last of them is done with it, and what delay follows.
+    fn keep_lanes(&mut self, now: SimTime, lbn: Sectors, cost: Cost) -> (SimTime, SimSpan) {
         let lanes = self.free_at.len();
-        let cost = cost_of(&self.costs[index(op)], bytes as f64);
         // a large operation is spread over several lanes
         let first = mix(lbn.get() * SECTOR_BYTES / GRAIN) as usize;
-        let share = SimSpan::from_ns(cost.share as u64);
-        let alone = SimSpan::from_ns(cost.alone.max(1000.0) as u64);
-        let taken = Taken { service: share, work: share, alone };
         let hold = cost.share * lanes as f64;
         let wide = (hold / cost.alone.max(1.0)).ceil().clamp(1.0, lanes as f64) as usize;
         let each = SimSpan::from_ns((hold / wide as f64) as u64);
@@ -90,64 +148,33 @@ impl Lanes {
             *free_at = (*free_at).max(now) + each;
             last = last.max(*free_at);
         }
-        let delay = SimSpan::from_ns((cost.alone - hold / wide as f64).max(0.0) as u64);
-        if op == Op::Read {
-            let done = (last + delay).max(now + SimSpan::from_ns(1000));
-            return Served { done, taken };
-        }
-        while self.written.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, bytes) = self.written.pop_front().expect("it is there");
-            self.buffered -= bytes;
-        }
-        self.buffered += bytes;
-        // the lanes are not in order, but the buffer is
-        let last = self.written.back().map_or(last, |(before, _)| last.max(*before));
-        self.written.push_back((last, bytes));
-        let mut room_at = now;
-        let mut over = self.buffered.saturating_sub(self.buffer.max(bytes));
-        for (at, bytes) in &self.written {
-            if over == 0 {
-                break;
-            }
-            room_at = *at;
-            over = over.saturating_sub(*bytes);
-        }
-        Served { done: room_at + alone, taken }
+        (last, SimSpan::from_ns((cost.alone - hold / wide as f64).max(0.0) as u64))
     }
 }
 
-/// The costs of the sizes that were measured, in their order.
-fn costs(points: &[Random]) -> Vec<Cost> {
-    let mut sizes: Vec<u64> = points.iter().map(|point| point.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let cost = |bytes: u64| {
-        let here = || points.iter().filter(|point| point.bytes == bytes);
-        let alone = here().find(|point| point.depth == 1).map_or(0.0, |point| point.mean_ns);
-        let most = here().map(|point| point.per_s).fold(1.0, f64::max);
-        Cost { bytes: bytes as f64, alone, share: 1e9 / most }
-    };
-    sizes.into_iter().map(cost).collect()
+/// By share of reads: how much of the device reads and writes take together that were measured, where
+/// each alone would take all; alone, it is 1.
+fn together(mixed: &[Mixed], costs: &[Costs; 2]) -> Vec<(f64, f64)> {
+    let mut known: Vec<(f64, f64)> = vec![(0.0, 1.0), (1.0, 1.0)];
+    for point in mixed {
+        let used = |op: usize| point.per_s[op] * costs[op].at(point.bytes as f64).share / 1e9;
+        let used = used(0) + used(1);
+        // of a share, the mix that takes most
+        match known.iter_mut().find(|(share, _)| share.total_cmp(&point.read_share).is_eq()) {
+            Some((_, most)) => *most = most.max(used),
+            None => known.push((point.read_share, used)),
+        }
+    }
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    known
 }
 
-/// The cost of any size, from the neighbours that were measured.
-fn cost_of(costs: &[Cost], bytes: f64) -> Cost {
-    let Some(last) = costs.len().checked_sub(1) else {
-        return Cost { bytes, alone: 0.0, share: 0.0 };
-    };
-    let above = costs.partition_point(|cost| cost.bytes < bytes).clamp(1.min(last), last);
-    let (low, high) = (costs[above.saturating_sub(1)], costs[above]);
-    let span = high.bytes - low.bytes;
-    if bytes <= costs[0].bytes || span <= 0.0 {
-        return Cost { bytes, ..costs[0] };
-    }
-    // in a straight line, also beyond the largest
-    let part = (bytes - low.bytes) / span;
-    Cost {
-        bytes,
-        alone: low.alone + (high.alone - low.alone) * part,
-        share: low.share + (high.share - low.share) * part,
-    }
+/// The value at a share of reads, in a straight line between those that are known.
+fn by_share(known: &[(f64, f64)], share: f64) -> f64 {
+    let above = known.partition_point(|(at, _)| *at < share).clamp(1, known.len() - 1);
+    let (low, high) = (known[above - 1], known[above]);
+    let part = ((share - low.0) / (high.0 - low.0)).clamp(0.0, 1.0);
+    low.1 * (1.0 - part) + high.1 * part
 }
 
 /// Operations a second of so many that are always there, on so many lanes.
@@ -168,4 +195,119 @@ fn throughput(lanes: usize, cost: &Cost, depth: usize) -> f64 {
         ready.push(std::cmp::Reverse(done));
     }
     OPERATIONS as f64 / last as f64 * 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::super::measurement::{Beside, QUANTILES, WriteBuffer, nothing};
+    use super::*;
+
+    const US: f64 = 1e3;
+    const KIB4: Sectors = Sectors(8);
+
+    fn random(depth: u32, mean_us: f64, per_s: f64) -> Random {
+        Random { bytes: 4096, depth, mean_ns: mean_us * US, per_s, steady: true }
+    }
+
+    /// 4 KiB: reads in 100 us, 16 at a time; 1000 writes a second; 256 writes find room, 20 us each and
+    /// 50,000 a second. Beside as many writes as can be, reads take from 100 us to 2.1 ms.
+    fn measurement() -> Measurement {
+        let times = |longest: f64| {
+            std::array::from_fn(|at| (100.0 + longest * at as f64 / (QUANTILES - 1) as f64) * US)
+        };
+        let beside = |(write_share, longest): (f64, f64)| Beside {
+            bytes: 4096,
+            write_share,
+            quantiles_ns: times(longest),
+        };
+        Measurement {
+            depth: 32,
+            random: [
+                vec![random(1, 100.0, 10_000.0), random(16, 100.0, 160_000.0)],
+                vec![random(1, 1000.0, 1000.0), random(16, 16_000.0, 1000.0)],
+            ],
+            write_buffer: Some(WriteBuffer {
+                bytes: 1 << 20,
+                burst: vec![random(1, 20.0, 50_000.0), random(16, 320.0, 50_000.0)],
+            }),
+            beside: [(0.0, 0.0), (1.0, 2000.0)].map(beside).to_vec(),
+            ..nothing()
+        }
+    }
+
+    fn lanes(measured: Measurement) -> Lanes {
+        Lanes::new(&Arc::new(measured), Seed(1).stream("disk"))
+    }
+
+    fn ms(span: SimSpan) -> f64 {
+        span.as_ms_f64()
+    }
+
+    #[test]
+    fn a_burst_is_taken_at_once_as_far_as_there_is_room() {
+        let mut drive = lanes(measurement());
+        let times: Vec<f64> = (0..600)
+            .map(|at| {
+                let write = (Op::Write, Sectors(at * 1000), KIB4);
+                ms(drive.serve(SimTime::ZERO, write).done - SimTime::ZERO)
+            })
+            .collect();
+        // as fast as the interface takes them; then one each millisecond, when another has left
+        assert!(times[255] < 10.0, "{}", times[255]);
+        for (at, expected) in [(300, 45.0), (599, 344.0)] {
+            assert!((times[at] - expected).abs() < 2.0, "{at}: {} ms", times[at]);
+        }
+        // half a second later there is room for nearly all again
+        let later = SimTime::ZERO + SimSpan::from_ms(590);
+        let write = (Op::Write, Sectors(0), KIB4);
+        assert!(ms(drive.serve(later, write).done - later) < 0.1);
+    }
+
+    #[test]
+    fn reads_wait_for_what_is_written_meanwhile() {
+        let mut drive = lanes(measurement());
+        let read_ms = |drive: &mut Lanes, at: SimTime| {
+            ms(drive.serve(at, (Op::Read, Sectors(at.as_ns() % 100_000), KIB4)).done - at)
+        };
+        assert!((read_ms(&mut drive, SimTime::ZERO) - 0.1).abs() < 0.01);
+        let (mut now, mut sum) = (SimTime::ZERO, 0.0);
+        // half of the writes that are possible
+        for _ in 0..2000 {
+            drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
+            now += SimSpan::from_us(1300);
+            sum += read_ms(&mut drive, now);
+            now += SimSpan::from_us(700);
+        }
+        // half of 1.1 ms and half of 0.1 ms; by whether something is being written just now
+        assert!((sum / 2000.0 - 0.6).abs() < 0.1, "{} ms", sum / 2000.0);
+        now += SimSpan::from_secs(1);
+        assert!((read_ms(&mut drive, now) - 0.1).abs() < 0.01);
+    }
+
+    #[test]
+    fn reads_and_writes_without_a_buffer_are_in_each_others_way_as_measured() {
+        // of each alone 1000 a second; together as many of each as of one alone, or half
+        for (per_s, expected) in [(1000.0, 2000.0), (500.0, 1000.0)] {
+            let one = || vec![random(1, 1000.0, 1000.0), random(16, 16_000.0, 1000.0)];
+            let mixed = Mixed {
+                bytes: 4096,
+                depth: 16,
+                read_share: 0.5,
+                mean_ns: [16e6; 2],
+                per_s: [per_s; 2],
+                steady: true,
+            };
+            let measured = Measurement { random: [one(), one()], mixed: vec![mixed], ..nothing() };
+            let mut device = lanes(measured);
+            let mut last = SimTime::ZERO;
+            for at in 0..4000 {
+                let op = if at % 2 == 0 { Op::Read } else { Op::Write };
+                last = last.max(device.serve(SimTime::ZERO, (op, Sectors(at * 64), KIB4)).done);
+            }
+            let found = 4000.0 / (last - SimTime::ZERO).as_secs_f64();
+            assert!((found / expected - 1.0).abs() < 0.1, "{found} a second, not {expected}");
+        }
+    }
 }

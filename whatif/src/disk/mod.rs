@@ -3,41 +3,38 @@
 //! A disk is its I/O scheduler, which is software and known, in front of a device of which only
 //! measurements are known: [`Measurement`]. Service times follow from the distance, the place, the
 //! pause before, and how many operations are there, so that a queue that is not full (paper 004,
-//! Postmark at 512 MB) and one that is both come out.
+//! Postmark at 512 MB) and one that is both come out. An array is its controller, of which level,
+//! members and caches are known, in front of members that were measured.
 
+mod array;
+mod buffer;
+mod drive;
 mod lanes;
 mod measurement;
 mod rotating;
+mod trial;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, SchedulerKind, scheduler};
-use foretell_units::{Sectors, SimSpan, SimTime, Stream};
+use foretell_algorithms::io_scheduler::{Io, SchedulerKind};
+use foretell_units::{Op, Sectors, SimSpan, SimTime, Stream};
 
-use lanes::Lanes;
+use array::Array;
+use drive::Drive;
 pub(crate) use measurement::index;
-pub use measurement::{Continued, Measurement, Positioning, QUANTILES, Random};
-use rotating::Rotating;
+pub use measurement::{
+    ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed, Positioning, QUANTILES,
+    Random, WriteBuffer, WriteCacheFacts,
+};
+pub use trial::{Trial, trial};
 
 /// A disk of a node.
 #[derive(Debug)]
-pub(crate) struct Disk {
-    scheduler: Box<dyn Scheduler<u32>>,
-    device: Device,
-    depth: usize,
-    /// Requests that the device holds beside the one that its arm serves, and since when.
-    waiting: Vec<(Request<u32>, SimTime)>,
-    /// Requests in service, by slot.
-    serving: Vec<Option<Serving>>,
-    free: Vec<usize>,
-    done_at: BinaryHeap<Reverse<(SimTime, u64, usize)>>,
-    sequence: u64,
-    again: Option<SimTime>,
-    head: Sectors,
-    busy: SimSpan,
-    worked: SimSpan,
+pub(crate) enum Disk {
+    /// A device behind a scheduler.
+    Drive(Box<Drive>),
+    /// An array, at whose members the scheduler is.
+    Array(Box<Array>),
 }
 
 /// An operation that is done. Of those that were merged the first has all the time.
@@ -65,148 +62,60 @@ struct Served {
     taken: Taken,
 }
 
-/// A request in service.
-#[derive(Debug)]
-struct Serving {
-    request: Request<u32>,
-    taken: Taken,
-}
-
-/// A drive holds no command back for longer (assumed: none is known to starve one).
-const HELD_BACK: SimSpan = SimSpan::from_secs(1);
-
-#[derive(Debug)]
-enum Device {
-    Rotating(Box<Rotating>),
-    Lanes(Lanes),
-}
-
 impl Disk {
     /// An idle disk.
     pub(crate) fn new(kind: SchedulerKind, measured: &Arc<Measurement>, stream: Stream) -> Self {
-        let depth = measured.depth.max(1);
-        let device = if measured.is_parallel() {
-            Device::Lanes(Lanes::new(measured))
-        } else {
-            Device::Rotating(Box::new(Rotating::new(Arc::clone(measured), stream)))
-        };
-        Self {
-            scheduler: scheduler(kind, depth),
-            depth: depth as usize,
-            device,
-            waiting: Vec::new(),
-            serving: Vec::new(),
-            free: Vec::new(),
-            done_at: BinaryHeap::new(),
-            sequence: 0,
-            again: None,
-            head: Sectors(0),
-            busy: SimSpan::ZERO,
-            worked: SimSpan::ZERO,
+        match &measured.array {
+            Some(facts) => Self::Array(Box::new(Array::new(kind, facts, stream))),
+            None => Self::Drive(Box::new(Drive::new(kind, measured, stream))),
         }
     }
 
-    fn present(&self) -> usize {
-        self.serving.len() - self.free.len()
-    }
-
-    /// Adds an operation.
+    /// Adds an operation. Returns when to call again.
     pub(crate) fn submit(&mut self, now: SimTime, io: Io<u32>) -> Option<SimTime> {
-        self.scheduler.add(now, io);
-        self.go_on(now);
-        self.next()
+        match self {
+            Self::Drive(drive) => drive.submit(now, io),
+            Self::Array(array) => array.submit(now, io),
+        }
     }
 
     /// Appends the operations that are done. Returns when to call again.
     pub(crate) fn complete(&mut self, now: SimTime, done: &mut Vec<Done>) -> Option<SimTime> {
-        while let Some(&Reverse((at, _, slot))) = self.done_at.peek() {
-            if at > now {
-                break;
-            }
-            self.done_at.pop();
-            let served = self.serving[slot].take().expect("it was served");
-            let Serving { request, taken } = served;
-            self.free.push(slot);
-            self.scheduler.served(now, &request);
-            let others = std::iter::repeat(Taken::default());
-            let numbers = request.operations().map(|(_, io)| io.tag);
-            let each = numbers.zip(std::iter::once(taken).chain(others));
-            done.extend(each.map(|(number, taken)| Done { number, taken }));
-        }
-        self.go_on(now);
-        self.next()
-    }
-
-    fn next(&self) -> Option<SimTime> {
-        let done = self.done_at.peek().map(|Reverse((at, _, _))| *at);
-        done.into_iter().chain(self.again).min()
-    }
-
-    fn go_on(&mut self, now: SimTime) {
-        self.again = None;
-        while self.present() + self.waiting.len() < self.depth {
-            match self.scheduler.next(now, self.head) {
-                Choice::Serve(request) => {
-                    self.head = request.end();
-                    match self.device {
-                        Device::Lanes(_) => self.serve(now, request, None),
-                        Device::Rotating(_) => self.waiting.push((request, now)),
-                    }
-                }
-                Choice::Wait(until) => {
-                    self.again = Some(until);
-                    break;
-                }
-                Choice::Nothing => break,
-            }
-        }
-        if self.present() == 0 && !self.waiting.is_empty() {
-            let (chosen, reach_ns) = self.reached_first(now);
-            let (request, _) = self.waiting.remove(chosen);
-            self.serve(now, request, reach_ns);
+        match self {
+            Self::Drive(drive) => drive.complete(now, done),
+            Self::Array(array) => array.complete(now, done),
         }
     }
 
-    /// Which of the waiting requests the arm reaches first, and how long that takes.
-    fn reached_first(&mut self, now: SimTime) -> (usize, Option<f64>) {
-        let Device::Rotating(disk) = &mut self.device else { return (0, None) };
-        if self.waiting.len() == 1 || now >= self.waiting[0].1 + HELD_BACK {
-            return (0, None);
+    /// An operation is done that takes no time: the caches of an array remember it.
+    pub(crate) fn touch(&mut self, now: SimTime, (op, lbn, sectors): (Op, Sectors, Sectors)) {
+        match self {
+            Self::Drive(_) => {}
+            Self::Array(array) => array.touch(now, op, lbn, sectors),
         }
-        let mut best = (0, f64::INFINITY);
-        for (index, (request, _)) in self.waiting.iter().enumerate() {
-            let reach = disk.reach_ns(now, request.op, request.lbn);
-            if reach < best.1 {
-                best = (index, reach);
-            }
-        }
-        (best.0, Some(best.1))
     }
 
-    fn serve(&mut self, now: SimTime, request: Request<u32>, reach_ns: Option<f64>) {
-        let what = (request.op, request.lbn, request.sectors);
-        let Served { done, taken } = match &mut self.device {
-            Device::Rotating(disk) => disk.serve(now, what, reach_ns),
-            Device::Lanes(lanes) => lanes.serve(now, what),
-        };
-        self.busy += taken.service;
-        self.worked += taken.work;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.serving.push(None);
-            self.serving.len() - 1
-        });
-        self.serving[slot] = Some(Serving { request, taken });
-        self.sequence += 1;
-        self.done_at.push(Reverse((done, self.sequence, slot)));
+    /// Operations that wait or are served.
+    pub(crate) fn present(&self) -> usize {
+        match self {
+            Self::Drive(drive) => drive.present(),
+            Self::Array(array) => array.present(),
+        }
     }
 
     /// Time for which its host has seen it busy.
     pub(crate) fn busy(&self) -> SimSpan {
-        self.busy
+        match self {
+            Self::Drive(drive) => drive.busy(),
+            Self::Array(array) => array.busy(),
+        }
     }
 
     /// Time for which it has had work.
     pub(crate) fn worked(&self) -> SimSpan {
-        self.worked
+        match self {
+            Self::Drive(drive) => drive.worked(),
+            Self::Array(array) => array.worked(),
+        }
     }
 }

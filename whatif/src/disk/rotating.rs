@@ -229,9 +229,10 @@ impl Rotating {
 
     fn continued_ns(&self, op: Op, pause: SimSpan) -> f64 {
         let points = &self.measured.continued[index(op)];
+        let Some(last) = points.len().checked_sub(1) else { return 0.0 };
         let pause = pause.as_ns() as f64;
         let above = points.partition_point(|point| point.pause_ns < pause);
-        let (low, high) = (points[above.saturating_sub(1)], points[above.min(points.len() - 1)]);
+        let (low, high) = (points[above.saturating_sub(1)], points[above.min(last)]);
         let part = between(low.pause_ns, high.pause_ns, pause);
         low.mean_ns * (1.0 - part) + high.mean_ns * part
     }
@@ -429,6 +430,7 @@ fn at_place(known: &[f64], place: f64) -> f64 {
 mod tests {
     use foretell_units::Seed;
 
+    use super::super::measurement::nothing;
     use super::*;
 
     const MS: f64 = 1e6;
@@ -443,21 +445,11 @@ mod tests {
         };
         let positioning = [1, 64, 100_000].map(positioning).to_vec();
         Measurement {
-            capacity_bytes: 1 << 30,
-            depth: 1,
-            stream_bytes_per_s: [vec![1e8; 2], vec![1e8; 2]],
             positioning: [positioning.clone(), positioning],
-            continued: [Vec::new(), Vec::new()],
-            random: [Vec::new(), Vec::new()],
-            buffered_writes: 0,
-            joined_write_sectors: 0,
-            write_alone_ns: Vec::new(),
             read_ahead_sectors: 512,
-            read_ahead_holds_read: false,
             read_ahead_streams: 1,
-            read_ahead_stops: false,
             read_ahead_hit_ns: vec![(4096, 0.1 * MS), (65536, 0.1 * MS)],
-            reads_wait_for_writes: false,
+            ..nothing()
         }
     }
 

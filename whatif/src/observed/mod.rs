@@ -8,22 +8,25 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use foretell_ati::{RecordKind, Requests, RunDb, open_run};
+use foretell_ati::{Facts, RecordKind, Requests, RunDb, StoreError, open_run};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Host, Scenario, System};
+use foretell_scenarios::model::{Host, Scenario, System, Workload};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
+use crate::askable::unknown_to_the_model;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::Outcome;
 
-pub(crate) use requests::Recorded;
+pub(crate) use requests::{Recorded, Sharing, Streams};
 
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
 /// Requests of a workload that a prediction needs at the least.
 pub const LEAST_REQUESTS: u64 = 100;
+/// The longest time that a store may tell.
+const MOST_NS: u64 = 1 << 62;
 
 /// The fact that holds what was measured of a device, as JSON.
 pub fn measurement_fact(device: &str) -> String {
@@ -48,8 +51,8 @@ pub struct Observed {
     pub(crate) document: Document,
     pub(crate) scenario: Scenario,
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
-    /// By workload, by the position of the client among the workload's.
-    pub(crate) requests: Vec<Vec<Arc<[Recorded]>>>,
+    /// By workload.
+    pub(crate) requests: Vec<Streams>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
     /// What the model says of the run itself, when it was first needed; nothing where it says that
@@ -71,35 +74,34 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
-        if let Some(guest) = scenario.hosts.iter().find(|host| host.guest.is_some()) {
-            return Err(WhatIfError::Refused {
-                change: format!("client.{}.guest", guest.group),
-                reason: "the model does not know the block layers of virtual machines".to_owned(),
-            });
-        }
-        if let Some(node) = scenario.hosts.iter().find(|host| host.machine.is_some()) {
-            return Err(WhatIfError::Refused {
-                change: format!("node.{}.machine", node.group),
-                reason: "the model does not know what virtual machines share".to_owned(),
-            });
+        if let Some(error) = unknown_to_the_model(&scenario) {
+            return Err(error);
         }
         if scenario.system != System::UrsaMinor {
             return Err(WhatIfError::System { system: scenario.system.name() });
         }
         all_were_recorded(&run)?;
-        let span = |ns: i64| SimSpan::from_ns(ns.max(0).cast_unsigned());
         // measuring may have begun later than the scenario says
-        let (warmup, duration) = (span(facts.integer("warmup")?), span(facts.integer("measured")?));
+        let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
         let mut measured = BTreeMap::new();
         for fact in facts.below("device") {
             let name = fact.path.strip_prefix("device.").and_then(|p| p.strip_suffix(".measured"));
             let Some(name) = name else { continue };
             let text = facts.text(&fact.path)?;
-            let measurement =
+            let measurement: Measurement =
                 serde_json::from_str(text).map_err(|_| unknown("what its devices can do"))?;
+            measurement.check().map_err(|found| WhatIfError::Measurement {
+                path: run.path().to_owned(),
+                fact: fact.path.clone(),
+                found,
+            })?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration))?;
+        let sharing = |workload: &Workload| {
+            let kind = facts.text(&format!("workload.{}.kind", workload.name));
+            kind.map_or(Sharing::Shared, Sharing::of_kind)
+        };
+        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration), sharing)?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {
@@ -138,8 +140,19 @@ impl Observed {
 
     /// Requests that were recorded.
     pub fn requests(&self) -> u64 {
-        self.requests.iter().flatten().map(|stream| stream.len() as u64).sum()
+        let streams = self.requests.iter().flat_map(|known| &known.of_clients);
+        streams.map(|stream| stream.len() as u64).sum()
     }
+}
+
+/// The span that a fact tells, ns.
+fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
+    let ns = facts.integer(path)?;
+    u64::try_from(ns).ok().filter(|ns| *ns <= MOST_NS).map(SimSpan::from_ns).ok_or_else(|| {
+        let wanted = "a time from 0 to 2^62 ns";
+        StoreError::BadFact { path: path.to_owned(), wanted, found: format!("the integer {ns}") }
+            .into()
+    })
 }
 
 /// A resource of all hosts of a kind: `node.cpu`.

@@ -23,6 +23,44 @@ pub(crate) struct Recorded {
     pub(crate) op: Op,
 }
 
+impl Recorded {
+    /// Behind its last byte.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.get() + u64::from(self.size)
+    }
+}
+
+/// The requests of a workload.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// By position of the client.
+    pub(crate) of_clients: Vec<Arc<[Recorded]>>,
+    pub(crate) sharing: Sharing,
+}
+
+/// What the clients of a workload have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// They choose from the same addresses, each on its own.
+    Shared,
+    /// Each has addresses of its own, beside those of the others.
+    Beside,
+    /// They ask for the same.
+    Same,
+}
+
+impl Sharing {
+    /// Of a kind of workload, which an operator knows: what a benchmark's documentation says of its
+    /// clients.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        match kind {
+            "postmark" | "iozone" | "ffsb" => Self::Beside,
+            "trace" => Self::Same,
+            _ => Self::Shared,
+        }
+    }
+}
+
 /// A shorter time between two records is that of posting them.
 const LEAST_PAUSE: SimSpan = SimSpan::from_ns(100);
 
@@ -34,12 +72,14 @@ pub(super) struct Completed {
 }
 
 /// Requests by workload and position of the client; what completed, by workload.
-type Found = (Vec<Vec<Arc<[Recorded]>>>, Vec<Completed>);
+type Found = (Vec<Streams>, Vec<Completed>);
 
+/// `sharing`: by workload.
 pub(super) fn read(
     run: &RunDb,
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
+    sharing: impl Fn(&Workload) -> Sharing,
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
@@ -49,35 +89,51 @@ pub(super) fn read(
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
     let follows = |w: &Workload| matches!(w.arrivals, Arrivals::Closed { think, .. } if think.mean().is_zero());
     let follows: Vec<bool> = scenario.workloads.iter().map(follows).collect();
-    // requests under way: since when, and which of its workload's clients issued it
-    let mut under_way: HashMap<Breadcrumb, (SimTime, Option<usize>), FixedState> =
+    // requests under way: since when, of which workload, and which of its clients issued it
+    let mut under_way: HashMap<Breadcrumb, (SimTime, usize, usize), FixedState> =
         HashMap::default();
+    let mut fault: Option<Fault> = None;
     let from = SimTime::ZERO + warmup;
     let until = from + duration;
     run.scan(RecordKind::Request, |record| {
-        let Body::Request { workload, client, op, offset, size, phase, .. } = record.body else {
+        let Body::Request { op, offset, size, phase, .. } = record.body else { return };
+        if fault.is_some() {
             return;
-        };
+        }
         let now = SimTime::from_ns(record.header.ts_ns);
-        let workload = workload as usize;
         match phase {
             Phase::Issue => {
-                let Some(known) = scenario.workloads.get(workload) else { return };
-                let place = known.clients.iter().position(|at| *at == HostId(client));
-                under_way.insert(record.header.breadcrumb, (now, place));
-                if let Some(place) = place {
-                    let (offset, size) = (Bytes(offset), size as u32);
-                    let completed = open[workload][place].pop_front();
-                    let pause = completed.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
-                    let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
-                    let recorded = Recorded { issued: now, pause, offset, size, op };
-                    streams[workload][place].push(recorded);
+                let (workload, place) = match issuer(scenario, &record.body) {
+                    Ok(issuer) => issuer,
+                    Err(wrong) => {
+                        fault = Some(wrong);
+                        return;
+                    }
+                };
+                let breadcrumb = record.header.breadcrumb;
+                if under_way.insert(breadcrumb, (now, workload, place)).is_some() {
+                    let value = breadcrumb.0.cast_signed();
+                    let wanted = "the number of a request that is not under way";
+                    fault = Some(Fault { column: "breadcrumb", value, wanted });
+                    return;
                 }
+                let (offset, size) = (Bytes(offset), size as u32);
+                let completed = open[workload][place].pop_front();
+                let pause = completed.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
+                let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
+                let recorded = Recorded { issued: now, pause, offset, size, op };
+                streams[workload][place].push(recorded);
             }
             Phase::Complete => {
                 let known = under_way.remove(&record.header.breadcrumb);
-                let Some((issued, place)) = known else { return };
-                if let Some(place) = place.filter(|_| follows[workload]) {
+                let Some((issued, workload, place)) = known else { return };
+                if now < issued {
+                    let value = record.header.ts_ns.cast_signed();
+                    let wanted = "a time after that at which the request was issued";
+                    fault = Some(Fault { column: "ts_ns", value, wanted });
+                    return;
+                }
+                if follows[workload] {
                     open[workload][place].push_back(now);
                 }
                 if now >= from && now <= until {
@@ -88,6 +144,45 @@ pub(super) fn read(
             }
         }
     })?;
-    let streams = streams.into_iter().map(|clients| clients.into_iter().map(Arc::from).collect());
+    if let Some(Fault { column, value, wanted }) = fault {
+        return Err(run.bad_record(RecordKind::Request, column, value, wanted).into());
+    }
+    let streams = scenario.workloads.iter().zip(streams).map(|(workload, clients)| Streams {
+        of_clients: clients.into_iter().map(Arc::from).collect(),
+        sharing: sharing(workload),
+    });
     Ok((streams.collect(), completed))
+}
+
+/// A value that no run of this configuration records.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    column: &'static str,
+    value: i64,
+    wanted: &'static str,
+}
+
+/// The workload of a request, and which of its clients issued it.
+fn issuer(scenario: &Scenario, request: &Body) -> Result<(usize, usize), Fault> {
+    let Body::Request { workload, client, file, offset, size, .. } = *request else {
+        unreachable!("it is a request")
+    };
+    let fault =
+        |column, value: u64, wanted| Err(Fault { column, value: value.cast_signed(), wanted });
+    let Some(known) = scenario.workloads.get(workload as usize) else {
+        return fault("workload", workload.into(), "the number of a workload of the configuration");
+    };
+    let Some(place) = known.clients.iter().position(|at| *at == HostId(client)) else {
+        return fault("client", client.into(), "the number of a host that runs the workload");
+    };
+    if file != known.volume.0 {
+        return fault("file", file.into(), "the number of the workload's volume");
+    }
+    if size == 0 || size > u64::from(u32::MAX) {
+        return fault("size", size, "a size from 1 to 2^32 - 1 bytes");
+    }
+    if offset + size > scenario.volume(known.volume).size.get() {
+        return fault("offset", offset, "a place within the volume");
+    }
+    Ok((workload as usize, place))
 }

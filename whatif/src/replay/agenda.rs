@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_systems::{Then, Timer};
+use foretell_systems::Timer;
 use foretell_units::SimTime;
 
 use super::links::Step;
@@ -13,8 +13,8 @@ use super::links::Step;
 pub(super) enum Event {
     /// An instance of a workload issues its next request.
     Issue { instance: u32 },
-    /// A computation is over.
-    Computed(Then),
+    /// The running slice of a core ends.
+    Slice { host: u32, core: u32 },
     /// The network goes on.
     Network(Step),
     /// The message of an exchange on its own host is there.

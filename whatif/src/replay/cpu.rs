@@ -1,69 +1,78 @@
-//! A host's processor, as far as a predictor needs it: cores that share one queue, first come, first
-//! served. Left out: that long tasks are interrupted for others (their quantum is longer than
-//! nearly all tasks).
+//! A host's processor: its cores, as the host's own scheduler has them run, and how busy they are.
 
-use foretell_units::{SimSpan, SimTime, Thread};
+use foretell_algorithms::cores::{Cores, Slice, Task};
+use foretell_systems::Then;
+use foretell_units::{Breadcrumb, SimSpan, SimTime, Thread};
 
-/// Cores of a host.
+/// The processor of a host.
 #[derive(Debug)]
-pub(super) struct Cores {
-    each: Vec<Core>,
-    switch: SimSpan,
-    /// Busy time that was begun, switches included.
+pub(super) struct Cpu {
+    cores: Cores<Then>,
+    /// In slices that have ended, switches included.
     busy: SimSpan,
-    tasks: u64,
 }
 
+/// What the end of a slice brings.
 #[derive(Clone, Copy, Debug)]
-struct Core {
-    free_at: SimTime,
-    /// Who ran last.
-    thread: Thread,
+pub(super) struct StepEnd {
+    /// What is to be done now, unless only the quantum was used up. Then the core is held until
+    /// [`Cpu::go_on`].
+    pub(super) done: Option<Then>,
+    /// The next slice of the core, if it is not held.
+    pub(super) next: Option<Slice>,
 }
 
-/// When a task is done, and what was recorded of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Booked {
-    pub(super) done: SimTime,
-    /// Whether the core had been idle.
-    pub(super) was_idle: bool,
+fn task(thread: Thread, work: SimSpan, then: Then) -> Task<Then> {
+    Task { thread, breadcrumb: Breadcrumb::NONE, work, then }
 }
 
-impl Cores {
-    pub(super) fn new(cores: u32, switch: SimSpan) -> Self {
-        let core = Core { free_at: SimTime::ZERO, thread: Thread::IDLE };
-        Self { each: vec![core; cores as usize], switch, busy: SimSpan::ZERO, tasks: 0 }
+impl Cpu {
+    pub(super) fn new(cores: u32, quantum: SimSpan, context_switch: SimSpan) -> Self {
+        Self { cores: Cores::new(cores, quantum, context_switch), busy: SimSpan::ZERO }
     }
 
-    /// A thread's work; the first idle core takes it, or the one that is free first.
-    pub(super) fn submit(&mut self, now: SimTime, thread: Thread, work: SimSpan) -> Booked {
-        let mut best = 0;
-        for (index, core) in self.each.iter().enumerate() {
-            if core.free_at <= now {
-                best = index;
-                break;
-            }
-            if core.free_at < self.each[best].free_at {
-                best = index;
-            }
-        }
-        let core = &mut self.each[best];
-        let was_idle = core.free_at <= now;
-        let switch = if core.thread == thread { SimSpan::ZERO } else { self.switch };
-        let done = core.free_at.max(now) + switch + work;
-        (core.free_at, core.thread) = (done, thread);
-        self.busy += switch + work;
-        self.tasks += 1;
-        Booked { done, was_idle }
+    /// A thread's work is ready. Returns the slice if a core was free for it.
+    pub(super) fn submit(
+        &mut self,
+        now: SimTime,
+        thread: Thread,
+        work: SimSpan,
+        then: Then,
+    ) -> Option<Slice> {
+        self.cores.submit(now, task(thread, work, then))
+    }
+
+    /// The thread that holds a core has more to do.
+    pub(super) fn follow(
+        &mut self,
+        now: SimTime,
+        core: u32,
+        thread: Thread,
+        work: SimSpan,
+        then: Then,
+    ) {
+        self.cores.follow(now, core, task(thread, work, then));
+    }
+
+    /// The running slice of a core ends.
+    pub(super) fn step_ends(&mut self, now: SimTime, core: u32) -> StepEnd {
+        let end = self.cores.step_ends(now, core);
+        self.busy += now - end.started;
+        StepEnd { done: end.done, next: end.next }
+    }
+
+    /// A core that was held goes on; `None`: it idles.
+    pub(super) fn go_on(&mut self, now: SimTime, core: u32) -> Option<Slice> {
+        self.cores.go_on(now, core, Breadcrumb::NONE)
     }
 
     /// Busy time of all cores together until `now`.
     pub(super) fn busy(&self, now: SimTime) -> SimSpan {
-        let ahead = self.each.iter().map(|core| core.free_at.saturating_since(now));
-        ahead.fold(self.busy, SimSpan::saturating_sub)
+        let running = self.cores.present().filter_map(|(_, started)| started);
+        running.fold(self.busy, |busy, started| busy + (now - started))
     }
 
     pub(super) fn count(&self) -> usize {
-        self.each.len()
+        self.cores.count() as usize
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Everything that the protocol asks for goes through [`Hosts`] to here: processors and cables whose
 //! costs and rates are facts, disks that were measured. Left out: what TCP does after losses, the angle
-//! of platters, the round-robin of processors.
+//! of platters.
 
+use foretell_algorithms::cores::Slice;
 use foretell_algorithms::node::NOBODY;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
@@ -13,7 +14,7 @@ use foretell_systems::{
 use foretell_units::{HostId, Op, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};
-use super::cpu::Cores;
+use super::cpu::{Cpu, StepEnd};
 use super::links::{Links, Steps};
 use super::node::{Around, Node};
 use super::tally::{Busy, Path, Usage};
@@ -29,7 +30,11 @@ pub(super) struct Engine<'a> {
     pub(super) agenda: Agenda,
     /// By host: whose processor and adapter it has.
     pub(super) machines: Vec<HostId>,
-    pub(super) cores: Vec<Cores>,
+    pub(super) cpus: Vec<Cpu>,
+    /// The host and core that have just done a step of a task; what follows is being worked out.
+    pub(super) in_hand: Option<(HostId, u32)>,
+    /// Whether what is computed is done by threads that are woken.
+    pub(super) waking: bool,
     pub(super) links: Links,
     pub(super) nodes: Vec<Option<Node>>,
     /// By instance of a workload: what chooses fragments.
@@ -61,13 +66,43 @@ impl Engine<'_> {
 
     /// Gives a processor work that no workload is charged with.
     pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Then) {
-        let booked = self.cores[host.index()].submit(self.now, thread, work);
-        // a core that had been idle was given up before, and that was recorded too
-        self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
-        if booked.was_idle {
-            self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
+        let in_hand = self.in_hand.filter(|(owner, _)| *owner == host && !self.waking);
+        let (now, cpu) = (self.now, &mut self.cpus[host.index()]);
+        if let Some((_, core)) = in_hand {
+            cpu.follow(now, core, thread, work, then);
+        } else if let Some(slice) = cpu.submit(now, thread, work, then) {
+            self.take_up(host, &slice);
         }
-        self.agenda.schedule(booked.done, Event::Computed(then));
+    }
+
+    /// A core takes up a thread.
+    fn take_up(&mut self, host: HostId, slice: &Slice) {
+        if slice.from.pid != slice.to.pid {
+            self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
+        } else if slice.from != slice.to {
+            self.tracking.post(host.0, RecordKind::UserThreadSwitch);
+        }
+        self.agenda.schedule(slice.end, Event::Slice { host: host.0, core: slice.core });
+    }
+
+    /// The running slice of a core ends. What follows of a step that is done is to be worked out before
+    /// [`Engine::go_on`].
+    pub(super) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd {
+        let end = self.cpus[host.index()].step_ends(self.now, core);
+        self.in_hand = end.done.map(|_| (host, core));
+        end
+    }
+
+    /// A core goes on after a slice has ended.
+    pub(super) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd) {
+        let next = match self.in_hand.take() {
+            Some(_) => self.cpus[host.index()].go_on(self.now, core),
+            None => end.next,
+        };
+        match next {
+            Some(slice) => self.take_up(host, &slice),
+            None => self.tracking.post(host.0, RecordKind::KernelProcessSwitch),
+        }
     }
 
     /// Puts what the network wants to be called for on the agenda.
@@ -138,6 +173,10 @@ impl Hosts for Engine<'_> {
 
     fn choose(&mut self, instance: u32, fragments: &mut [u8], m: usize) {
         choose(&mut self.choosing[instance as usize], fragments, m);
+    }
+
+    fn set_waking(&mut self, wakes: bool) {
+        self.waking = wakes;
     }
 
     fn note_request(&mut self, _id: u32, request: &Request, _phase: Phase) {

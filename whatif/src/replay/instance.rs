@@ -30,10 +30,28 @@ pub(super) struct Instance {
 enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
-    /// At the recorded times, stretched; then with gaps of this mean.
-    Recorded { stretch: f64, mean: SimSpan, ends: bool },
-    /// At random times with gaps of this mean.
-    Poisson { mean: SimSpan },
+    /// At the recorded times, stretched; then with such gaps, or not at all.
+    Recorded { stretch: f64, then: Option<Gaps> },
+    /// With such gaps.
+    Drawn(Gaps),
+}
+
+/// Gaps of an open loop.
+#[derive(Clone, Copy, Debug)]
+enum Gaps {
+    /// Random, with this mean.
+    Poisson(SimSpan),
+    /// All of this length.
+    Regular(SimSpan),
+}
+
+impl Gaps {
+    fn next(self, stream: &mut Stream) -> SimSpan {
+        match self {
+            Self::Poisson(mean) => stream.exponential(mean),
+            Self::Regular(gap) => gap,
+        }
+    }
 }
 
 impl Instance {
@@ -42,11 +60,21 @@ impl Instance {
         let scenario = material.scenario;
         let mut instances = Vec::new();
         for (index, workload) in scenario.workloads.iter().enumerate() {
-            let recorded = &material.requests[index];
-            for (place, client) in workload.clients.iter().enumerate() {
-                let name = &scenario.host(*client).name;
-                let requests = recorded[place % recorded.len()].clone();
-                let open = requests.windows(2).any(|pair| pair[0].issued != pair[1].issued);
+            let known = &material.requests[index];
+            let stream = |place: usize, what: &str| {
+                let client = &scenario.host(workload.clients[place]).name;
+                SEED.stream(&format!("workload/{}/{client}/{what}", workload.name))
+            };
+            let volume = scenario.volume(workload.volume).size;
+            let all = Requests::of_clients(
+                (&workload.name, known),
+                workload.clients.len(),
+                volume,
+                |place| stream(place, "begin"),
+            );
+            for ((place, client), requests) in workload.clients.iter().enumerate().zip(all) {
+                let is_recorded = known.of_clients.get(place).is_some_and(|all| !all.is_empty());
+                let open = requests.has_times();
                 let pace = match workload.arrivals {
                     Arrivals::Closed { outstanding, think } => Pace::Closed { outstanding, think },
                     Arrivals::Poisson { .. }
@@ -54,34 +82,36 @@ impl Instance {
                     | Arrivals::Bursty { .. } => {
                         let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
                         let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
+                        let gaps = match workload.arrivals {
+                            Arrivals::Deterministic { .. } => Gaps::Regular(mean),
+                            _ => Gaps::Poisson(mean),
+                        };
                         let stretch = material.stretch[index];
-                        if open && stretch > 0.0 && place < recorded.len() {
-                            Pace::Recorded { stretch, mean, ends: false }
+                        if open && stretch > 0.0 && is_recorded {
+                            Pace::Recorded { stretch, then: Some(gaps) }
                         } else {
-                            Pace::Poisson { mean }
+                            Pace::Drawn(gaps)
                         }
                     }
                     Arrivals::Trace { .. } | Arrivals::Times { .. } => {
                         let stretch = material.stretch[index];
-                        Pace::Recorded { stretch, mean: SimSpan::ZERO, ends: true }
+                        Pace::Recorded { stretch, then: None }
                     }
                 };
-                let stream =
-                    |what: &str| SEED.stream(&format!("workload/{}/{name}/{what}", workload.name));
                 // a trace has so many requests and no more
                 let ends = scenario.duration.is_none()
-                    || matches!(pace, Pace::Recorded { ends: true, .. });
-                let recorded = ends.then_some(requests.len() as u64);
+                    || matches!(pace, Pace::Recorded { then: None, .. });
+                let recorded = ends.then_some(requests.recorded() as u64);
                 instances.push(Self {
                     workload: index as u32,
                     client: client.0,
                     volume: workload.volume.0,
-                    requests: Requests::new(requests, scenario.volume(workload.volume).size),
+                    requests,
                     pace,
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
-                    stream: stream("requests"),
-                    choosing: stream("fragments"),
+                    stream: stream(place, "requests"),
+                    choosing: stream(place, "fragments"),
                     issued: 0,
                 });
             }
@@ -106,6 +136,9 @@ impl Instance {
     }
 
     pub(super) fn pull(&mut self) -> Option<Wanted> {
+        if self.requests.is_empty() {
+            return None;
+        }
         if let Some(left) = &mut self.left {
             if *left == 0 {
                 return None;
@@ -136,14 +169,14 @@ impl Instance {
     fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
         match self.pace {
             Pace::Closed { .. } => None,
-            Pace::Poisson { mean } => Some(now + self.stream.exponential(mean)),
-            Pace::Recorded { stretch, mean, ends } => match self.requests.next_issued() {
-                Some(at) => {
+            Pace::Drawn(gaps) => Some(now + gaps.next(&mut self.stream)),
+            Pace::Recorded { stretch, then } => match (self.requests.next_issued(), then) {
+                (Some(at), _) => {
                     let at = SimTime::from_ns((at.as_ns() as f64 * stretch).round() as u64);
                     Some(at.max(now))
                 }
-                None if ends => Some(now),
-                None => Some(now + self.stream.exponential(mean)),
+                (None, None) => Some(now),
+                (None, Some(gaps)) => Some(now + gaps.next(&mut self.stream)),
             },
         }
     }
@@ -154,9 +187,15 @@ impl Replay<'_> {
     pub(super) fn begin(&mut self, id: u32) {
         let event = Event::Issue { instance: id };
         let instance = &mut self.instances[id as usize];
-        if let Pace::Closed { outstanding, .. } = instance.pace {
+        if let Pace::Closed { outstanding, think } = instance.pace {
             for _ in 0..outstanding {
-                self.engine.agenda.schedule(SimTime::ZERO, event);
+                // it is found thinking
+                let lead = match think {
+                    Think::Fixed(SimSpan::ZERO) => SimSpan::ZERO,
+                    Think::Fixed(span) => instance.stream.part_of(span),
+                    Think::Exponential(mean) => instance.stream.exponential(mean),
+                };
+                self.engine.agenda.schedule(SimTime::ZERO + lead, event);
             }
         } else if let Some(at) = instance.next_at(SimTime::ZERO) {
             self.engine.agenda.schedule(at, event);

@@ -5,7 +5,7 @@
 //! as they were recorded, at their own times or after completions, so hit rates, queues and
 //! percentiles of the changed cluster come out, in the middle of the curve too.
 //!
-//! Left out: what TCP does after losses, the angle of platters, the round-robin of processors.
+//! Left out: what TCP does after losses, the angle of platters.
 
 mod agenda;
 mod cpu;
@@ -14,6 +14,7 @@ mod instance;
 mod links;
 mod node;
 mod pass;
+mod sample;
 mod stream;
 mod tally;
 mod tracking;
@@ -24,13 +25,13 @@ use foretell_algorithms::node::NOBODY;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario};
 use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then};
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
 use crate::disk::{Measurement, Taken};
 use crate::error::WhatIfError;
-use crate::observed::Recorded;
+use crate::observed::Streams;
 use agenda::{Agenda, Event};
-use cpu::Cores;
+use cpu::Cpu;
 use instance::Instance;
 use engine::Engine;
 use links::{Links, Step};
@@ -42,8 +43,12 @@ pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;
 
-/// What predictions draw from; the run's own seed is not known here.
-const SEED: Seed = Seed(0x666f_7265);
+/// What predictions draw from. The run's own seed is not known here; it is below 2^63, so the draws
+/// are never the same.
+const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
+/// Events of a replay, at the most, and for each request that is recorded: a request has some twenty
+/// events, and a cluster that is a thousand times faster asks for a thousand times as many.
+const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
 /// Requests outstanding in all, beyond which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
@@ -51,8 +56,8 @@ const MOST_OUTSTANDING: usize = 1 << 20;
 pub(crate) struct Material<'a> {
     /// The changed cluster.
     pub(crate) scenario: &'a Scenario,
-    /// By workload and position of the client.
-    pub(crate) requests: &'a [Vec<Arc<[Recorded]>>],
+    /// By workload.
+    pub(crate) requests: &'a [Streams],
     /// By workload: how much later recorded times come now.
     pub(crate) stretch: &'a [f64],
     /// By host and disk.
@@ -73,6 +78,10 @@ struct Replay<'a> {
     mark_at: SimTime,
     /// While time is passed over: no flusher looks before.
     ticks_from: SimTime,
+    /// Events so far, and at the most.
+    events: (u64, u64),
+    /// Requests that are recorded.
+    recorded: u64,
     /// Since when measuring goes on, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
     measured: SimSpan,
@@ -89,7 +98,9 @@ pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
 impl<'a> Replay<'a> {
     fn new(material: &Material<'a>) -> Result<Self, WhatIfError> {
         let scenario = material.scenario;
-        let protocol = Protocol::new(scenario).map_err(|error| WhatIfError::Refused {
+        // nobody recorded when the timers of hosts were started
+        let clocks = |id: HostId| Owner::new(SEED, scenario.host(id).name.clone());
+        let protocol = Protocol::new(scenario, &clocks).map_err(|error| WhatIfError::Refused {
             change: format!("volume.{}", error.volume),
             reason: error.reason,
         })?;
@@ -97,12 +108,14 @@ impl<'a> Replay<'a> {
         let node = |(index, host): (usize, &Host)| {
             let storage = host.role.storage()?;
             let id = HostId::from(index);
-            let software = Software::of(scenario, id, protocol.volumes(), reserved)?;
-            let stream = |disk: usize| SEED.stream(&format!("{}/disk{disk}", host.name));
-            Some(Node::new(storage, software, &material.measured[index], stream))
+            let owner = clocks(id);
+            let software = Software::of(scenario, id, protocol.volumes(), reserved, &owner)?;
+            Some(Node::new(storage, software, &material.measured[index], &owner))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let instances = Instance::all(material);
+        let streams = material.requests.iter().flat_map(|streams| &streams.of_clients);
+        let recorded = streams.map(|stream| stream.len() as u64).sum();
         let mark_at = SimTime::ZERO + scenario.warmup;
         let resources = |host: &Host| {
             Resource::BESIDE_DISKS + host.role.storage().map_or(0, |storage| storage.disks.len())
@@ -111,14 +124,18 @@ impl<'a> Replay<'a> {
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
         let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
-        let cores = |host: &Host| Cores::new(host.cpu.cores, host.cpu.context_switch);
+        let cpu = |host: &Host| {
+            Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch)
+        };
         let engine = Engine {
             scenario,
             now: SimTime::ZERO,
             skipped: SimSpan::ZERO,
             agenda: Agenda::default(),
             machines: hosts.map(|host| protocol.machine(host)).collect(),
-            cores: scenario.hosts.iter().map(cores).collect(),
+            cpus: scenario.hosts.iter().map(cpu).collect(),
+            in_hand: None,
+            waking: false,
             links: Links::new(&scenario.hosts, &scenario.switch),
             nodes,
             choosing: instances.iter().map(|instance| instance.choosing.clone()).collect(),
@@ -139,6 +156,8 @@ impl<'a> Replay<'a> {
             database_before: Bytes::ZERO,
             busy: idle,
             ticks_from: SimTime::ZERO,
+            events: (0, MOST_EVENTS.0.saturating_add(MOST_EVENTS.1.saturating_mul(recorded))),
+            recorded,
             measuring: None,
             measured: SimSpan::ZERO,
             mark_at,
@@ -179,7 +198,7 @@ impl<'a> Replay<'a> {
             if measured {
                 self.end_measuring();
             }
-            self.pass_over(passed_over, detail - detail / SETTLING);
+            self.pass_over(passed_over, detail - detail / SETTLING)?;
         }
         Ok(self.outcome())
     }
@@ -193,6 +212,7 @@ impl<'a> Replay<'a> {
                 break;
             }
             let Some((at, event)) = self.engine.agenda.next() else { break };
+            self.work_goes_on(end.map_or(SimSpan::MAX, |end| end.saturating_since(SimTime::ZERO)))?;
             self.engine.now = at;
             self.dispatch(event);
             while let Some(host) = self.engine.tracking.next_due() {
@@ -212,13 +232,21 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// Counts an event on the way to a time; errors if there are more than a run of so many requests has.
+    fn work_goes_on(&mut self, until: SimSpan) -> Result<(), WhatIfError> {
+        self.events.0 += 1;
+        if self.events.0 <= self.events.1 {
+            return Ok(());
+        }
+        let at = self.engine.now.saturating_since(SimTime::ZERO) + self.engine.skipped;
+        Err(WhatIfError::Endless { events: self.events.0, requests: self.recorded, at, until })
+    }
+
     fn dispatch(&mut self, event: Event) {
         let Self { protocol, engine, .. } = self;
         match event {
-            Event::Issue { instance } | Event::Computed(Then::Load { number: instance }) => {
-                return self.issue(instance);
-            }
-            Event::Computed(then) => protocol.resume(engine, then),
+            Event::Issue { instance } => return self.issue(instance),
+            Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
             Event::Network(Step::Arrived { message: exchange })
             | Event::Delivered { exchange } => protocol.delivered(engine, exchange),
             Event::Network(step) => {
@@ -234,6 +262,24 @@ impl<'a> Replay<'a> {
                 }
             }
         }
+        self.complete_all();
+    }
+
+    /// The slice of a core ends; a step of a task may be done, and what follows of it is done by the same
+    /// thread, which keeps its core.
+    fn slice_ends(&mut self, host: HostId, core: u32) {
+        let end = self.engine.slice_ends(host, core);
+        match end.done {
+            Some(Then::Load { number }) => self.issue(number),
+            Some(then) => self.protocol.resume(&mut self.engine, then),
+            None => {}
+        }
+        self.complete_all();
+        self.engine.go_on(host, core, &end);
+    }
+
+    /// What follows of requests that have completed.
+    fn complete_all(&mut self) {
         while let Some(done) = self.protocol.take_done() {
             self.complete(&done);
         }
@@ -311,7 +357,7 @@ impl<'a> Replay<'a> {
         (0..self.engine.scenario.hosts.len())
             .map(|host| {
                 let (sent, received) = self.engine.links.busy(host, self.engine.now);
-                let busy = [self.engine.cores[host].busy(self.engine.now), sent, received];
+                let busy = [self.engine.cpus[host].busy(self.engine.now), sent, received];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
                 if let Some(node) = &self.engine.nodes[host] {
                     let disks = node.disks.iter();
@@ -329,7 +375,7 @@ impl<'a> Replay<'a> {
         let mut resources = Vec::new();
         for (host, busy) in self.busy.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
-                let servers = if place == 0 { self.engine.cores[host].count() } else { 1 };
+                let servers = if place == 0 { self.engine.cpus[host].count() } else { 1 };
                 let part = |of: SimSpan| of.as_secs_f64() / seconds / servers as f64;
                 let (utilization, occupancy) = (part(busy.seen), part(busy.worked));
                 resources.push(ResourceOutcome { host, place, servers, utilization, occupancy });

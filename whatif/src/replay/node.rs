@@ -7,7 +7,7 @@ use foretell_algorithms::node::{DiskOperation, Machine, Note, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
 use foretell_systems::{Access, Software};
-use foretell_units::{Breadcrumb, Op, Sectors, SimSpan, SimTime, Stream, Thread};
+use foretell_units::{Breadcrumb, Op, Owner, Sectors, SimSpan, SimTime, Thread};
 
 use super::agenda::{Agenda, Event};
 use super::tracking::Tracking;
@@ -98,6 +98,8 @@ impl Machine for Hardware<'_, '_> {
         self.around.tracking.post(self.around.host, RecordKind::DiskOp);
         if let Some(instant) = self.instant {
             instant.push(number);
+            let what = (operation.op, operation.lbn, Sectors::covering(operation.size));
+            self.disks[operation.disk as usize].touch(self.around.now, what);
             return;
         }
         let io = Io {
@@ -122,8 +124,9 @@ impl Node {
         storage: &Storage,
         software: Software,
         measured: &[Arc<Measurement>],
-        mut stream: impl FnMut(usize) -> Stream,
+        owner: &Owner,
     ) -> Self {
+        let stream = |disk: usize| owner.stream(&format!("disk{disk}"));
         let disks = storage.disks.iter().zip(measured).enumerate();
         Self {
             software,

@@ -15,6 +15,7 @@ use foretell_units::{HostId, SimSpan, SimTime};
 
 use super::engine::{Engine, choose};
 use super::{Material, Replay};
+use crate::error::WhatIfError;
 
 /// Requests that are replayed in detail; of fewer, all are.
 const DETAILED: f64 = 400_000.0;
@@ -46,7 +47,8 @@ impl Plan {
         let scenario = material.scenario;
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
-        let requests: usize = material.requests.iter().flatten().map(|stream| stream.len()).sum();
+        let streams = material.requests.iter().flat_map(|known| &known.of_clients);
+        let requests: usize = streams.map(|stream| stream.len()).sum();
         let whole = warmup + duration;
         let periods = f64::from(PERIODS.0 + PERIODS.1);
         let share = (DETAILED / requests as f64).max(SHORTEST * periods / whole);
@@ -75,9 +77,9 @@ impl Plan {
 
 impl Replay<'_> {
     /// Passes over a time; `detail`: how long was replayed in detail before.
-    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) {
+    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
         if span.is_zero() {
-            return;
+            return Ok(());
         }
         self.engine.tracking.paused = true;
         self.ticks_from = SimTime::ZERO;
@@ -101,11 +103,14 @@ impl Replay<'_> {
         let batch = self.engine.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
         let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
         let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
-        let every = SimSpan::from_secs_f64(every.min(1e9));
+        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
         let mut stores_at = from + every;
         loop {
+            let whole = until.saturating_since(SimTime::ZERO);
+            self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
             while stores_at < until && stores_at <= first {
+                self.work_goes_on(whole)?;
                 self.engine.skipped = stores_at.saturating_since(now);
                 self.touch_database();
                 stores_at += every;
@@ -128,6 +133,7 @@ impl Replay<'_> {
                 around.schedule_tick(at);
             }
         }
+        Ok(())
     }
 
     /// Flushers look whose time has come.

@@ -1,19 +1,16 @@
-//! The requests of one client, as recorded, and what follows when the record ends.
+//! The requests of one client: as recorded, and more of the like.
 //!
-//! A faster cluster asks for more requests than were recorded. Then the record goes on as it was: a
-//! sequential stream in its stride, any other as a sample of what was met. An address that was met
-//! often comes as often again; between them, neighbouring addresses are taken to be alike, so that
-//! new ones come as they must, unless what was met shows that some of them come again more often
-//! than others (then as many are new as were met once only: Good & Turing's estimate).
+//! A faster cluster asks for more requests than were recorded, and a client more for requests of its
+//! own: both are drawn from what was met of the workload ([`Sample`]). Of a benchmark whose clients have
+//! files of their own, a client more does what another did, on files beside those.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use foldhash::fast::FixedState;
 use foretell_units::{Bytes, Op, SimSpan, SimTime, Stream};
-use hashbrown::HashMap;
 
-use crate::observed::Recorded;
+use super::SEED;
+use super::sample::{Recent, Sample};
+use crate::observed::{Recorded, Sharing, Streams};
 
 /// What a client asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,263 +20,234 @@ pub(super) struct Wanted {
     pub(super) size: Bytes,
 }
 
+/// What is known of a workload's requests.
+#[derive(Debug)]
+struct Known {
+    name: String,
+    streams: Vec<Arc<[Recorded]>>,
+    /// Bytes of the volume.
+    volume: Bytes,
+    /// Of all streams together, or of each where clients have addresses of their own; when it is needed.
+    samples: Vec<OnceLock<Sample>>,
+}
+
 /// The requests of one client.
 #[derive(Debug)]
 pub(super) struct Requests {
-    recorded: Arc<[Recorded]>,
+    known: Arc<Known>,
+    /// Whose record these are, or are like.
+    stream: usize,
+    /// From which of its requests on.
+    from: usize,
+    /// So many bytes further.
+    beside: u64,
+    /// How many were asked for.
     next: usize,
     /// Completions that were followed.
     followed: usize,
-    beyond: Option<Beyond>,
-    /// The last addresses, the latest first.
-    recent: VecDeque<u64>,
-    /// Bytes of the volume.
-    volume: Bytes,
+    /// The last of them, where they are not as recorded.
+    recent: Option<Recent>,
 }
 
-/// How a record goes on.
-#[derive(Debug)]
-enum Beyond {
-    /// In its stride, and from the first byte that was met again behind the last one. Where the record
-    /// does not show that it ever began again, it goes on to the end of the volume before.
-    Sequential { from: u64, until: u64 },
-    /// As a sample of what was met.
-    Drawn {
-        /// Of each request, how many requests before it the same address was met, if it was within
-        /// the last [`RECENT`]; otherwise 0: the address is chosen anew.
-        returns: Vec<u8>,
-        /// Requests whose addresses were chosen, and the stretch of each.
-        chosen: Vec<(u32, u32)>,
-        stretches: Vec<Stretch>,
-        grain: u64,
-    },
-}
+impl Known {
+    fn record(&self, stream: usize) -> &[Recorded] {
+        &self.streams[stream]
+    }
 
-/// Neighbouring addresses that were met about equally often, or one that was met very often.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    from: u64,
-    /// Places, a grain apart.
-    places: u64,
-    /// Whether addresses that were met come again more often than if all places were alike.
-    repeats: bool,
-    /// Then, which part of the requests goes to new places.
-    new: f64,
-}
-
-/// An address that was met so often is a stretch of its own; so many requests make another.
-const OFTEN: usize = 16;
-/// Requests after which coming back to an address is a choice of its own: before, it belongs to the
-/// first, as writing a record belongs to reading it.
-const RECENT: usize = 64;
-const TOGETHER: usize = 64;
-
-impl Beyond {
-    fn of(requests: &[Recorded], volume: Bytes) -> Self {
-        let offsets = || requests.iter().map(|request| request.offset.get());
-        let from = offsets().min().unwrap_or(0);
-        let until = requests.iter().map(|r| r.offset.get() + u64::from(r.size)).max().unwrap_or(1);
-        let follows = requests
-            .windows(2)
-            .filter(|pair| pair[1].offset.get() == pair[0].offset.get() + u64::from(pair[0].size))
-            .count();
-        if follows * 2 > requests.len() {
-            let began_again = requests.windows(2).any(|pair| pair[1].offset < pair[0].offset);
-            let until = if began_again { until } else { until.max(volume.get()) };
-            return Self::Sequential { from, until };
+    /// What a stream has in common with others, and its number among these.
+    fn sample(&self, stream: usize) -> (&Sample, usize) {
+        let draws = |of: usize| SEED.stream(&format!("workload/{}/habits/{of}", self.name));
+        let of = |streams: &[&[Recorded]]| Sample::of(streams, self.volume, &mut draws(stream));
+        if let [all] = &self.samples[..] {
+            let records = || self.streams.iter().map(|stream| &**stream).collect::<Vec<_>>();
+            return (all.get_or_init(|| of(&records())), stream);
         }
-        let grain = offsets().fold(0, gcd).max(512);
-        let returns = returns(requests);
-        let fresh = |index: &u32| returns[*index as usize] == 0;
-        let mut order: Vec<u32> = (0..requests.len() as u32).filter(fresh).collect();
-        order.sort_by_key(|&index| requests[index as usize].offset);
-        let mut chosen = Vec::with_capacity(order.len());
-        let mut stretches = Vec::new();
-        let at = |place: usize| requests[order[place] as usize].offset.get();
-        let mut first = 0;
-        while first < order.len() {
-            // grows by whole addresses
-            let (mut end, mut counts) = (first, Vec::new());
-            while end < order.len() {
-                let same = (end..order.len()).take_while(|&next| at(next) == at(end)).count();
-                if !counts.is_empty() && (same >= OFTEN || end - first >= TOGETHER) {
-                    break;
-                }
-                end += same;
-                counts.push(same);
-                if same >= OFTEN {
-                    break;
-                }
+        (self.samples[stream].get_or_init(|| of(&[self.record(stream)])), 0)
+    }
+
+    /// How far apart the addresses of two clients lie that have their own.
+    fn apart(&self) -> u64 {
+        let first = |stream: &Arc<[Recorded]>| stream.iter().map(|one| one.offset.get()).min();
+        let mut begins = self.streams.iter().filter_map(first);
+        match (begins.next(), begins.next()) {
+            (Some(one), Some(two)) => one.abs_diff(two),
+            _ => {
+                self.streams.iter().flat_map(|all| all.iter()).map(Recorded::end).max().unwrap_or(0)
             }
-            chosen.extend(order[first..end].iter().map(|index| (*index, stretches.len() as u32)));
-            // up to the next stretch
-            let last =
-                if end < order.len() && counts.len() > 1 { at(end) - grain } else { at(end - 1) };
-            stretches.push(Stretch::of(at(first), last, grain, &counts));
-            first = end;
-        }
-        Self::Drawn { returns, chosen, stretches, grain }
-    }
-}
-
-impl Stretch {
-    /// `counts`: how often each address that was met was.
-    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
-        let places = last.saturating_sub(from) / grain + 1;
-        let requests: usize = counts.iter().sum();
-        // distinct addresses if all places were alike
-        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
-        let single = counts.iter().filter(|&&count| count == 1).count();
-        Self {
-            from,
-            places,
-            repeats: (counts.len() as f64) < 0.8 * alike,
-            new: single as f64 / requests as f64,
         }
     }
-}
-
-/// See [`Beyond::Drawn`]. Of an address so popular that it comes again within [`RECENT`] requests
-/// about as often as not, every request is a choice.
-fn returns(requests: &[Recorded]) -> Vec<u8> {
-    let mut met: HashMap<u64, Met, FixedState> = HashMap::default();
-    for request in requests {
-        met.entry(request.offset.get()).or_default().times += 1;
-    }
-    let before = |(index, request): (usize, &Recorded)| {
-        let met = met.get_mut(&request.offset.get()).expect("it was counted");
-        let before = met.last.replace(index)?;
-        let popular = met.times >= OFTEN && met.times * RECENT * 2 >= requests.len();
-        Some(index - before).filter(|back| *back <= RECENT && !popular)
-    };
-    let returns = requests.iter().enumerate().map(before);
-    returns.map(|back| back.unwrap_or(0) as u8).collect()
-}
-
-/// How often an address was met, and by which request last.
-#[derive(Default)]
-struct Met {
-    times: usize,
-    last: Option<usize>,
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Requests {
-    pub(super) fn new(recorded: Arc<[Recorded]>, volume: Bytes) -> Self {
-        Self { recorded, next: 0, followed: 0, beyond: None, recent: VecDeque::new(), volume }
+    /// The requests of each of so many clients of a workload on a volume of so many bytes; `draws`: by
+    /// place of the client.
+    pub(super) fn of_clients(
+        (name, known): (&str, &Streams),
+        clients: usize,
+        volume: Bytes,
+        draws: impl Fn(usize) -> Stream,
+    ) -> Vec<Self> {
+        let count = known.of_clients.len();
+        let samples = if known.sharing == Sharing::Beside { count } else { 1 };
+        let known_to_all = Arc::new(Known {
+            name: name.to_owned(),
+            streams: known.of_clients.clone(),
+            volume,
+            samples: (0..samples).map(|_| OnceLock::new()).collect(),
+        });
+        let recorded: Vec<usize> =
+            (0..count).filter(|stream| !known.of_clients[*stream].is_empty()).collect();
+        let first = |stream: &usize| known.of_clients[*stream][0].offset.get();
+        let mut begins: Vec<u64> = recorded.iter().map(first).collect();
+        let mut all = Vec::with_capacity(clients);
+        for place in 0..clients {
+            let mut one = Self {
+                known: Arc::clone(&known_to_all),
+                stream: place,
+                from: 0,
+                beside: 0,
+                next: 0,
+                followed: 0,
+                recent: None,
+            };
+            if !recorded.contains(&place) {
+                one.stream = recorded[place % recorded.len()];
+                match known.sharing {
+                    Sharing::Same => {}
+                    Sharing::Beside => {
+                        one.beside = known_to_all.apart() * place.abs_diff(one.stream) as u64;
+                    }
+                    Sharing::Shared => one.begin_beside(&mut begins, &mut draws(place)),
+                }
+            }
+            all.push(one);
+        }
+        all
+    }
+
+    /// It asks for requests of its own, beside streams that begin at those addresses.
+    fn begin_beside(&mut self, begins: &mut Vec<u64>, draws: &mut Stream) {
+        let like = self.known.record(self.stream);
+        self.from = draws.below(like.len() as u64) as usize;
+        self.followed = self.from;
+        let (sample, _) = self.known.sample(self.stream);
+        let begun = sample.begin(like, begins);
+        begins.extend(begun.begin());
+        self.recent = Some(begun);
+    }
+
+    /// How many were recorded of the client, or of that whose they are like.
+    pub(super) fn recorded(&self) -> usize {
+        self.known.record(self.stream).len()
+    }
+
+    /// Whether all that was recorded was issued at the same time.
+    pub(super) fn has_times(&self) -> bool {
+        let recorded = self.known.record(self.stream);
+        recorded.windows(2).any(|pair| pair[0].issued != pair[1].issued)
+    }
+
+    /// Whether nothing was recorded, so that nothing can be said of what follows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.record(self.stream).is_empty()
     }
 
     /// When the next request was issued, if it is recorded.
     pub(super) fn next_issued(&self) -> Option<SimTime> {
-        self.recorded.get(self.next).map(|request| request.issued)
+        self.known.record(self.stream).get(self.next).map(|request| request.issued)
     }
 
     /// How long the client works on its own before it follows a completion.
     pub(super) fn next_pause(&mut self) -> SimSpan {
-        let pause = self.recorded[self.followed].pause;
-        self.followed = (self.followed + 1) % self.recorded.len();
+        let recorded = self.known.record(self.stream);
+        let Some(followed) = recorded.get(self.followed) else { return SimSpan::ZERO };
+        let pause = followed.pause;
+        self.followed = (self.followed + 1) % recorded.len();
         pause
     }
 
     /// The mean of all such times.
     pub(super) fn mean_pause(&self) -> SimSpan {
-        let all: SimSpan = self.recorded.iter().map(|request| request.pause).sum();
-        all / (self.recorded.len() as u64).max(1)
+        let recorded = self.known.record(self.stream);
+        let all: SimSpan = recorded.iter().map(|request| request.pause).sum();
+        all / (recorded.len() as u64).max(1)
     }
 
     /// The next request.
-    pub(super) fn next(&mut self, stream: &mut Stream) -> Wanted {
+    pub(super) fn next(&mut self, draws: &mut Stream) -> Wanted {
         let index = self.next;
         self.next += 1;
-        let wanted = if let Some(request) = self.recorded.get(index) {
-            let size = Bytes(u64::from(request.size));
-            Wanted { op: request.op, offset: request.offset, size }
-        } else {
-            let recorded = &self.recorded;
-            let recent = &mut self.recent;
-            let beyond = self.beyond.get_or_insert_with(|| {
-                recent.extend(recorded.iter().rev().take(RECENT).map(|last| last.offset.get()));
-                Beyond::of(recorded, self.volume)
-            });
-            let wanted = go_on(recorded, beyond, index, recent, stream);
-            recent.push_front(wanted.offset.get());
-            recent.truncate(RECENT);
-            wanted
+        let record = self.known.record(self.stream);
+        let mut wanted = match record.get(index) {
+            Some(request) if self.recent.is_none() => {
+                let size = Bytes(u64::from(request.size));
+                Wanted { op: request.op, offset: request.offset, size }
+            }
+            _ => {
+                let (sample, stream) = self.known.sample(self.stream);
+                let recent = self.recent.get_or_insert_with(|| Recent::of(record));
+                sample.next((record, stream, self.from + index), recent, draws)
+            }
         };
+        wanted.offset += Bytes(self.beside);
         // a smaller volume is wrapped around in
-        let room = self.volume.get().saturating_sub(wanted.size.get()) + 1;
-        if wanted.offset.get() < room {
-            return wanted;
-        }
-        Wanted { offset: Bytes(wanted.offset.get() % room), ..wanted }
-    }
-}
-
-/// Request number `index` of a record that has fewer.
-fn go_on(
-    requests: &[Recorded],
-    beyond: &Beyond,
-    index: usize,
-    recent: &VecDeque<u64>,
-    stream: &mut Stream,
-) -> Wanted {
-    let count = requests.len().max(1);
-    let wanted = |request: &Recorded, offset: u64| Wanted {
-        op: request.op,
-        offset: Bytes(offset),
-        size: Bytes(u64::from(request.size)),
-    };
-    match beyond {
-        Beyond::Sequential { from, until } => {
-            let request = &requests[index % count];
-            let last = requests[count - 1];
-            let end = last.offset.get() + u64::from(last.size);
-            let offset = end + (index - count) as u64 * u64::from(request.size);
-            wanted(request, from + (offset - from) % (until - from).max(1))
-        }
-        Beyond::Drawn { returns, chosen, stretches, grain } => {
-            let back = returns[index % count];
-            if back > 0
-                && let Some(same) = recent.get(usize::from(back) - 1)
-            {
-                return wanted(&requests[index % count], *same);
-            }
-            let (drawn, stretch) = chosen[stream.below(chosen.len() as u64) as usize];
-            let (request, stretch) = (&requests[drawn as usize], stretches[stretch as usize]);
-            if stretch.repeats && !stream.chance(stretch.new) {
-                return wanted(request, request.offset.get());
-            }
-            wanted(request, stretch.from + stream.below(stretch.places) * grain)
-        }
+        let room = self.known.volume.get().saturating_sub(wanted.size.get()) + 1;
+        wanted.offset = Bytes(wanted.offset.get() % room);
+        wanted
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use foretell_algorithms::cache::{Policy, PolicyKind};
     use foretell_units::Seed;
 
     use super::*;
 
     const SIZE: u64 = 4096;
 
-    /// What is asked for after a record of requests to these blocks, of a volume of so many.
-    fn beyond(volume: u64, blocks: impl IntoIterator<Item = u64>, count: usize) -> Vec<u64> {
-        let recorded = |block: u64| Recorded {
+    fn recorded(blocks: impl IntoIterator<Item = u64>) -> Arc<[Recorded]> {
+        let one = |block: u64| Recorded {
             issued: SimTime::ZERO,
             pause: SimSpan::ZERO,
             offset: Bytes(block * SIZE),
             size: SIZE as u32,
             op: Op::Read,
         };
-        let recorded: Arc<[Recorded]> = blocks.into_iter().map(recorded).collect();
+        blocks.into_iter().map(one).collect()
+    }
+
+    fn streams(of_clients: Vec<Arc<[Recorded]>>, sharing: Sharing) -> Streams {
+        Streams { of_clients, sharing }
+    }
+
+    /// The first blocks that each of so many clients asks for, of a volume of so many.
+    fn asked_for(known: &Streams, clients: usize, volume: u64, count: usize) -> Vec<Vec<u64>> {
+        let draws = |place| Seed(1).stream(&format!("requests/{place}"));
+        let all = Requests::of_clients(("mail", known), clients, Bytes(volume * SIZE), draws);
+        let blocks = |(place, mut requests): (usize, Requests)| {
+            let mut draws = draws(place);
+            (0..count).map(|_| requests.next(&mut draws).offset.get() / SIZE).collect()
+        };
+        all.into_iter().enumerate().map(blocks).collect()
+    }
+
+    /// What is asked for after a record of requests to these blocks, of a volume of so many.
+    fn beyond(volume: u64, blocks: impl IntoIterator<Item = u64>, count: usize) -> Vec<u64> {
+        let recorded = recorded(blocks);
         let met = recorded.len();
-        let mut requests = Requests::new(recorded, Bytes(volume * SIZE));
-        let mut stream = Seed(1).stream("requests");
-        let all = (0..met + count).map(|_| requests.next(&mut stream).offset.get() / SIZE);
-        all.skip(met).collect()
+        let known = streams(vec![recorded], Sharing::Shared);
+        asked_for(&known, 1, volume, met + count).remove(0).split_off(met)
+    }
+
+    /// Part of the requests to blocks that are among the last `pages` different ones.
+    fn hit_rate(blocks: &[u64], pages: usize) -> f64 {
+        let mut cache = PolicyKind::Lru.build(pages);
+        let mut hits = 0;
+        for block in blocks {
+            hits += u32::from(cache.access(*block).is_hit());
+        }
+        f64::from(hits) / blocks.len() as f64
     }
 
     #[test]
@@ -327,5 +295,99 @@ mod tests {
         let found = beyond(10_000, pairs, 1000);
         let again = found.windows(2).filter(|pair| pair[0] == pair[1]).count();
         assert!((450..=550).contains(&again), "{again}");
+    }
+
+    #[test]
+    fn a_client_more_has_requests_of_its_own() {
+        let mut draws = Seed(5).stream("record");
+        let mut uniform = || recorded((0..4000).map(|_| draws.below(20_000)));
+        let known = streams(vec![uniform(), uniform()], Sharing::Shared);
+        let found = asked_for(&known, 4, 20_000, 4000);
+        let met: Vec<Vec<u64>> = found[..2].to_vec();
+        for more in &found[2..] {
+            let as_recorded = |met: &Vec<u64>| more.iter().zip(met).filter(|(a, b)| a == b).count();
+            assert!(met.iter().all(|met| as_recorded(met) < 10), "a copy");
+            // exp(-8000 / 20,000) of all places were not met
+            let new = more.iter().filter(|block| !met.iter().any(|met| met.contains(block)));
+            let new = new.count();
+            assert!((2550..2820).contains(&new), "{new}");
+        }
+        assert_ne!(found[2], found[3]);
+    }
+
+    #[test]
+    fn what_is_popular_with_some_is_so_with_others() {
+        let mut draws = Seed(6).stream("record");
+        // a third of the requests goes to a block of ten, scattered
+        let mut one = || {
+            if draws.chance(1.0 / 3.0) { 977 * draws.below(10) } else { draws.below(50_000) }
+        };
+        let mut some = |count: usize| -> Vec<u64> { (0..count).map(|_| one()).collect() };
+        let known = streams(vec![recorded(some(3000))], Sharing::Shared);
+        let found = asked_for(&known, 2, 50_000, 3000).remove(1);
+        let is_hot = |block: &&u64| **block % 977 == 0 && **block < 9770;
+        let hot = found.iter().filter(is_hot).count();
+        assert!((880..1120).contains(&hot), "{hot}");
+        let (rate, expected) = (hit_rate(&found, 500), hit_rate(&some(3000), 500));
+        assert!((rate - expected).abs() < 0.03, "{rate} {expected}");
+    }
+
+    #[test]
+    fn chance_is_no_habit() {
+        let mut draws = Seed(7).stream("record");
+        // 1 / block, roughly: some blocks come again soon, some follow each other, and none for a reason
+        let mut zipf = || (20_000_f64.powf(draws.unit()) - 1.0) as u64;
+        let mut some = |count: usize| -> Vec<u64> { (0..count).map(|_| zipf()).collect() };
+        let known = streams(vec![recorded(some(10_000))], Sharing::Shared);
+        let found = asked_for(&known, 2, 20_000, 10_000).remove(1);
+        let expected = some(10_000);
+        for pages in [20, 200, 2000] {
+            let (rate, expected) = (hit_rate(&found, pages), hit_rate(&expected, pages));
+            assert!((rate / expected - 1.0).abs() < 0.05, "{pages} pages: {rate} {expected}");
+        }
+    }
+
+    #[test]
+    fn runs_stay_runs() {
+        let mut draws = Seed(8).stream("record");
+        let mut run = || {
+            let first = 16 * draws.below(5000);
+            first..first + 16
+        };
+        let known = streams(vec![recorded((0..500).flat_map(|_| run()))], Sharing::Shared);
+        let found = asked_for(&known, 2, 80_000, 8000);
+        let follows = |all: &[u64]| all.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+        let (before, more) = (follows(&found[0]), follows(&found[1]));
+        assert!(before.abs_diff(more) < 40, "{before} {more}");
+        let begins = |all: &[u64]| -> Vec<u64> {
+            let begins = all.windows(2).filter(|pair| pair[1] != pair[0] + 1);
+            begins.map(|pair| pair[1]).collect()
+        };
+        let (before, more) = (begins(&found[0]), begins(&found[1]));
+        assert!(more.iter().all(|begin| begin % 16 == 0));
+        let same = more.iter().filter(|begin| before.contains(begin)).count();
+        assert!(same < 100, "{same} of {}", more.len());
+    }
+
+    #[test]
+    fn a_stream_more_begins_where_there_is_room() {
+        let known = streams(vec![recorded(0..40), recorded(50..90)], Sharing::Shared);
+        let found = asked_for(&known, 4, 100, 60);
+        assert_eq!(found[2], (25..85).collect::<Vec<u64>>());
+        let expected: Vec<u64> = (75..100).chain(0..35).collect();
+        assert_eq!(found[3], expected);
+    }
+
+    #[test]
+    fn files_of_a_clients_own_lie_beside_those_of_others() {
+        let record = || recorded([3, 1, 4, 1, 5]);
+        let other = recorded([103, 101, 104, 101, 105]);
+        let known = streams(vec![record(), other], Sharing::Beside);
+        assert_eq!(
+            asked_for(&known, 4, 1000, 5)[2..],
+            [[203, 201, 204, 201, 205], [303, 301, 304, 301, 305]]
+        );
+        let known = streams(vec![record()], Sharing::Same);
+        assert_eq!(asked_for(&known, 2, 1000, 5)[1], [3, 1, 4, 1, 5]);
     }
 }

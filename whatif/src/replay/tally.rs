@@ -1,5 +1,8 @@
 //! What the clients of the replayed cluster see.
 
+use std::collections::BTreeMap;
+
+use foretell_scenarios::model::Host;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
 use crate::answer::ResponseTimeMs;
@@ -22,6 +25,29 @@ pub(crate) struct Outcome {
     pub(crate) resources: Vec<ResourceOutcome>,
     /// Measured time.
     pub(crate) seconds: f64,
+}
+
+impl Outcome {
+    /// Whether this is what another replay found, too: every workload and every resource. Hosts are
+    /// those of the same name; what is on one side only must have been idle.
+    pub(crate) fn goes_as(&self, hosts: &[Host], other: &Self, others: &[Host]) -> bool {
+        let named = |outcome: &Self, hosts: &[Host]| -> BTreeMap<(String, usize), [u64; 3]> {
+            let known = outcome.resources.iter().map(|found| {
+                let busy = [found.utilization.to_bits(), found.occupancy.to_bits()];
+                let name = (hosts[found.host].name.clone(), found.place);
+                (name, [found.servers as u64, busy[0], busy[1]])
+            });
+            known.filter(|(_, [_, utilization, _])| f64::from_bits(*utilization) > 0.0).collect()
+        };
+        let workload = |found: &WorkloadOutcome| {
+            let WorkloadOutcome { completed, throughput_bytes_per_s, response_ms, think_s, .. } =
+                found;
+            let figures = [throughput_bytes_per_s, &response_ms.mean, think_s].map(|x| x.to_bits());
+            (*completed, found.requests, figures, found.read_hit_rate.map(f64::to_bits))
+        };
+        self.workloads.iter().map(workload).eq(other.workloads.iter().map(workload))
+            && named(self, hosts) == named(other, others)
+    }
 }
 
 /// What the clients of a workload see.

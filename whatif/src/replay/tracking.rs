@@ -4,6 +4,8 @@ use foretell_ati::{KindSet, RecordKind, Requests, Selection};
 use foretell_scenarios::model::{Scenario, TrackingCost};
 use foretell_units::SimSpan;
 
+use super::SEED;
+
 /// Records that hosts post.
 #[derive(Debug)]
 pub(super) struct Tracking {
@@ -38,10 +40,12 @@ impl Tracking {
             Requests::OneIn(k) => 1.0 / f64::from(k.get()),
             Requests::None => 0.0,
         };
+        let batch = tracking.cost.as_ref().map_or(0.0, |cost| cost.batch.get() as f64);
         let account = |host: &foretell_scenarios::model::Host| Account {
             post_ns: host.cpu.post.as_ns() as f64,
             debt_ns: 0.0,
-            unshipped: 0.0,
+            // how full the first batch is when the replay begins is not known
+            unshipped: batch * SEED.stream(&format!("{}/records", host.name)).unit(),
         };
         Self {
             cost: tracking.cost.clone(),

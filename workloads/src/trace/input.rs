@@ -4,7 +4,6 @@
 //! and zstd (windows up to 128 MiB, the decompressor's default limit) are recognised by their
 //! magic bytes.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -67,7 +66,7 @@ impl Input {
     /// The file at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        match File::open(path) {
+        match foretell_input::open(path) {
             Ok(file) => Self::new(name, file),
             Err(source) => Err(TraceError::Open { trace: name, source }),
         }

@@ -264,9 +264,9 @@ pub struct Reuse {
     pub reused: f64,
     /// Share of the different pages that are touched once only.
     pub touched_once: f64,
-    /// Touches by the gap since the last touch of their page: entry i counts gaps of 2^i up to 2^(i+1)
-    /// requests.
-    pub gaps: Vec<u64>,
+    /// Touches by the gap since the last touch of their page, by reads and by writes: entry i counts
+    /// gaps of 2^i up to 2^(i+1) requests.
+    pub gaps: Vec<[u64; 2]>,
     /// Share of the pages that was followed; 1: the figures are exact.
     pub sample: f64,
 }
@@ -275,11 +275,11 @@ impl Reuse {
     /// The gap, in requests, that a share `q` of the reuses does not exceed (up to a factor of
     /// two); `None`: nothing is used again.
     pub fn gap_quantile(&self, q: f64) -> Option<u64> {
-        let total: u64 = self.gaps.iter().sum();
+        let total: u64 = self.gaps.iter().flatten().sum();
         let wanted = ((total as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;
-        let bucket = self.gaps.iter().position(|count| {
-            seen += count;
+        let bucket = self.gaps.iter().position(|counts| {
+            seen += counts.iter().sum::<u64>();
             seen >= wanted
         })?;
         Some((1_u64 << bucket).saturating_mul(2) - 1)
@@ -304,7 +304,8 @@ struct Pages {
     below: u64,
     touches: u64,
     again: u64,
-    gaps: Vec<u64>,
+    /// By reads and by writes.
+    gaps: Vec<[u64; 2]>,
 }
 
 /// Spreads page numbers (the finalizer of `SplitMix64`; Steele et al. 2014).
@@ -338,9 +339,9 @@ impl Pages {
             page.flags |= direction | 4;
             self.again += 1;
             if bucket >= self.gaps.len() {
-                self.gaps.resize(bucket + 1, 0);
+                self.gaps.resize(bucket + 1, [0; 2]);
             }
-            self.gaps[bucket] += 1;
+            self.gaps[bucket][usize::from(op == Op::Write)] += 1;
             return;
         }
         if self.table.len() >= MOST_PAGES {
@@ -361,7 +362,7 @@ impl Pages {
         self.table.retain(|page| spread(page.number) <= below);
         self.touches /= 2;
         self.again /= 2;
-        self.gaps.iter_mut().for_each(|count| *count /= 2);
+        self.gaps.iter_mut().flatten().for_each(|count| *count /= 2);
     }
 
     fn reuse(&self) -> Reuse {
@@ -383,7 +384,7 @@ impl Pages {
             references: scaled(self.touches),
             reused: share(self.again, self.touches),
             touched_once: share(once, pages),
-            gaps: self.gaps.iter().map(|count| scaled(*count)).collect(),
+            gaps: self.gaps.iter().map(|counts| counts.map(scaled)).collect(),
             sample,
         }
     }
@@ -624,7 +625,7 @@ mod tests {
             })
             .collect();
         let mut last: BTreeMap<u64, usize> = BTreeMap::new();
-        let (mut touches, mut again, mut gaps) = (0, 0, vec![0_u64; 13]);
+        let (mut touches, mut again, mut gaps) = (0, 0, vec![[0_u64; 2]; 13]);
         let mut written = BTreeSet::new();
         for (number, request) in requests.iter().enumerate() {
             let access = request.access;
@@ -635,7 +636,8 @@ mod tests {
                 }
                 if let Some(before) = last.insert(page, number) {
                     again += 1;
-                    gaps[(number - before).max(1).ilog2() as usize] += 1;
+                    let gap = &mut gaps[(number - before).max(1).ilog2() as usize];
+                    gap[usize::from(access.op == Op::Write)] += 1;
                 }
             }
         }
@@ -645,6 +647,14 @@ mod tests {
         assert!((found.reused - f64::from(again) / touches as f64).abs() < 1e-12);
         gaps.truncate(found.gaps.len());
         assert_eq!((found.gaps, found.sample), (gaps, 1.0));
+    }
+
+    #[test]
+    fn reuses_count_for_the_direction_that_uses_a_page_again() {
+        // written, then read, read, written again, one request apart
+        let ops = [Op::Write, Op::Read, Op::Read, Op::Write];
+        let found = profile((0..).zip(ops).map(|(i, op)| request(i, op, 0, 4096))).reuse;
+        assert_eq!(found.gaps, [[2, 1]]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Writing traces in the project's own form, whatever they were read from.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -86,25 +85,25 @@ fn push_number(line: &mut Vec<u8>, mut number: u64) {
 }
 
 /// A file that is compressed as its name says: `.gz`, `.zst`, or not at all.
-pub enum TraceFile {
+pub enum TraceFile<W: Write> {
     /// As it is.
-    Plain(BufWriter<File>),
+    Plain(BufWriter<W>),
     /// Gzip.
-    Gzip(BufWriter<flate2::write::GzEncoder<File>>),
+    Gzip(BufWriter<flate2::write::GzEncoder<W>>),
     /// Zstd.
-    Zstd(BufWriter<zstd::stream::write::Encoder<'static, File>>),
+    Zstd(BufWriter<zstd::stream::write::Encoder<'static, W>>),
 }
 
 /// Large enough that writing costs no time.
 const BUFFER: usize = 256 << 10;
 
-impl TraceFile {
+impl<W: Write> TraceFile<W> {
     /// Writes to `file`, compressed as the ending of `named` asks for.
     ///
     /// # Errors
     ///
     /// If the compressor cannot be made.
-    pub fn new(file: File, named: &Path) -> io::Result<Self> {
+    pub fn new(file: W, named: &Path) -> io::Result<Self> {
         let ending = named.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         Ok(match ending.as_deref().and_then(std::ffi::OsStr::to_str) {
             Some("gz") => {
@@ -124,16 +123,16 @@ impl TraceFile {
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn finish(self) -> io::Result<File> {
+    pub fn finish(self) -> io::Result<W> {
         match self {
-            Self::Plain(file) => Ok(file.into_inner()?),
-            Self::Gzip(encoder) => encoder.into_inner()?.finish(),
-            Self::Zstd(encoder) => encoder.into_inner()?.finish(),
+            Self::Plain(file) => file.into_inner().map_err(io::IntoInnerError::into_error),
+            Self::Gzip(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
+            Self::Zstd(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
         }
     }
 }
 
-impl Write for TraceFile {
+impl<W: Write> Write for TraceFile<W> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -154,6 +153,7 @@ impl Write for TraceFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Cursor;
 
     use foretell_units::{Bytes, SimTime};

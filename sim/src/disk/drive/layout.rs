@@ -148,6 +148,30 @@ impl Layout {
         place
     }
 
+    /// Sectors that pass in a turn where `lbn` lies, spares included.
+    pub(super) fn sectors_per_track(&self, lbn: u64) -> u64 {
+        let lbn = lbn.min(self.total - 1);
+        self.zones[self.starts.partition_point(|start| *start <= lbn) - 1].per_track
+    }
+
+    /// Address behind the last sector of the track on which `lbn` lies, at `place`. A sector that was
+    /// replaced by one elsewhere does not end the track.
+    pub(super) fn track_end(&self, lbn: u64, place: &Place) -> u64 {
+        let here = |other: &Place| other.cylinder == place.cylinder && other.head == place.head;
+        let mut end = lbn + place.run;
+        while end < self.total {
+            let next = self.locate(end);
+            if here(&next) {
+                end += next.run;
+            } else if next.run == 1 && end + 1 < self.total && here(&self.locate(end + 1)) {
+                end += 1;
+            } else {
+                break;
+            }
+        }
+        end
+    }
+
     /// How many sectors lie before `lbn`, which is at `place`, on its track without a gap.
     pub(super) fn before(&self, lbn: u64, place: &Place) -> u64 {
         let mut first = lbn.saturating_sub(u64::from(place.sector));

@@ -1,15 +1,15 @@
 //! Arm, heads and platters: how long until a sector passes the head.
 //!
 //! A move takes the longer of the seek and the head switch, and a write adds its settling time to
-//! any move. The platters turn at a constant rate; the angle is the time modulo a revolution, so
-//! the rotational delay is exact. Not modelled: thermal recalibration, variation of the speed,
-//! retries.
+//! any move. The platters turn at a constant rate, each drive's its own ([`Spin`]), so the rotational
+//! delay is exact. Not modelled: thermal recalibration, variation of the speed, retries.
 
 use std::sync::Arc;
 
 use foretell_scenarios::drive::Drive;
 use foretell_units::{Op, SimSpan, SimTime};
 
+use super::super::spin::Spin;
 use super::layout::{Layout, Place, Turn};
 use super::run::{Pace, Run};
 
@@ -28,7 +28,7 @@ pub(super) struct Mechanics {
     seek: Arc<[u32]>,
     head_switch: SimSpan,
     write_settle_ns: i64,
-    period_ns: u64,
+    spin: Spin,
     /// By zone.
     pace: Vec<Pace>,
 }
@@ -38,23 +38,28 @@ pub(super) struct Mechanics {
 const SLACK_NS: u64 = 16;
 
 impl Mechanics {
-    pub(super) fn new(drive: &Drive) -> Self {
+    pub(super) fn new(drive: &Drive, spin: Spin) -> Self {
         let specification = drive.specification();
         let zones = &specification.geometry.zones;
-        let period_ns = drive.revolution().as_ns();
+        let period_ns = spin.period_ns();
         Self {
             layout: Layout::new(drive),
             seek: drive.seek_times(),
             head_switch: specification.head_switch,
             write_settle_ns: specification.write_settle_ns,
-            period_ns,
+            spin,
             pace: zones.iter().map(|zone| Pace::new(period_ns, zone.sectors_per_track)).collect(),
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn spin(&self) -> Spin {
+        self.spin
+    }
+
     /// Time of a revolution.
     pub(super) fn period(&self) -> SimSpan {
-        SimSpan::from_ns(self.period_ns)
+        self.spin.period()
     }
 
     /// The longest move.
@@ -88,11 +93,11 @@ impl Mechanics {
 
     /// Time from `now` until `angle` is under the head, less than a turn.
     pub(super) fn rotation(&self, now: SimTime, angle: Turn) -> SimSpan {
-        let wanted = angle.after_index_ns(self.period_ns);
-        let present = now.as_ns() % self.period_ns;
-        let wait =
-            if wanted >= present { wanted - present } else { wanted + self.period_ns - present };
-        SimSpan::from_ns(if self.period_ns - wait <= SLACK_NS { 0 } else { wait })
+        let period_ns = self.spin.period_ns();
+        let wanted = angle.after_index_ns(period_ns);
+        let present = self.spin.since_index_ns(now);
+        let wait = if wanted >= present { wanted - present } else { wanted + period_ns - present };
+        SimSpan::from_ns(if period_ns - wait <= SLACK_NS { 0 } else { wait })
     }
 
     /// Moves to `lbn` from `from`, beginning at `at`.

@@ -12,13 +12,20 @@
 //!   read-ahead after each read until its limit or the next command; sectors kept in the order in
 //!   which they pass the head;
 //! - **writes**: reported when on the medium, or early, when in the buffer; writing behind, joined by
-//!   writes that continue it, held back while the buffer is full of unwritten sectors.
+//!   writes that continue it, held back while the buffer is full of unwritten sectors;
+//! - **drives of 1992 to 1994**: a command that comes while the arm writes, reads on by force, or (of
+//!   some) moves, leaves the bus and takes it again; a write after a write elsewhere leaves it before
+//!   its data, and none goes to the medium before part of it is in the buffer; the least time before
+//!   the medium is spared to writes that stream on alone.
 //!
-//! Where DiskSim's behaviour follows from its code rather than from drives, ours differs: a command
-//! that stops read-ahead waits for a seek or for the sector under the head, not for a rotational
-//! delay to pass, and its overhead runs meanwhile; sectors that pass before the first wanted one are
-//! kept wherever the head lands; a write that continues another is taken as soon as the buffer has
-//! room. Left out: several segments of unwritten data (another write waits for the first),
+//! Some of that is in DiskSim's code and not in its manual, and drives' parameters were extracted
+//! with that code: `Other reselect overhead` is paid by writes that leave the bus twice and by nothing
+//! else; 10 sectors (of 45 and more: 15) of such a drive's writes must be in the buffer first; a drive
+//! that keeps sectors that pass also reads the wanted ones as they pass; `Disconnect write if seek` is
+//! about any command that cannot stop read-ahead at once.
+//!
+//! Where DiskSim's behaviour follows from its code rather than from drives, ours differs: a write that
+//! continues another is taken as soon as the buffer has room. Left out: several segments of unwritten data (another write waits for the first),
 //! prepending to unwritten data, water marks of writes, contention for the bus with other devices.
 //!
 //! What matters, as RMS distance in ms from the HP C3323A, the Cheetah 9LP and the Barracuda 4LP (see
@@ -51,6 +58,7 @@ use std::collections::VecDeque;
 use foretell_scenarios::drive::{After, Bus, Cache, Drive as Spec, Overhead, ReadAhead};
 use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
+use super::spin::Spin;
 use mechanics::{Mechanics, Position};
 use run::Run;
 use segments::Segments;
@@ -70,8 +78,6 @@ pub struct Drive {
     made_ready: SimSpan,
     /// What the last command was.
     last: Op,
-    /// Where the last command ended, if it was a write.
-    last_write: Option<u64>,
     /// The sectors of the read in service, as they come off the medium.
     runs: Vec<Run>,
     /// The sectors being written behind, as they reach the medium.
@@ -143,11 +149,17 @@ pub enum Found {
 }
 
 impl Drive {
-    /// A drive whose arm stands at the outermost cylinder and whose buffer is empty.
+    /// A drive whose arm stands at the outermost cylinder and whose buffer is empty, on the bench:
+    /// at nominal speed, its index mark passing as time begins.
     pub fn new(spec: &Spec) -> Self {
+        Self::turning(spec, Spin::nominal(spec.revolution()))
+    }
+
+    /// The same, whose platters turn in that way.
+    pub fn turning(spec: &Spec, spin: Spin) -> Self {
         let specification = spec.specification();
         Self {
-            mechanics: Mechanics::new(spec),
+            mechanics: Mechanics::new(spec, spin),
             bus: specification.bus,
             overhead: specification.overhead,
             cache: specification.cache,
@@ -156,10 +168,14 @@ impl Drive {
             background: Background::Nothing,
             made_ready: SimSpan::ZERO,
             last: Op::Read,
-            last_write: None,
             runs: Vec::new(),
             writes: VecDeque::new(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn spin(&self) -> Spin {
+        self.mechanics.spin()
     }
 
     /// Sectors that it holds.
@@ -188,7 +204,6 @@ impl Drive {
             Op::Write => self.write(at, first, next),
         };
         self.last = command.op;
-        self.last_write = (command.op == Op::Write).then_some(next);
         Served { finish: served.finish.max(now + SimSpan::from_ns(1)), ..served }
     }
 
@@ -295,7 +310,8 @@ impl Drive {
         true
     }
 
-    /// Stops what goes on, for a command elsewhere; when the arm is free for it.
+    /// Stops what goes on, for a command elsewhere; when the arm is free for it. The controller is
+    /// occupied until then: the overhead of the command follows.
     fn stop(&mut self, now: SimTime) -> SimTime {
         match self.background {
             Background::Nothing => now,
@@ -311,7 +327,9 @@ impl Drive {
                     self.segments.extend(reading.segment, reading.least);
                 } else if now < reading.settled {
                     free = reading.settled;
-                } else if now >= reading.run.start && !self.cache.stops_in_sector {
+                } else if now < reading.run.start && !self.cache.stops_in_sector {
+                    free = reading.run.start;
+                } else if !self.cache.stops_in_sector {
                     let done = (reading.run.done_by(now) + 1).min(reading.run.count);
                     free = reading.run.done(done);
                     let reached = (reading.run.first + done).min(reading.limit);
@@ -319,6 +337,19 @@ impl Drive {
                 }
                 self.rest(&reading);
                 free.max(now)
+            }
+        }
+    }
+
+    /// Whether what goes on cannot be stopped at once: a command leaves the bus until it can.
+    fn is_held(&self, now: SimTime) -> bool {
+        match &self.background {
+            Background::Nothing => false,
+            Background::Writing(_) => true,
+            Background::Reading(reading) => {
+                let moves = now < reading.settled || !self.cache.stops_in_sector;
+                self.segments.get(reading.segment).end < reading.least
+                    || self.cache.leaves_while_reading_on && moves
             }
         }
     }

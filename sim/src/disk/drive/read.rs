@@ -25,6 +25,14 @@ struct Read {
     free: SimTime,
 }
 
+impl Read {
+    /// When the arm may move, if what the drive did before was asked to stop at [`Read::free`] and did
+    /// at `free`.
+    fn moves_at(&self, free: SimTime) -> SimTime {
+        self.ready.max(self.free) + (free - self.free)
+    }
+}
+
 impl Drive {
     pub(super) fn read(&mut self, now: SimTime, first: u64, next: u64) -> Served {
         let ready = now + self.preparing(self.overhead.read_miss);
@@ -46,6 +54,18 @@ impl Drive {
                     read.connected = None;
                     found = self.find(&read);
                 }
+            }
+        } else if self.is_held(now) {
+            let of_it = |(segment, _)| Some(segment) == self.reading_into();
+            let at_once = match found {
+                Some((_, true)) => self.cache.full_hits_while_busy,
+                Some((_, false)) => self.cache.partial_hits_while_busy,
+                None => false,
+            };
+            if !at_once && !found.is_some_and(of_it) {
+                read.free = self.stop(now);
+                read.connected = None;
+                found = self.find(&read);
             }
         }
         let (sent, found) = match found {
@@ -83,7 +103,7 @@ impl Drive {
             water: (water as u64).max(1),
             held: self.bus.held_by_reads,
             first_connect: overhead.first_reselect + overhead.data_preparation,
-            connect: overhead.other_reselect + overhead.data_preparation,
+            connect: overhead.first_reselect + overhead.data_preparation,
             disconnect: self.after(overhead.read_disconnect),
         }
     }
@@ -103,6 +123,8 @@ impl Drive {
         match &mut self.background {
             Background::Reading(reading) if reading.segment == segment => {
                 reading.limit = reading.limit.max(limit);
+                let least = (read.next + self.cache.least_read_ahead.get()).min(limit);
+                reading.least = reading.least.max(least);
             }
             Background::Writing(_) => {}
             Background::Reading(_) | Background::Nothing => {
@@ -110,7 +132,7 @@ impl Drive {
                 let end = self.segments.get(segment).end;
                 if self.cache.read_ahead_on_hit && end < limit {
                     let approach =
-                        self.mechanics.approach(self.position, free.max(read.ready), end, Op::Read);
+                        self.mechanics.approach(self.position, read.moves_at(free), end, Op::Read);
                     self.read_along(segment, &approach, approach.run(end), read.next, limit);
                 }
             }
@@ -135,7 +157,7 @@ impl Drive {
             }
             _ => {
                 let free = self.stop(read.free);
-                self.fetch(free.max(read.ready), segment, end, read.next, limit);
+                self.fetch(read.moves_at(free), segment, end, read.next, limit);
             }
         }
         let wanted = read.next - read.first;
@@ -151,7 +173,7 @@ impl Drive {
         let reading_into = self.reading_into();
         let free = self.stop(read.free);
         let segment = self.segments.take_for_read(read.first, reading_into);
-        let mut at = free.max(read.ready);
+        let mut at = read.moves_at(free);
         let mut piece = Read { free, ..*read };
         // a read larger than a segment goes through it piece by piece
         loop {
@@ -193,13 +215,14 @@ impl Drive {
             ReadAhead::Off => next,
             ReadAhead::NextTrack if next < layout.total() => {
                 let place = layout.locate(next);
-                let end = next + place.run;
+                let end = layout.track_end(next, &place);
                 let track = next - layout.before(next, &place);
-                if self.segments.get(segment).start < track && end < layout.total() {
-                    end + layout.locate(end).run
+                let more = if self.segments.get(segment).start < track {
+                    layout.sectors_per_track(first)
                 } else {
-                    end
-                }
+                    0
+                };
+                end + more
             }
             _ if most > 0 => next + most,
             _ if self.cache.requested == Requested::Kept => {
@@ -233,12 +256,14 @@ impl Drive {
             let approach = self.mechanics.approach(from, at, sector, Op::Read);
             let wanted = approach.place.run.min(next - sector);
             let mut run = approach.run(sector);
-            if sector == first && self.cache.keep_passing {
+            if sector == first && self.cache.keep_passing && self.segments.is_empty(segment) {
                 let whole = approach.pace.whole_within(approach.wait);
                 let before = self.mechanics.layout.before(sector, &approach.place);
                 self.segments.begin_at(segment, sector - whole.min(before));
             }
-            match self.lands(self.cache.read_as_passing, &approach, wanted) {
+            // to keep what passes, a drive reads from wherever it lands on the track
+            let any = self.cache.keep_passing && sector == first && approach.place.sector > 0;
+            match self.lands(self.cache.read_as_passing || any, &approach, wanted) {
                 Some(earlier) => {
                     // the later sectors pass first; they are of use once the earlier ones come
                     let early = run.part(sector, sector + earlier);

@@ -49,6 +49,11 @@ impl Segments {
         self.size
     }
 
+    /// Whether there is nothing in a segment.
+    pub(super) fn is_empty(&self, index: usize) -> bool {
+        self.list[index].is_empty()
+    }
+
     pub(super) fn get(&self, index: usize) -> &Segment {
         &self.list[index]
     }
@@ -79,27 +84,35 @@ impl Segments {
         index
     }
 
-    /// Takes a segment for a write of `first` to before `next`: one that holds some of these
-    /// sectors, since they go stale, else as for a read. What other segments hold of them is dropped.
-    pub(super) fn take_for_write(
-        &mut self,
+    /// The segment for a write of `first` to before `next`: one that holds some of these sectors, since
+    /// they go stale, else as for a read.
+    pub(super) fn choose_for_write(
+        &self,
         first: u64,
         next: u64,
         last_choice: Option<usize>,
     ) -> usize {
-        let index = if self.apart {
-            0
-        } else {
-            let stale = |index: &usize| self.list[*index].overlaps(first, next);
-            let stale = (0..self.list.len())
-                .filter(stale)
-                .filter(|index| Some(*index) != last_choice)
-                .min_by_key(|index| self.list[*index].used);
-            stale.unwrap_or_else(|| self.choose(0..self.list.len(), last_choice))
-        };
+        if self.apart {
+            return 0;
+        }
+        let stale = |index: &usize| self.list[*index].overlaps(first, next);
+        let stale = (0..self.list.len())
+            .filter(stale)
+            .filter(|index| Some(*index) != last_choice)
+            .min_by_key(|index| self.list[*index].used);
+        stale.unwrap_or_else(|| self.choose(0..self.list.len(), last_choice))
+    }
+
+    /// Whether the segment was the last to be used, for a write that does not end at `first`.
+    pub(super) fn follows_a_write(&self, index: usize, first: u64) -> bool {
+        let segment = &self.list[index];
+        segment.written && segment.used == self.uses && segment.end != first
+    }
+
+    /// Begins a write of `first` to before `next` in a segment. What others hold of it is dropped.
+    pub(super) fn begin_write(&mut self, index: usize, first: u64, next: u64) {
         self.drop_stale(first, next, None);
         self.reset(index, first, true);
-        index
     }
 
     fn choose(&self, among: std::ops::Range<usize>, last_choice: Option<usize>) -> usize {

@@ -1,6 +1,8 @@
 use super::*;
+use foretell_scenarios::device::Tolerance;
 use foretell_scenarios::drive::{
-    EarlyWrite, Geometry, Numbering, Requested, SeekCurve, Sparing, Specification, Zone,
+    EarlyWrite, ExtraDisconnect, Geometry, Numbering, Requested, SeekCurve, Sparing, Specification,
+    Zone,
 };
 use proptest::prelude::*;
 
@@ -10,6 +12,7 @@ pub(super) fn plain(geometry: Geometry) -> Specification {
     Specification {
         source: "a test".to_owned(),
         rpm: 6000,
+        rpm_tolerance: Tolerance::USUAL,
         geometry,
         seek: SeekCurve { points: vec![(1, 1.0), (2, 1.01)], beyond: None },
         head_switch: SimSpan::ZERO,
@@ -37,6 +40,7 @@ pub(super) fn plain(geometry: Geometry) -> Specification {
             partial_hits_while_busy: false,
             partial_hits_at_once: true,
             stops_in_sector: false,
+            leaves_while_reading_on: false,
             high_water: 0.0,
             water_by_request: true,
         },
@@ -241,6 +245,169 @@ fn sectors_are_taken_as_they_pass_where_the_drive_can() {
     assert_eq!(read(&mut drive, at_us(9_000), 59, 20).found, Found::Nothing);
 }
 
+/// What writes pay on a drive that leaves the bus before their data, in us: command 200, leaving 30,
+/// away 70, leaving again 40, the arm 10 later; taking the bus 100, and 50 at the end.
+fn twice_leaving() -> Specification {
+    let mut spec = simple();
+    spec.cache.segments = 2;
+    spec.cache.separate_write_segment = true;
+    spec.bus.write_sector = us(200);
+    spec.overhead.first_reselect = us(100);
+    spec.overhead.other_reselect = us(50);
+    spec.overhead.extra_disconnect = Some(ExtraDisconnect {
+        command: us(200),
+        disconnect: us(30),
+        away: us(70),
+        second_disconnect: us(40),
+        seek_delay: us(10),
+        gathered: Sectors(10),
+        gathered_of_long: Sectors(15),
+        long: Sectors(45),
+    });
+    spec
+}
+
+#[test]
+fn a_write_goes_to_the_medium_when_enough_of_it_is_in_the_buffer() {
+    let spec = twice_leaving();
+    // The bus brings sector k at 0.2·(k + 1) ms, so ten of twelve are there at 2.0: sector 20, which
+    // passes from 2.0 on, is in time, and the others are; then the bus again, for 0.1 ms
+    assert_eq!(write(&mut drive(&spec), at_us(0), 20, 12).finish, at_us(3_200 + 100));
+    // sector 19 passes at 1.9 ms: a turn later
+    assert_eq!(write(&mut drive(&spec), at_us(0), 19, 12).finish, at_us(11_900 + 1_200 + 100));
+    // of a shorter write, all must be there: at 0.8 ms
+    assert_eq!(write(&mut drive(&spec), at_us(0), 8, 4).finish, at_us(1_200 + 100));
+    // of a long one, fifteen: at 3.0 ms sector 30 is in time; but the bus is half as fast as the
+    // medium, so the fifteen ahead last for fourteen more, and the rest comes a turn later
+    let long = write(&mut drive(&spec), at_us(0), 29, 45).finish;
+    assert!(long > at_us(12_900) && long < at_us(25_000), "{long:?}");
+}
+
+#[test]
+fn a_write_after_a_write_elsewhere_leaves_the_bus_first() {
+    let spec = twice_leaving();
+    let mut twice = drive(&spec);
+    let first = write(&mut twice, at_us(0), 8, 1).finish;
+    // 0.2 ms of bus, 0.9 ms until sector 8 has passed, and the bus again
+    assert_eq!(first, at_us(900 + 100));
+    // command, leaving, away, and the bus again: data from 10.4 ms on, in at 10.6; the arm could have
+    // moved at 10.21; sector 7 passes from 10.7 on; then the bus once more
+    assert_eq!(write(&mut twice, at_us(10_000), 7, 1).finish, at_us(10_800 + 50));
+    // what continues that does not
+    assert_eq!(write(&mut twice, at_us(20_000), 8, 1).finish, at_us(20_900 + 100));
+    // nor does one after a read, which has another segment
+    read(&mut twice, at_us(30_000), 50, 1);
+    assert_eq!(write(&mut twice, at_us(40_000), 8, 1).finish, at_us(40_900 + 100));
+}
+
+#[test]
+fn a_write_that_has_to_wait_for_another_leaves_the_bus_but_once() {
+    let mut spec = twice_leaving();
+    spec.cache.enabled = true;
+    spec.cache.early_write = EarlyWrite::On;
+    let mut drive = drive(&spec);
+    write(&mut drive, at_us(0), 50, 1);
+    // sector 50 is written until 5.1 ms; then the bus, 0.1, and the data, 0.2
+    assert_eq!(write(&mut drive, at_us(1_000), 7, 1).finish, at_us(5_100 + 100 + 200));
+}
+
+#[test]
+fn only_what_streams_on_is_spared_the_least_time_before_the_medium() {
+    let mut spec = caching();
+    spec.cache.early_write = EarlyWrite::On;
+    spec.overhead.least_write_seek = us(2_000);
+    let mut streams = drive(&spec);
+    write(&mut streams, at_us(0), 30, 10);
+    // written from 3.0 to 4.0 ms; what comes before that goes on until 5.0, and a read of sector 60
+    // of the same track waits for nothing else
+    write(&mut streams, at_us(3_500), 40, 10);
+    assert_eq!(read(&mut streams, at_us(4_500), 60, 1).finish, at_us(6_110));
+    let mut pauses = drive(&spec);
+    write(&mut pauses, at_us(0), 30, 10);
+    // at 4.2 ms the first is on the medium: the next begins no sooner than at 6.2, when its place has
+    // passed, and ends at 15.0
+    write(&mut pauses, at_us(4_200), 40, 10);
+    assert_eq!(read(&mut pauses, at_us(6_000), 60, 1).finish, at_us(16_110));
+}
+
+#[test]
+fn a_write_leaves_the_bus_while_the_least_is_read_ahead() {
+    let mut spec = caching();
+    spec.cache.least_read_ahead = Sectors(30);
+    spec.overhead.first_reselect = us(100);
+    spec.overhead.write_disconnect = us(40);
+    let mut waits = drive(&spec);
+    // sector 0 passes until 0.1 ms, then the bus is taken
+    assert_eq!(read(&mut waits, at_us(0), 0, 1).finish, at_us(100 + 100 + 10));
+    // until 3.1 ms the drive reads on to sector 30; then the bus, and the first sector at 3.21: in time
+    // for sector 40, which begins at 4.0; and the bus again
+    assert_eq!(write(&mut waits, at_us(1_000), 40, 10).finish, at_us(5_000 + 100));
+    // with sector 32, that begins at 3.2, it is too late
+    let mut late = drive(&spec);
+    read(&mut late, at_us(0), 0, 1);
+    assert_eq!(write(&mut late, at_us(1_000), 32, 10).finish, at_us(14_200 + 100));
+}
+
+#[test]
+fn some_drives_leave_the_bus_whenever_read_ahead_does_not_stop_at_once() {
+    let mut spec = caching();
+    spec.overhead.first_reselect = us(100);
+    let command = |spec: &Specification| {
+        let mut drive = drive(spec);
+        read(&mut drive, at_us(0), 0, 1);
+        // sector 9 is under the head until 1.0 ms; sector 11 begins at 1.1
+        write(&mut drive, at_us(950), 11, 1).finish
+    };
+    // in the buffer at 0.96, on the medium at 1.2, and the bus again
+    assert_eq!(command(&spec), at_us(1_200 + 100));
+    // the bus is taken again from 1.0 to 1.1, and the data are there at 1.11: a turn later
+    spec.cache.leaves_while_reading_on = true;
+    assert_eq!(command(&spec), at_us(11_200 + 100));
+    // what stops within a sector stops at once
+    spec.cache.stops_in_sector = true;
+    assert_eq!(command(&spec), at_us(1_200 + 100));
+}
+
+#[test]
+fn a_read_pays_the_same_each_time_it_takes_the_bus() {
+    let mut spec = caching();
+    spec.overhead.first_reselect = us(150);
+    spec.overhead.other_reselect = us(1_000);
+    // The bus is much faster than the medium. Sector 0 is in at 0.1 ms and taken from 0.25 on: two
+    // are there, gone at 0.27. The bus is taken for the third, in at 0.3, until 0.45, when the fourth
+    // is there too...
+    assert_eq!(read(&mut drive(&spec), at_us(0), 0, 4).finish, at_us(470));
+}
+
+#[test]
+fn to_keep_what_passes_a_drive_reads_from_where_it_lands() {
+    let mut spec = caching();
+    spec.bus.read_sector = SimSpan::ZERO;
+    spec.cache.keep_passing = true;
+    // it lands on sector 50 of 40 to 89: these go first, and the request is whole after a turn
+    assert_eq!(read(&mut drive(&spec), at_us(5_000), 40, 50).finish, at_us(15_000));
+    // where the first wanted sector is the first of the track, nothing is to be kept
+    assert_eq!(read(&mut drive(&spec), at_us(5_000), 0, 100).finish, at_us(20_000));
+}
+
+#[test]
+fn reading_a_track_ahead_goes_on_behind_a_slipped_sector() {
+    let mut slipped = zone(1000, 100);
+    slipped.slips = vec![50];
+    slipped.spares = 1;
+    let mut geometry = geometry(2, slipped);
+    geometry.sparing = Sparing::Zone;
+    let mut spec = plain(geometry);
+    spec.cache = caching().cache;
+    spec.cache.read_ahead = ReadAhead::NextTrack;
+    spec.cache.segment = Sectors(400);
+    let mut drive = drive(&spec);
+    read(&mut drive, at_us(0), 0, 8);
+    // the track has 99 sectors, 0 to 98; the slip after 49 does not end it
+    assert_eq!(read(&mut drive, at_us(50_000), 90, 9).found, Found::Whole);
+    assert_eq!(read(&mut drive, at_us(100_000), 300, 1).found, Found::Nothing);
+}
+
 proptest! {
     #[test]
     fn oracle_runs_come_as_sector_after_sector(
@@ -317,6 +484,9 @@ proptest! {
                 away: fee,
                 second_disconnect: fee,
                 seek_delay: fee,
+                gathered: Sectors(10),
+                gathered_of_long: Sectors(15),
+                long: Sectors(45),
             }),
         };
         spec.cache = Cache {
@@ -346,6 +516,7 @@ proptest! {
             partial_hits_while_busy: flags[13],
             partial_hits_at_once: flags[12],
             stops_in_sector: flags[11],
+            leaves_while_reading_on: flags[12],
             high_water: water,
             water_by_request: flags[0],
         };

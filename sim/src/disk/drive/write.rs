@@ -1,6 +1,6 @@
 //! Writes: to the medium, or early into the buffer and behind.
 
-use foretell_scenarios::drive::EarlyWrite;
+use foretell_scenarios::drive::{EarlyWrite, ExtraDisconnect};
 use foretell_units::{Op, SimSpan, SimTime};
 
 use super::run::{Pace, Run};
@@ -14,12 +14,19 @@ struct Feed {
     begin: SimTime,
     /// How long each takes.
     sector: SimSpan,
+    /// When enough have crossed for the first to go to the medium.
+    gathered: SimTime,
 }
 
 impl Feed {
-    /// When a sector is in the buffer.
-    fn arrives(&self, sector: u64) -> SimTime {
+    /// When a sector has crossed the bus.
+    fn crosses(&self, sector: u64) -> SimTime {
         self.begin + self.sector * (sector - self.first + 1)
+    }
+
+    /// When a sector is in the buffer and may go to the medium.
+    fn arrives(&self, sector: u64) -> SimTime {
+        self.crosses(sector).max(self.gathered)
     }
 }
 
@@ -41,40 +48,50 @@ struct Fees {
 impl Drive {
     pub(super) fn write(&mut self, now: SimTime, first: u64, next: u64) -> Served {
         let early = self.cache.early_write == EarlyWrite::On;
-        let fees = self.fees(early, first);
         let joined = match self.background {
             Background::Writing(writing) if early && self.cache.combine_writes => {
                 Some(writing).filter(|writing| self.segments.get(writing.segment).end == first)
             }
             _ => None,
         };
-        let mut begin = now + fees.data;
-        let (segment, free) = if let Some(writing) = joined {
+        let (fees, begin, segment, arm) = if let Some(writing) = joined {
             while self.writes.front().is_some_and(|run| run.end() <= now) {
                 self.writes.pop_front();
             }
             self.segments.touch(writing.segment);
             self.segments.drop_stale(first, next, Some(writing.segment));
-            (writing.segment, writing.done)
+            let fees = self.fees(early);
+            (fees, now + fees.data, writing.segment, writing.done.max(now + fees.arm))
         } else {
-            let waits = matches!(self.background, Background::Writing(_));
-            let reading_into = self.reading_into();
+            let waits = self.is_held(now);
+            let segment = self.segments.choose_for_write(first, next, self.reading_into());
+            let again = self.segments.follows_a_write(segment, first);
+            let fees = match self.overhead.extra_disconnect {
+                Some(extra) if again && !waits => self.extra_fees(&extra),
+                _ => self.fees(early),
+            };
             let free = self.stop(now);
-            if waits {
-                let overhead = &self.overhead;
-                begin = free.max(now + fees.leave)
-                    + overhead.first_reselect
-                    + overhead.data_preparation;
-            }
-            (self.segments.take_for_write(first, next, reading_into), free)
+            let overhead = &self.overhead;
+            let (begin, arm) = if waits {
+                let left = free.max(now + fees.leave);
+                let begin = left + overhead.first_reselect + overhead.data_preparation;
+                (begin, free.max(now + fees.arm))
+            } else {
+                (now + fees.data, free + fees.arm)
+            };
+            self.segments.begin_write(segment, first, next);
+            (fees, begin, segment, arm)
         };
-        let host = Feed { first, begin, sector: self.bus.write_sector };
-        let least = match self.last_write {
-            Some(end) if end == first => SimSpan::ZERO,
-            _ => self.overhead.least_write_seek,
+        let sector = self.bus.write_sector;
+        let gathered = match self.overhead.extra_disconnect {
+            Some(extra) if joined.is_none() => begin + sector * extra.gathered(next - first),
+            _ => SimTime::ZERO,
         };
-        let done = self.lay_down(free.max(now + fees.arm), least, next, host);
-        let mut sent = host.arrives(next - 1);
+        let host = Feed { first, begin, sector, gathered };
+        // what continues a write that is still being written streams on
+        let least = if joined.is_some() { SimSpan::ZERO } else { self.overhead.least_write_seek };
+        let done = self.lay_down(arm, least, next, host);
+        let mut sent = host.crosses(next - 1);
         if let Some(room) = self.room_before(next) {
             sent = sent.max(room + host.sector);
         }
@@ -91,20 +108,22 @@ impl Drive {
         Served { finish: finish + self.overhead.write_completion, found }
     }
 
-    fn fees(&self, early: bool, first: u64) -> Fees {
+    /// Of a write that leaves the bus before its data.
+    fn extra_fees(&self, extra: &ExtraDisconnect) -> Fees {
         let overhead = &self.overhead;
-        if let Some(extra) = overhead.extra_disconnect
-            && self.last_write.is_some_and(|end| end != first)
-        {
-            let away = extra.command + extra.disconnect + extra.away;
-            return Fees {
-                leave: extra.command + extra.disconnect,
-                data: away + overhead.first_reselect + overhead.data_preparation,
-                arm: extra.command + extra.seek_delay,
-                disconnect: extra.second_disconnect,
-                reselect: overhead.other_reselect,
-            };
+        let away = extra.command + extra.disconnect + extra.away;
+        Fees {
+            leave: extra.command + extra.disconnect,
+            data: away + overhead.first_reselect + overhead.data_preparation,
+            arm: extra.command + extra.seek_delay,
+            disconnect: extra.second_disconnect,
+            reselect: overhead.other_reselect,
         }
+    }
+
+    /// Of any other write.
+    fn fees(&self, early: bool) -> Fees {
+        let overhead = &self.overhead;
         let command = self.preparing(if early { overhead.write_hit } else { overhead.write_miss });
         Fees {
             leave: command + overhead.write_disconnect,

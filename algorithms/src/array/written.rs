@@ -8,15 +8,97 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::cache::CacheHits;
 use super::layout::Range;
-use foretell_algorithms::slab::Slab;
+use crate::slab::Slab;
 
 const NONE: u32 = u32::MAX;
 
+/// Pages that an array's cache was asked for, or given, and those that were there already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CacheHits {
+    /// Pages read, or written.
+    pub pages: u64,
+    /// Of reads, pages that were in either cache, or on their way; of writes, pages that waited to be
+    /// destaged already, so that the members are written to once.
+    pub hits: u64,
+}
+
+/// When a write cache is emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destage {
+    /// From the high mark down to the low one, as fast as members can.
+    Marks,
+    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
+    /// as many as members can.
+    Linear,
+}
+
+impl Destage {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Marks, Self::Linear];
+
+    /// As scenarios call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Marks => "marks",
+            Self::Linear => "linear",
+        }
+    }
+}
+
+/// Stripes on their way to the members, at the most, for each member. Assumed: enough for the
+/// schedulers of the members to choose from.
+const DESTAGES_PER_MEMBER: u32 = 4;
+
+/// How many stripes of a write cache are on their way to the members at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    destage: Destage,
+    /// Pages beyond which it is emptied, and down to which.
+    high: u64,
+    low: u64,
+    most: u32,
+    /// Whether it is being emptied to the low mark.
+    emptying: bool,
+}
+
+impl Marks {
+    /// Of an array of so many members; marks are in pages.
+    pub fn new(destage: Destage, (low, high): (u64, u64), members: u32) -> Self {
+        Self { destage, high, low, most: DESTAGES_PER_MEMBER * members, emptying: false }
+    }
+
+    /// Pages beyond which it is emptied.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// So many pages wait: whether it is to be emptied.
+    pub fn look(&mut self, waiting: u64) {
+        self.emptying = waiting > self.high || (self.emptying && waiting > self.low);
+    }
+
+    /// How many are to be under way where so many pages wait; `blocked`: writes wait for room.
+    pub fn wanted(&self, waiting: u64, blocked: bool) -> u32 {
+        // a write that waits for room makes it go on
+        if blocked {
+            return self.most;
+        }
+        match self.destage {
+            Destage::Marks if self.emptying && waiting > self.low => self.most,
+            Destage::Marks => 0,
+            Destage::Linear => {
+                let (above, range) = (waiting.saturating_sub(self.low), self.high - self.low);
+                let most = u64::from(self.most);
+                (above * most).div_ceil(range.max(1)).min(most) as u32
+            }
+        }
+    }
+}
+
 /// The written pages.
 #[derive(Debug)]
-pub(super) struct Written {
+pub struct Written {
     /// Pages for which there is room.
     capacity: u64,
     /// Pages of a stripe.
@@ -47,7 +129,7 @@ struct Stripe {
 
 impl Written {
     /// Room for `capacity` pages, of which so many make a stripe.
-    pub(super) fn new(capacity: u64, stripe: u64) -> Self {
+    pub fn new(capacity: u64, stripe: u64) -> Self {
         Self {
             capacity,
             stripe,
@@ -62,27 +144,27 @@ impl Written {
     }
 
     /// Pages that wait to be destaged.
-    pub(super) fn waiting(&self) -> u64 {
+    pub fn waiting(&self) -> u64 {
         self.waiting
     }
 
     /// Pages that take room.
-    pub(super) fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.waiting + self.leaving
     }
 
     /// Pages written since measuring began, and those that waited already.
-    pub(super) fn hits(&self) -> CacheHits {
+    pub fn hits(&self) -> CacheHits {
         self.hits
     }
 
     /// Measuring begins.
-    pub(super) fn mark(&mut self) {
+    pub fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
 
     /// Whether a page waits here.
-    pub(super) fn contains(&self, page: u64) -> bool {
+    pub fn contains(&self, page: u64) -> bool {
         let Some(&id) = self.by_number.get(&(page / self.stripe)) else { return false };
         let within = page % self.stripe;
         self.stripes[id].bits[within as usize / 64] >> (within % 64) & 1 == 1
@@ -90,7 +172,7 @@ impl Written {
 
     /// Writes `pages` from `first` on, if there is room for those that do not wait here yet, or if
     /// nothing is here; whether it did.
-    pub(super) fn write(&mut self, first: u64, pages: u64) -> bool {
+    pub fn write(&mut self, first: u64, pages: u64) -> bool {
         let held = self.held();
         // nearly always there is room, whatever is here already
         if held > 0 && held + pages > self.capacity {
@@ -139,7 +221,7 @@ impl Written {
     /// Takes the pages of the stripe that was left alone for longest: appends them to `ranges`, in
     /// pages of the stripe, and returns its number and how many they are. They keep their room until
     /// [`Written::destaged`].
-    pub(super) fn take_oldest(&mut self, ranges: &mut Vec<Range>) -> Option<(u64, u64)> {
+    pub fn take_oldest(&mut self, ranges: &mut Vec<Range>) -> Option<(u64, u64)> {
         let id = self.oldest;
         if id == NONE {
             return None;
@@ -171,7 +253,7 @@ impl Written {
     }
 
     /// So many pages that were taken are on the members.
-    pub(super) fn destaged(&mut self, pages: u64) {
+    pub fn destaged(&mut self, pages: u64) {
         self.leaving -= pages;
     }
 

@@ -1,13 +1,11 @@
 //! The memory of an array's controller: what is in it, and what is read ahead into it.
 
-use foretell_algorithms::cache::PolicyKind;
-use foretell_scenarios::device::ArrayCache;
 use foretell_units::{Breadcrumb, Bytes, SECTOR_BYTES, SimTime};
 
 use super::layout::Range;
-use super::written::Written;
-use foretell_algorithms::node::Streams;
-use foretell_algorithms::node::{Buffer, Effects, Owner, PageKey, Run};
+use super::written::{CacheHits, Written};
+use crate::cache::PolicyKind;
+use crate::node::{Buffer, Effects, Owner, PageKey, Run, Streams};
 
 /// Sequential streams that an array follows. Assumed: a storage server has memory for those of many
 /// hosts.
@@ -16,38 +14,33 @@ const STREAMS: usize = 256;
 /// Whose pages those of an array are: nobody's in particular.
 const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };
 
-/// Pages that an array's cache was asked for, or given, and those that were there already.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CacheHits {
-    /// Pages read, or written.
-    pub pages: u64,
-    /// Of reads, pages that were in either cache, or on their way; of writes, pages that waited to be
-    /// destaged already, so that the members are written to once.
-    pub hits: u64,
-}
-
-/// What the caches of an array did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ArrayHits {
-    /// Reads.
-    pub read: CacheHits,
-    /// Writes into the write cache, if there is one.
-    pub write: Option<CacheHits>,
+/// How the volatile cache is set up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheSettings {
+    /// Replacement policy.
+    pub policy: PolicyKind,
+    /// Memory for pages.
+    pub size: Bytes,
+    /// Size of a page.
+    pub page: Bytes,
+    /// Most that is read ahead of a sequential stream.
+    pub read_ahead: Bytes,
 }
 
 /// Missed pages that are to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Missing {
+pub struct Missing {
     /// Sectors of the array.
-    pub(super) range: Range,
-    /// Where they are among the missed pages, and how many.
-    pub(super) slot: usize,
-    pub(super) pages: u32,
+    pub range: Range,
+    /// Where they are among the missed pages.
+    pub slot: usize,
+    /// How many they are.
+    pub pages: u32,
 }
 
 /// The volatile cache.
 #[derive(Debug)]
-pub(super) struct Cache {
+pub struct Cache {
     buffer: Buffer,
     streams: Streams,
     effects: Effects,
@@ -60,42 +53,36 @@ pub(super) struct Cache {
 
 impl Cache {
     /// An empty cache of an array of so many sectors.
-    pub(super) fn new(spec: &ArrayCache, sectors: u64) -> Self {
-        let kind: PolicyKind = spec.policy.parse().expect("the scenario was checked");
+    pub fn new(spec: &CacheSettings, sectors: u64) -> Self {
         let pages = spec.size.get() / spec.page.get();
         let capacity = usize::try_from(pages).expect("a 64-bit machine");
         Self {
-            buffer: Buffer::new(kind.build(capacity), spec.page),
+            buffer: Buffer::new(spec.policy.build(capacity), spec.page),
             streams: Streams::following(STREAMS, (spec.read_ahead.get() / spec.page.get()) as u32),
             effects: Effects::default(),
-            page: Self::page_of(spec),
+            page: spec.page.get() / SECTOR_BYTES,
             sectors,
             hits: CacheHits::default(),
         }
     }
 
-    /// Sectors of a page of such a cache.
-    pub(super) fn page_of(spec: &ArrayCache) -> u64 {
-        spec.page.get() / SECTOR_BYTES
-    }
-
     /// Sectors of a page.
-    pub(super) fn page(&self) -> u64 {
+    pub fn page(&self) -> u64 {
         self.page
     }
 
     /// Pages that reads asked for since measuring began, and those that were there.
-    pub(super) fn hits(&self) -> CacheHits {
+    pub fn hits(&self) -> CacheHits {
         self.hits
     }
 
     /// Measuring begins.
-    pub(super) fn mark(&mut self) {
+    pub fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
 
     /// The pages of a range of sectors.
-    pub(super) fn run(&self, (first, end): Range) -> Run {
+    pub fn run(&self, (first, end): Range) -> Run {
         let from = first / self.page;
         let pages = (end.div_ceil(self.page) - from) as u32;
         Run { first: PageKey::new(0, from), pages }
@@ -103,7 +90,7 @@ impl Cache {
 
     /// Reads a range. Appends what is to be fetched to `missing`, and jobs to wait for to `awaited`;
     /// returns what to read ahead. Pages that only the write cache has are taken from there.
-    pub(super) fn read(
+    pub fn read(
         &mut self,
         range: Range,
         written: Option<&Written>,
@@ -121,12 +108,7 @@ impl Cache {
     }
 
     /// Enters the pages of `run` that are not there, to be read ahead; appends them to `missing`.
-    pub(super) fn read_ahead(
-        &mut self,
-        run: Run,
-        written: Option<&Written>,
-        missing: &mut Vec<Missing>,
-    ) {
+    pub fn read_ahead(&mut self, run: Run, written: Option<&Written>, missing: &mut Vec<Missing>) {
         self.buffer.read_ahead(run, &mut self.effects);
         self.missing(written, missing);
     }
@@ -155,28 +137,28 @@ impl Cache {
 
     /// `job` brings what was found missing in the last look-up. Returns the ticket for
     /// [`Cache::arrived`].
-    pub(super) fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
+    pub fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
         self.buffer.reading(&self.effects, missing.slot, missing.pages, job)
     }
 
     /// The job with that ticket has brought its pages.
-    pub(super) fn arrived(&mut self, ticket: u32) {
+    pub fn arrived(&mut self, ticket: u32) {
         self.buffer.arrived(ticket);
     }
 
     /// So much is going to be touched: there will be room for it at once.
-    pub(super) fn expect(&mut self, bytes: Bytes) {
+    pub fn expect(&mut self, bytes: Bytes) {
         self.buffer.reserve(bytes.get().div_ceil(self.page * SECTOR_BYTES));
     }
 
     /// Sectors are read before the simulation begins: they are there at once.
-    pub(super) fn touch(&mut self, range: Range) {
+    pub fn touch(&mut self, range: Range) {
         let run = self.run(range);
         self.buffer.read(run, &mut self.effects);
     }
 
     /// Written sectors enter the cache.
-    pub(super) fn enter(&mut self, now: SimTime, range: Range) {
+    pub fn enter(&mut self, now: SimTime, range: Range) {
         let run = self.run(range);
         self.buffer.write(now, run, OWNER, false, &mut self.effects);
     }

@@ -17,26 +17,31 @@ use super::layout::{Layout, Piece, Range};
 
 /// How the parity of a stripe is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub enum Way {
     /// There is none.
     NoParity,
+    /// All of it is new.
     FullStripe,
+    /// From the old data and the old parity.
     ReadModifyWrite,
+    /// From the rest of the stripe.
     Reconstruct,
 }
 
 /// What is read, and then written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Plan {
-    pub(super) way: Way,
-    pub(super) reads: Vec<Piece>,
+pub struct Plan {
+    /// How parity is made.
+    pub way: Way,
+    /// What is read first.
+    pub reads: Vec<Piece>,
     /// Data, copies, then parity.
-    pub(super) writes: Vec<Piece>,
+    pub writes: Vec<Piece>,
 }
 
 impl Layout {
     /// Plans a write of `ranges` of a stripe: sectors of it, in order, with gaps between them.
-    pub(super) fn plan(&self, stripe: u64, ranges: &[Range]) -> Plan {
+    pub fn plan(&self, stripe: u64, ranges: &[Range]) -> Plan {
         let mut plan = Plan { way: Way::NoParity, reads: Vec::new(), writes: Vec::new() };
         let base = stripe * self.stripe();
         for &(from, until) in ranges {
@@ -98,9 +103,9 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::Level;
     use super::super::layout::tests::layout;
     use super::*;
-    use foretell_scenarios::device::Level;
     use proptest::prelude::*;
 
     fn counts(plan: &Plan) -> (Way, usize, usize) {

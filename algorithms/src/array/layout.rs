@@ -5,23 +5,62 @@
 //! parity of stripe s is on member n − 1 − (s mod n), and the data follow it round. Members of RAID
 //! 1+0 are pairs of neighbours; those of RAID 1 are all copies of each other.
 
-use foretell_scenarios::device::{Array, Level};
-use foretell_units::SECTOR_BYTES;
+/// How data lies on the members of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// Striped.
+    Raid0,
+    /// The same on every member.
+    Raid1,
+    /// Striped over pairs of equal members.
+    Raid10,
+    /// Striped with a parity unit in each stripe, which moves to another member from stripe to
+    /// stripe (left-symmetric).
+    Raid5,
+}
+
+impl Level {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Raid0, Self::Raid1, Self::Raid10, Self::Raid5];
+
+    /// As scenarios call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raid0 => "raid0",
+            Self::Raid1 => "raid1",
+            Self::Raid10 => "raid10",
+            Self::Raid5 => "raid5",
+        }
+    }
+
+    /// Of so many members, those that hold data, as far as capacity goes.
+    pub const fn data_members(self, members: u32) -> u32 {
+        match self {
+            Self::Raid0 => members,
+            Self::Raid1 => 1,
+            Self::Raid10 => members / 2,
+            Self::Raid5 => members - 1,
+        }
+    }
+}
 
 /// Sectors of one member that follow one another. Of copies, the first one's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Piece {
-    pub(super) member: u32,
-    pub(super) lbn: u64,
-    pub(super) sectors: u64,
+pub struct Piece {
+    /// Which member.
+    pub member: u32,
+    /// The first sector.
+    pub lbn: u64,
+    /// How many.
+    pub sectors: u64,
 }
 
 /// Sectors of the array, or of a stripe: from, until.
-pub(super) type Range = (u64, u64);
+pub type Range = (u64, u64);
 
 /// The layout of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     level: Level,
     members: u32,
     /// Sectors of a unit.
@@ -33,39 +72,34 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(spec: &Array) -> Self {
-        let unit = spec.stripe_unit.get() / SECTOR_BYTES;
-        Self {
-            level: spec.level,
-            members: spec.members,
-            unit,
-            data: u64::from(spec.data_members()),
-            stripes: spec.device.capacity().get() / spec.stripe_unit.get(),
-        }
+    /// So many members with so many sectors each, of which `unit` lie on one before the next follows.
+    pub fn new(level: Level, members: u32, unit: u64, member_sectors: u64) -> Self {
+        let data = u64::from(level.data_members(members));
+        Self { level, members, unit, data, stripes: member_sectors / unit }
     }
 
     /// Sectors of the array.
-    pub(super) fn sectors(&self) -> u64 {
+    pub fn sectors(&self) -> u64 {
         self.stripe() * self.stripes
     }
 
     /// Sectors of data in a stripe.
-    pub(super) fn stripe(&self) -> u64 {
+    pub fn stripe(&self) -> u64 {
         self.data * self.unit
     }
 
     /// Sectors of a unit.
-    pub(super) fn unit(&self) -> u64 {
+    pub fn unit(&self) -> u64 {
         self.unit
     }
 
     /// Units of data in a stripe.
-    pub(super) fn data_units(&self) -> u64 {
+    pub fn data_units(&self) -> u64 {
         self.data
     }
 
     /// Members that have the same data, the one of a piece first.
-    pub(super) fn copies(&self) -> u32 {
+    pub fn copies(&self) -> u32 {
         match self.level {
             Level::Raid0 | Level::Raid5 => 1,
             Level::Raid1 => self.members,
@@ -74,7 +108,7 @@ impl Layout {
     }
 
     /// The member that holds a unit of a stripe; of copies, the first.
-    pub(super) fn member(&self, stripe: u64, unit: u64) -> u32 {
+    pub fn member(&self, stripe: u64, unit: u64) -> u32 {
         match self.level {
             Level::Raid0 => unit as u32,
             Level::Raid1 => 0,
@@ -88,20 +122,20 @@ impl Layout {
     }
 
     /// The member that holds the parity of a stripe, if one does.
-    pub(super) fn parity(&self, stripe: u64) -> Option<u32> {
+    pub fn parity(&self, stripe: u64) -> Option<u32> {
         let members = u64::from(self.members);
         (self.level == Level::Raid5).then(|| (members - 1 - stripe % members) as u32)
     }
 
     /// The part of a unit of a stripe from sector `from` until `until` of the unit.
-    pub(super) fn piece(&self, stripe: u64, unit: u64, (from, until): Range) -> Piece {
+    pub fn piece(&self, stripe: u64, unit: u64, (from, until): Range) -> Piece {
         let member = self.member(stripe, unit);
         Piece { member, lbn: stripe * self.unit + from, sectors: until - from }
     }
 
     /// Appends the pieces of data that `range` of the array consists of; those that follow one
     /// another on a member are one.
-    pub(super) fn pieces(&self, range: Range, pieces: &mut Vec<Piece>) {
+    pub fn pieces(&self, range: Range, pieces: &mut Vec<Piece>) {
         let begin = pieces.len();
         let (mut from, until) = range;
         while from < until {
@@ -122,19 +156,13 @@ impl Layout {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// A layout of so many members with units of `unit` sectors, and so many stripes.
     pub(crate) fn layout(level: Level, members: u32, unit: u64, stripes: u64) -> Layout {
-        let data = match level {
-            Level::Raid0 => members,
-            Level::Raid1 => 1,
-            Level::Raid10 => members / 2,
-            Level::Raid5 => members - 1,
-        };
-        Layout { level, members, unit, data: u64::from(data), stripes }
+        Layout::new(level, members, unit, unit * stripes)
     }
 
     fn piece(member: u32, lbn: u64, sectors: u64) -> Piece {

@@ -1,0 +1,89 @@
+//! Shadow trees: for each device class a copy of the tree with the devices of that class alone.
+//!
+//! Rules that ask for a class begin at such a copy. JSON from a cluster lists them; the text of a map has
+//! only their ids, and they are made anew when it is compiled. Ids that the text leaves out are given in
+//! the order in which Ceph gives them, because placement depends on ids.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::map::{Bucket, CrushError, Item, MapParts};
+
+/// Adds the shadows of all trees for `classes`, in this order. `ids` has the ids of those that are known:
+/// by bucket, by class. Buckets must form trees without loops.
+pub fn add_shadows(
+    parts: &mut MapParts,
+    classes: &[String],
+    ids: &BTreeMap<i32, BTreeMap<String, i32>>,
+) -> Result<(), CrushError> {
+    let originals: BTreeMap<i32, Bucket> =
+        parts.buckets.iter().map(|bucket| (bucket.id, bucket.clone())).collect();
+    let held: BTreeSet<i32> =
+        originals.values().flat_map(|bucket| &bucket.items).map(|item| item.id).collect();
+    let reserved: BTreeSet<i32> = ids.values().flat_map(BTreeMap::values).copied().collect();
+    let mut shadows =
+        Shadows { originals, reserved, ids, parts, made: BTreeMap::new(), above: Vec::new() };
+    let roots: Vec<i32> =
+        shadows.originals.keys().filter(|id| !held.contains(id)).copied().collect();
+    for root in roots {
+        for class in classes {
+            shadows.make(root, class)?;
+        }
+    }
+    Ok(())
+}
+
+struct Shadows<'a> {
+    originals: BTreeMap<i32, Bucket>,
+    /// Ids kept for shadows.
+    reserved: BTreeSet<i32>,
+    ids: &'a BTreeMap<i32, BTreeMap<String, i32>>,
+    parts: &'a mut MapParts,
+    /// Id and weight of shadows that are made, by original and class.
+    made: BTreeMap<(i32, String), (i32, u32)>,
+    /// The originals above the one being copied.
+    above: Vec<i32>,
+}
+
+impl Shadows<'_> {
+    /// The id and the weight of the shadow of bucket `original`.
+    fn make(&mut self, original: i32, class: &str) -> Result<(i32, u32), CrushError> {
+        let key = (original, class.to_owned());
+        if let Some(made) = self.made.get(&key) {
+            return Ok(*made);
+        }
+        let Some(bucket) = self.originals.get(&original).cloned() else {
+            // the map's own check names the bucket that holds it
+            return Ok((original, 0));
+        };
+        if self.above.contains(&original) {
+            return Err(CrushError::Loop(bucket.name));
+        }
+        self.above.push(original);
+        let mut items = Vec::new();
+        for item in &bucket.items {
+            if item.id < 0 {
+                let (id, weight) = self.make(item.id, class)?;
+                items.push(Item { id, weight });
+            } else if self.parts.classes.get(&item.id).is_some_and(|of| of == class) {
+                items.push(*item);
+            }
+        }
+        self.above.pop();
+        let declared = self.ids.get(&original).and_then(|ids| ids.get(class)).copied();
+        let id = declared.unwrap_or_else(|| self.free_id());
+        let name = format!("{}~{class}", bucket.name);
+        let copy = Bucket { id, name, items, ..bucket };
+        let weight = u32::try_from(copy.weight()).unwrap_or(u32::MAX);
+        self.parts.buckets.push(copy);
+        self.made.insert(key, (id, weight));
+        Ok((id, weight))
+    }
+
+    /// The first id from -1 down that nothing has or will have.
+    fn free_id(&mut self) -> i32 {
+        let taken = |id: &i32| self.originals.contains_key(id) || self.reserved.contains(id);
+        let id = (i32::MIN..0).rev().find(|id| !taken(id)).expect("fewer than 2^31 buckets");
+        self.reserved.insert(id);
+        id
+    }
+}

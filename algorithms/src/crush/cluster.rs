@@ -1,0 +1,444 @@
+//! Where each placement group of a Ceph cluster belongs (its *up* set) and is (its *acting* set).
+//!
+//! CRUSH gives a raw set; administrators' exceptions replace members (`pg_upmap`, `pg_upmap_items`);
+//! OSDs that are down leave it; primary affinity chooses who leads. `pg_temp` and `primary_temp` say who
+//! serves while data move. Source: Ceph's `src/osd/OSDMap.cc` through Quincy; the code is our own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::choose::Workspace;
+use super::hash::hash2;
+use super::map::{CrushError, CrushMap, MOST_ITEMS, NONE};
+use super::rule::Rule;
+
+/// Primary affinity of an OSD for which nothing is set: 1, in 16.16 fixed point.
+pub const DEFAULT_AFFINITY: u32 = 0x1_0000;
+
+/// The largest number of placement groups in all pools.
+pub const MOST_GROUPS: u64 = 1 << 24;
+
+/// Whether sets close up over a missing OSD, or leave a hole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PoolKind {
+    /// Copies: any serves as well as another.
+    Replicated,
+    /// Chunks: each has its position.
+    Erasure,
+}
+
+impl PoolKind {
+    /// Ceph's number.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Replicated => 1,
+            Self::Erasure => 3,
+        }
+    }
+}
+
+/// A pool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pool {
+    /// Its number, which is hashed.
+    pub id: i64,
+    /// As people call it.
+    pub name: String,
+    /// Copies or chunks.
+    pub kind: PoolKind,
+    /// How many copies or chunks: 1 to 255.
+    pub size: u32,
+    /// How many must be there for clients to be served.
+    pub min_size: u32,
+    /// The rule's number, or before Quincy its ruleset.
+    pub rule: u32,
+    /// How many placement groups there are.
+    pub pg_num: u32,
+    /// As how many they are placed.
+    pub pgp_num: u32,
+    /// Whether pools are hashed apart.
+    pub hashpspool: bool,
+}
+
+/// An OSD that exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Osd {
+    /// Whether it runs.
+    pub up: bool,
+    /// Chance that it keeps what falls to it, 16.16 fixed point; 0 is out.
+    pub weight: u32,
+    /// Chance that it leads where it is the first, 16.16 fixed point.
+    pub affinity: u32,
+}
+
+/// A placement group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Pg {
+    /// Its pool's number.
+    pub pool: i64,
+    /// Its number in the pool.
+    pub seed: u32,
+}
+
+impl fmt::Display for Pg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:x}", self.pool, self.seed)
+    }
+}
+
+impl FromStr for Pg {
+    type Err = ();
+
+    /// As Ceph writes it: the pool in decimal, the group in hexadecimal digits.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (pool, seed) = text.split_once('.').ok_or(())?;
+        let seed = u32::from_str_radix(seed, 16).map_err(|_| ())?;
+        Ok(Self { pool: pool.parse().map_err(|_| ())?, seed })
+    }
+}
+
+/// Where a placement group belongs and is. [`NONE`] is a hole in a set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Where it belongs, of the OSDs that are up.
+    pub up: Vec<i32>,
+    /// Who leads them; -1 where nobody does.
+    pub up_primary: i32,
+    /// Where it is.
+    pub acting: Vec<i32>,
+    /// Who leads those; -1 where nobody does.
+    pub acting_primary: i32,
+}
+
+/// Why a cluster's map cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ClusterMapError {
+    /// CRUSH says so.
+    #[error(transparent)]
+    Crush(#[from] CrushError),
+    /// A pool is out of bounds.
+    #[error("pool `{pool}`: {what} is {found}; expected {expected}")]
+    Pool {
+        /// Its name.
+        pool: String,
+        /// Which of its figures.
+        what: &'static str,
+        /// What it is.
+        found: u64,
+        /// What it may be.
+        expected: String,
+    },
+    /// There are too many groups.
+    #[error("the pools have {0} placement groups; expected at most {MOST_GROUPS}")]
+    Groups(u64),
+    /// An OSD's number is too large.
+    #[error("there are OSDs up to number {0}; expected less than {MOST_ITEMS}")]
+    Osds(usize),
+    /// Searches take too long altogether.
+    #[error(
+        "placing takes more than {0} draws: rules are set to try very often, and cannot be met"
+    )]
+    Endless(u64),
+}
+
+/// A cluster: CRUSH, OSDs, pools, exceptions.
+#[derive(Clone, Debug)]
+pub struct ClusterMap {
+    /// The tree and its rules.
+    pub crush: CrushMap,
+    /// By number; none where no such OSD exists.
+    osds: Vec<Option<Osd>>,
+    /// By number: 0 where none exists.
+    reweights: Vec<u32>,
+    pools: BTreeMap<i64, Pool>,
+    /// Whole sets instead of CRUSH's.
+    pub upmap: BTreeMap<Pg, Vec<i32>>,
+    /// Members replaced: from, to.
+    pub upmap_items: BTreeMap<Pg, Vec<(i32, i32)>>,
+    /// Who serves for the time being.
+    pub temp: BTreeMap<Pg, Vec<i32>>,
+    /// Who leads for the time being.
+    pub primary_temp: BTreeMap<Pg, i32>,
+}
+
+impl ClusterMap {
+    /// A cluster without exceptions.
+    pub fn new(
+        crush: CrushMap,
+        osds: Vec<Option<Osd>>,
+        pools: impl IntoIterator<Item = Pool>,
+    ) -> Result<Self, ClusterMapError> {
+        if osds.len() > MOST_ITEMS {
+            return Err(ClusterMapError::Osds(osds.len()));
+        }
+        let pools: BTreeMap<i64, Pool> = pools.into_iter().map(|pool| (pool.id, pool)).collect();
+        for pool in pools.values() {
+            let checks = [
+                ("size", pool.size, 255),
+                ("pg_num", pool.pg_num, MOST_GROUPS as u32),
+                ("pgp_num", pool.pgp_num, MOST_GROUPS as u32),
+            ];
+            for (what, found, most) in checks {
+                if found == 0 || found > most {
+                    let expected = format!("1 to {most}");
+                    let (pool, found) = (pool.name.clone(), u64::from(found));
+                    return Err(ClusterMapError::Pool { pool, what, found, expected });
+                }
+            }
+        }
+        let groups = pools.values().map(|pool| u64::from(pool.pg_num)).sum();
+        if groups > MOST_GROUPS {
+            return Err(ClusterMapError::Groups(groups));
+        }
+        let mut map = Self {
+            crush,
+            osds,
+            reweights: Vec::new(),
+            pools,
+            upmap: BTreeMap::new(),
+            upmap_items: BTreeMap::new(),
+            temp: BTreeMap::new(),
+            primary_temp: BTreeMap::new(),
+        };
+        map.set_reweights();
+        Ok(map)
+    }
+
+    /// The same exceptions over changed parts.
+    pub fn changed(
+        &self,
+        crush: CrushMap,
+        osds: Vec<Option<Osd>>,
+        pools: impl IntoIterator<Item = Pool>,
+    ) -> Result<Self, ClusterMapError> {
+        let changed = Self::new(crush, osds, pools)?;
+        Ok(Self {
+            upmap: self.upmap.clone(),
+            upmap_items: self.upmap_items.clone(),
+            temp: self.temp.clone(),
+            primary_temp: self.primary_temp.clone(),
+            ..changed
+        })
+    }
+
+    fn set_reweights(&mut self) {
+        self.reweights = self.osds.iter().map(|osd| osd.map_or(0, |osd| osd.weight)).collect();
+    }
+
+    /// OSDs by number; none where no such OSD exists.
+    pub fn osds(&self) -> &[Option<Osd>] {
+        &self.osds
+    }
+
+    /// The OSDs that exist, by number.
+    pub fn existing(&self) -> impl Iterator<Item = (i32, Osd)> + '_ {
+        (0..).zip(&self.osds).filter_map(|(number, osd)| Some((number, (*osd)?)))
+    }
+
+    /// The OSD of this number.
+    pub fn osd(&self, number: i32) -> Option<Osd> {
+        *self.osds.get(usize::try_from(number).ok()?)?
+    }
+
+    /// Changes an OSD that exists; says whether it does.
+    pub fn set_osd(&mut self, number: i32, osd: Osd) -> bool {
+        let place = usize::try_from(number).ok().and_then(|number| self.osds.get_mut(number));
+        let Some(place) = place.filter(|place| place.is_some()) else { return false };
+        *place = Some(osd);
+        self.set_reweights();
+        true
+    }
+
+    /// Pools by number.
+    pub fn pools(&self) -> &BTreeMap<i64, Pool> {
+        &self.pools
+    }
+
+    /// All placement groups, by pool and number.
+    pub fn groups(&self) -> impl Iterator<Item = Pg> + '_ {
+        self.pools.values().flat_map(|pool| (0..pool.pg_num).map(|seed| Pg { pool: pool.id, seed }))
+    }
+
+    /// How many there are.
+    pub fn group_count(&self) -> usize {
+        self.pools.values().map(|pool| pool.pg_num as usize).sum()
+    }
+
+    /// The rule that places a pool: by number, or as before Quincy by ruleset, type and size.
+    pub fn rule_of(&self, pool: &Pool) -> Option<&Rule> {
+        let rules = &self.crush.rules;
+        let masked = rules.values().any(|rule| rule.mask.is_some());
+        if !masked {
+            return rules.get(&pool.rule);
+        }
+        rules.values().find(|rule| {
+            rule.kind == pool.kind.number()
+                && rule.mask.is_some_and(|mask| {
+                    mask.ruleset == pool.rule
+                        && (mask.min_size..=mask.max_size).contains(&pool.size)
+                })
+        })
+    }
+
+    /// Where each group belongs and is, in the order of [`Self::groups`].
+    pub fn place_all(&self) -> Result<Vec<Placed>, ClusterMapError> {
+        // a real group takes some dozens of draws
+        let most = 1_000_000_000 + 20_000 * self.group_count() as u64;
+        let mut work = Workspace::default();
+        self.groups()
+            .map(|pg| {
+                let placed = self.place(pg, &mut work)?;
+                if work.draws() > most {
+                    return Err(ClusterMapError::Endless(most));
+                }
+                Ok(placed)
+            })
+            .collect()
+    }
+
+    /// Where a group belongs and is. A group of no pool is nowhere.
+    pub fn place(&self, pg: Pg, work: &mut Workspace) -> Result<Placed, ClusterMapError> {
+        let Some(pool) = self.pools.get(&pg.pool).filter(|pool| pg.seed < pool.pg_num) else {
+            let (up, acting) = (Vec::new(), Vec::new());
+            return Ok(Placed { up, up_primary: -1, acting, acting_primary: -1 });
+        };
+        let mut up = self.mapped(pg, work)?;
+        self.only(pool.kind, &mut up, |osd| osd.up);
+        let mut up_primary = first_of(&up);
+        self.heed_affinity(pool, placement_seed(pool, pg.seed), &mut up, &mut up_primary);
+        let mut acting = self.temp.get(&pg).cloned().unwrap_or_default();
+        self.only(pool.kind, &mut acting, |osd| osd.up);
+        let mut acting_primary = match self.primary_temp.get(&pg) {
+            Some(osd) => *osd,
+            None => first_of(&acting),
+        };
+        if acting.is_empty() {
+            acting.clone_from(&up);
+            if acting_primary == -1 {
+                acting_primary = up_primary;
+            }
+        }
+        Ok(Placed { up, up_primary, acting, acting_primary })
+    }
+
+    /// Where CRUSH puts a group, without exceptions, of the OSDs that exist.
+    pub fn raw(&self, pg: Pg, work: &mut Workspace) -> Result<Vec<i32>, ClusterMapError> {
+        let mut set = Vec::new();
+        if let Some(pool) = self.pools.get(&pg.pool)
+            && let Some(rule) = self.rule_of(pool)
+        {
+            let x = placement_seed(pool, pg.seed);
+            let size = pool.size as usize;
+            self.crush.place(rule, x, size, &self.reweights, pool.id, work, &mut set)?;
+            self.only(pool.kind, &mut set, |_| true);
+        }
+        Ok(set)
+    }
+
+    /// Where a group belongs with the exceptions that are set, whether OSDs are up or down.
+    pub fn mapped(&self, pg: Pg, work: &mut Workspace) -> Result<Vec<i32>, ClusterMapError> {
+        let mut set = self.raw(pg, work)?;
+        self.apply_upmaps(pg, &mut set);
+        Ok(set)
+    }
+
+    /// Whether an OSD of the map's range is out.
+    fn is_out(&self, osd: i32) -> bool {
+        usize::try_from(osd).is_ok_and(|osd| self.reweights.get(osd) == Some(&0))
+    }
+
+    fn apply_upmaps(&self, pg: Pg, set: &mut Vec<i32>) {
+        if let Some(whole) = self.upmap.get(&pg) {
+            if whole.iter().any(|osd| *osd != NONE && self.is_out(*osd)) {
+                // cancels the replacements, too
+                return;
+            }
+            set.clone_from(whole);
+        }
+        for &(from, to) in self.upmap_items.get(&pg).into_iter().flatten() {
+            if set.contains(&to) || to != NONE && self.is_out(to) {
+                continue;
+            }
+            if let Some(place) = set.iter_mut().find(|osd| **osd == from) {
+                *place = to;
+            }
+        }
+    }
+
+    /// Leaves OSDs that exist and are `wanted`: others leave a hole, or none in a set of copies.
+    fn only(&self, kind: PoolKind, set: &mut Vec<i32>, wanted: impl Fn(Osd) -> bool) {
+        let stays = |osd: i32| self.osd(osd).is_some_and(&wanted);
+        match kind {
+            PoolKind::Replicated => set.retain(|osd| stays(*osd)),
+            PoolKind::Erasure => {
+                set.iter_mut().filter(|osd| !stays(**osd)).for_each(|osd| *osd = NONE);
+            }
+        }
+    }
+
+    /// Chooses who leads: each in turn passes with the chance that its affinity leaves; where all pass,
+    /// the first leads.
+    fn heed_affinity(&self, pool: &Pool, seed: u32, up: &mut [i32], primary: &mut i32) {
+        let affinity = |osd: i32| self.osd(osd).map_or(DEFAULT_AFFINITY, |osd| osd.affinity);
+        if up.iter().all(|osd| affinity(*osd) == DEFAULT_AFFINITY) {
+            return;
+        }
+        let accepts = |osd: i32| {
+            let affinity = affinity(osd);
+            affinity >= DEFAULT_AFFINITY || hash2(seed, osd.cast_unsigned()) >> 16 < affinity
+        };
+        let there = || up.iter().enumerate().filter(|(_, osd)| **osd != NONE);
+        let leader = there().find(|(_, osd)| accepts(**osd)).or_else(|| there().next());
+        let Some((position, _)) = leader else { return };
+        *primary = up[position];
+        if pool.kind == PoolKind::Replicated {
+            up[..=position].rotate_right(1);
+        }
+    }
+}
+
+/// The first OSD of a set; -1 where there is none.
+fn first_of(set: &[i32]) -> i32 {
+    set.iter().copied().find(|osd| *osd != NONE).unwrap_or(-1)
+}
+
+/// What CRUSH is given for a group: groups beyond `pgp_num` go with those they were split from.
+fn placement_seed(pool: &Pool, seed: u32) -> u32 {
+    let seed = stable_mod(seed, pool.pgp_num);
+    // a pool's number counts with its lower 32 bits
+    let id = pool.id as u32;
+    if pool.hashpspool { hash2(seed, id) } else { seed.wrapping_add(id) }
+}
+
+/// `x` modulo `n`, where `x` is hashed beyond `n`, such that growing `n` to the next power of two moves only what must move.
+pub fn stable_mod(x: u32, n: u32) -> u32 {
+    let mask = n.next_power_of_two() - 1;
+    let low = x & mask;
+    if low < n { low } else { x & (mask >> 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_split_without_moving() {
+        // 12 groups: 12 to 15 are still part of 4 to 7
+        assert_eq!(
+            (8..16).map(|x| stable_mod(x, 12)).collect::<Vec<_>>(),
+            [8, 9, 10, 11, 4, 5, 6, 7]
+        );
+        assert_eq!(stable_mod(9, 1), 0);
+    }
+
+    #[test]
+    fn a_group_is_named_in_hexadecimal() {
+        let pg: Pg = "4.1f".parse().unwrap();
+        assert_eq!(pg, Pg { pool: 4, seed: 31 });
+        assert_eq!(pg.to_string(), "4.1f");
+        assert!("4".parse::<Pg>().is_err() && "4.g".parse::<Pg>().is_err());
+    }
+}

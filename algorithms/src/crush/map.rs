@@ -1,0 +1,474 @@
+//! A CRUSH map: buckets in a tree, rules, tunables, weight sets; checked once, then only read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::bucket::{Draw, Straw2, Urn};
+use super::rule::{Rule, Step};
+
+/// A hole in a set of devices: no device was found for this position.
+pub const NONE: i32 = i32::MAX;
+
+/// The largest number of devices, and of buckets: far beyond any cluster, little enough for memory.
+pub const MOST_ITEMS: usize = 1 << 20;
+
+/// How a bucket draws.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Algorithm {
+    /// All items alike; a random permutation.
+    Uniform,
+    /// The newest item first, each against those before it.
+    List,
+    /// A binary tree of weights.
+    Tree,
+    /// Straws whose lengths depend on all weights.
+    Straw,
+    /// Straws that depend on the item's own weight alone.
+    Straw2,
+}
+
+impl Algorithm {
+    /// By the name that Ceph's texts use.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "uniform" => Self::Uniform,
+            "list" => Self::List,
+            "tree" => Self::Tree,
+            "straw" => Self::Straw,
+            "straw2" => Self::Straw2,
+            _ => return None,
+        })
+    }
+
+    /// The name that Ceph's texts use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::List => "list",
+            Self::Tree => "tree",
+            Self::Straw => "straw",
+            Self::Straw2 => "straw2",
+        }
+    }
+}
+
+/// An item of a bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// A device (from 0) or a bucket (from -1 down).
+    pub id: i32,
+    /// 16.16 fixed point: by custom 1.0 is a TiB.
+    pub weight: u32,
+}
+
+/// A host, rack, room, root, or the shadow of one with the devices of one class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bucket {
+    /// From -1 down.
+    pub id: i32,
+    /// As people call it; a shadow is `NAME~CLASS`.
+    pub name: String,
+    /// Its type: an entry of [`MapParts::types`], not 0.
+    pub kind: u16,
+    /// How it draws.
+    pub algorithm: Algorithm,
+    /// In order.
+    pub items: Vec<Item>,
+}
+
+impl Bucket {
+    /// The sum of its items' weights, 16.16 fixed point.
+    pub fn weight(&self) -> u64 {
+        self.items.iter().map(|item| u64::from(item.weight)).sum()
+    }
+
+    /// Whether it is the shadow of another for one device class.
+    pub fn is_shadow(&self) -> bool {
+        self.name.contains('~')
+    }
+
+    pub(super) fn too_heavy(&self) -> CrushError {
+        CrushError::Heavy { bucket: self.name.clone() }
+    }
+}
+
+/// What governs retries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tunables {
+    /// Retries in the same bucket after a collision.
+    pub choose_local_tries: u32,
+    /// Further ones from a permutation of the bucket.
+    pub choose_local_fallback_tries: u32,
+    /// Retries from the top. The number of attempts is one more.
+    pub choose_total_tries: u32,
+    /// Whether the search for a leaf is tried once.
+    pub chooseleaf_descend_once: bool,
+    /// Whether the search for a leaf depends on the attempt, and how little (0: not at all).
+    pub chooseleaf_vary_r: u32,
+    /// Whether the search for a leaf does not depend on the position.
+    pub chooseleaf_stable: bool,
+    /// How straws are computed.
+    pub straw_calc_version: u32,
+}
+
+impl Tunables {
+    /// Before Bobtail: what a map has that names no tunables.
+    pub const LEGACY: Self = Self {
+        choose_local_tries: 2,
+        choose_local_fallback_tries: 5,
+        choose_total_tries: 19,
+        chooseleaf_descend_once: false,
+        chooseleaf_vary_r: 0,
+        chooseleaf_stable: false,
+        straw_calc_version: 0,
+    };
+    /// Since Jewel: what a new cluster has.
+    pub const JEWEL: Self = Self {
+        choose_local_tries: 0,
+        choose_local_fallback_tries: 0,
+        choose_total_tries: 50,
+        chooseleaf_descend_once: true,
+        chooseleaf_vary_r: 1,
+        chooseleaf_stable: true,
+        straw_calc_version: 1,
+    };
+}
+
+/// Other weights or ids for one straw2 bucket.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChooseArg {
+    /// The bucket.
+    pub bucket: i32,
+    /// Weights of its items, a set for each position of the result; the last one for the rest. Empty:
+    /// the bucket's own.
+    pub weight_sets: Vec<Vec<u32>>,
+    /// What is hashed instead of the items' ids.
+    pub ids: Option<Vec<i32>>,
+}
+
+/// Why a map cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum CrushError {
+    /// A bucket's id is a device's, or out of bounds.
+    #[error("bucket `{bucket}` has the id {id}; buckets have ids from -1 to -{MOST_ITEMS}")]
+    BucketId {
+        /// Its name.
+        bucket: String,
+        /// Its id.
+        id: i32,
+    },
+    /// Two buckets have one id.
+    #[error("buckets `{first}` and `{second}` both have the id {id}")]
+    Twice {
+        /// One name.
+        first: String,
+        /// The other.
+        second: String,
+        /// Their id.
+        id: i32,
+    },
+    /// Type 0 is for devices.
+    #[error("bucket `{0}` has the type 0, which is for devices")]
+    DeviceType(String),
+    /// An item is no bucket of the map, or no possible device.
+    #[error("bucket `{bucket}` holds the item {item}, which is not in the map")]
+    Item {
+        /// Which bucket.
+        bucket: String,
+        /// Which item.
+        item: i32,
+    },
+    /// The tree has a loop.
+    #[error("bucket `{0}` contains itself, by way of its items")]
+    Loop(String),
+    /// Weights exceed 32 bits.
+    #[error("the weights of bucket `{bucket}` add up to more than 65535")]
+    Heavy {
+        /// Which bucket.
+        bucket: String,
+    },
+    /// A weight set does not fit its bucket.
+    #[error(
+        "choose_args {args}: bucket {bucket} has {items} items, but {what} of {found} are given"
+    )]
+    WeightSet {
+        /// Which set of arguments.
+        args: i64,
+        /// Which bucket.
+        bucket: i32,
+        /// How many items it has.
+        items: usize,
+        /// Weights or ids.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+    /// A weight set is for a bucket that is not there.
+    #[error("choose_args {args}: there is no bucket {bucket}")]
+    NoBucket {
+        /// Which set of arguments.
+        args: i64,
+        /// Which bucket.
+        bucket: i32,
+    },
+    /// Two rules have one id.
+    #[error("two rules have the id {0}")]
+    RuleTwice(u32),
+    /// A rule begins at an item that is not there.
+    #[error("rule `{rule}` takes the item {item}, which is not in the map")]
+    Take {
+        /// Which rule.
+        rule: String,
+        /// Which item.
+        item: i32,
+    },
+    /// A search did not end in a reasonable number of attempts.
+    #[error(
+        "rule `{rule}` finds no placement for input {input} within {draws} draws: its tries are set \
+         very high, and it cannot be met"
+    )]
+    Endless {
+        /// Which rule.
+        rule: String,
+        /// Which input.
+        input: u32,
+        /// How many draws were made.
+        draws: u64,
+    },
+    /// There is no such rule.
+    #[error("there is no rule {0}")]
+    NoRule(u32),
+}
+
+/// What a map is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapParts {
+    /// In any order.
+    pub buckets: Vec<Bucket>,
+    /// In any order.
+    pub rules: Vec<Rule>,
+    /// What governs retries.
+    pub tunables: Tunables,
+    /// Names of types; 0 is the device's.
+    pub types: BTreeMap<u16, String>,
+    /// Classes of devices that have one.
+    pub classes: BTreeMap<i32, String>,
+    /// By pool; -1 is for all other pools.
+    pub choose_args: BTreeMap<i64, Vec<ChooseArg>>,
+}
+
+impl Default for MapParts {
+    fn default() -> Self {
+        Self {
+            buckets: Vec::new(),
+            rules: Vec::new(),
+            tunables: Tunables::JEWEL,
+            types: BTreeMap::from([(0, "osd".to_owned())]),
+            classes: BTreeMap::new(),
+            choose_args: BTreeMap::new(),
+        }
+    }
+}
+
+/// A checked map.
+#[derive(Clone, Debug)]
+pub struct CrushMap {
+    parts: MapParts,
+    /// By -1 - id.
+    pub(super) urns: Vec<Option<Urn>>,
+    /// By number.
+    pub(super) rules: BTreeMap<u32, Rule>,
+    /// One more than the largest device in any bucket.
+    pub(super) devices: usize,
+    /// By pool, then by -1 - id of the bucket: weights by position.
+    pub(super) choose_args: BTreeMap<i64, Vec<Vec<Straw2>>>,
+}
+
+/// Where the bucket of this id is kept; none for a device or an impossible id.
+pub(super) fn slot(id: i32) -> Option<usize> {
+    usize::try_from(-1 - i64::from(id)).ok()
+}
+
+impl CrushMap {
+    /// Checks the parts: ids, items, loops, weights, rules.
+    pub fn new(parts: MapParts) -> Result<Self, CrushError> {
+        let mut names: BTreeMap<i32, &str> = BTreeMap::new();
+        let mut slots = 0;
+        for bucket in &parts.buckets {
+            match slot(bucket.id) {
+                Some(slot) if slot < MOST_ITEMS => slots = slots.max(slot + 1),
+                _ => {
+                    return Err(CrushError::BucketId {
+                        bucket: bucket.name.clone(),
+                        id: bucket.id,
+                    });
+                }
+            }
+            if bucket.kind == 0 {
+                return Err(CrushError::DeviceType(bucket.name.clone()));
+            }
+            if let Some(first) = names.insert(bucket.id, &bucket.name) {
+                let (first, second) = (first.to_owned(), bucket.name.clone());
+                return Err(CrushError::Twice { first, second, id: bucket.id });
+            }
+        }
+        let mut urns = vec![None; slots];
+        let mut devices = 0;
+        for bucket in &parts.buckets {
+            for item in &bucket.items {
+                let known = if item.id < 0 {
+                    names.contains_key(&item.id)
+                } else {
+                    devices = devices.max(item.id as usize + 1);
+                    (item.id as usize) < MOST_ITEMS
+                };
+                if !known {
+                    return Err(CrushError::Item { bucket: bucket.name.clone(), item: item.id });
+                }
+            }
+            let slot = slot(bucket.id).expect("checked above");
+            urns[slot] = Some(Urn::new(bucket, &parts.tunables)?);
+        }
+        let mut rules = BTreeMap::new();
+        for rule in &parts.rules {
+            for step in &rule.steps {
+                if let Step::Take(item) = step
+                    && *item < 0
+                    && !names.contains_key(item)
+                {
+                    return Err(CrushError::Take { rule: rule.name.clone(), item: *item });
+                }
+            }
+            if rules.insert(rule.id, rule.clone()).is_some() {
+                return Err(CrushError::RuleTwice(rule.id));
+            }
+        }
+        let choose_args = prepared_args(&parts.choose_args, &urns)?;
+        let map = Self { parts, urns, rules, devices, choose_args };
+        map.no_loops()?;
+        Ok(map)
+    }
+
+    /// What the map is made of.
+    pub fn parts(&self) -> &MapParts {
+        &self.parts
+    }
+
+    /// One more than the largest device in any bucket.
+    pub fn devices(&self) -> usize {
+        self.devices
+    }
+
+    /// What people should know before they rely on the map.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let straws =
+            self.parts.buckets.iter().filter(|bucket| bucket.algorithm == Algorithm::Straw);
+        let straws: Vec<&str> = straws.map(|bucket| bucket.name.as_str()).collect();
+        if let Some(first) = straws.first() {
+            let (count, version) = (straws.len(), self.parts.tunables.straw_calc_version);
+            notes.push(format!(
+                "{count} buckets of kind `straw` (`{first}`, ...): their straws are computed by version \
+                 {version}; a map that was changed since may keep older ones"
+            ));
+        }
+        notes
+    }
+
+    /// The bucket with this id.
+    pub fn bucket(&self, id: i32) -> Option<&Bucket> {
+        self.parts.buckets.iter().find(|bucket| bucket.id == id)
+    }
+
+    /// The rule with this number.
+    pub fn rule(&self, id: u32) -> Option<&Rule> {
+        self.rules.get(&id)
+    }
+
+    /// All devices that are in a bucket.
+    pub fn placed_devices(&self) -> BTreeSet<i32> {
+        let items = self.parts.buckets.iter().flat_map(|bucket| &bucket.items);
+        items.map(|item| item.id).filter(|id| *id >= 0).collect()
+    }
+
+    /// Fails if a bucket is below itself: a walk in depth, each bucket once.
+    fn no_loops(&self) -> Result<(), CrushError> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Seen {
+            Not,
+            Above,
+            Done,
+        }
+        let mut seen = vec![Seen::Not; self.urns.len()];
+        for start in self.urns.iter().flatten() {
+            let mut path = vec![(start, 0)];
+            seen[slot(start.id).expect("a bucket")] = match seen[slot(start.id).expect("a bucket")]
+            {
+                Seen::Done => continue,
+                _ => Seen::Above,
+            };
+            while let Some((urn, next)) = path.last_mut() {
+                let Some(item) = urn.items.get(*next) else {
+                    seen[slot(urn.id).expect("a bucket")] = Seen::Done;
+                    path.pop();
+                    continue;
+                };
+                *next += 1;
+                let Some(below) = slot(*item) else { continue };
+                match seen[below] {
+                    Seen::Done => {}
+                    Seen::Above => {
+                        let name = self.bucket(*item).map(|bucket| bucket.name.clone());
+                        return Err(CrushError::Loop(name.unwrap_or_default()));
+                    }
+                    Seen::Not => {
+                        seen[below] = Seen::Above;
+                        path.push((self.urns[below].as_ref().expect("checked"), 0));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Weight sets made ready for draws; only straw2 buckets heed them.
+fn prepared_args(
+    all: &BTreeMap<i64, Vec<ChooseArg>>,
+    urns: &[Option<Urn>],
+) -> Result<BTreeMap<i64, Vec<Vec<Straw2>>>, CrushError> {
+    let mut prepared = BTreeMap::new();
+    for (&args, buckets) in all {
+        let mut by_slot = vec![Vec::new(); urns.len()];
+        for arg in buckets {
+            let urn = slot(arg.bucket).and_then(|slot| urns.get(slot)?.as_ref());
+            let Some(urn) = urn else {
+                return Err(CrushError::NoBucket { args, bucket: arg.bucket });
+            };
+            let items = urn.items.len();
+            let wrong = |what, found| {
+                Err(CrushError::WeightSet { args, bucket: arg.bucket, items, what, found })
+            };
+            if let Some(ids) = &arg.ids
+                && ids.len() != items
+            {
+                return wrong("ids", ids.len());
+            }
+            if let Some(set) = arg.weight_sets.iter().find(|set| set.len() != items) {
+                return wrong("weights", set.len());
+            }
+            let Draw::Straw2(own) = &urn.draw else { continue };
+            let ids = arg.ids.as_ref().unwrap_or(&urn.items);
+            let sets: Vec<Straw2> =
+                arg.weight_sets.iter().map(|weights| Straw2::new(ids, weights)).collect();
+            by_slot[slot(arg.bucket).expect("a bucket")] = match (sets.is_empty(), &arg.ids) {
+                (false, _) => sets,
+                (true, Some(ids)) => vec![own.with_ids(ids)],
+                (true, None) => Vec::new(),
+            };
+        }
+        prepared.insert(args, by_slot);
+    }
+    Ok(prepared)
+}

@@ -1,0 +1,34 @@
+//! Placement exactly as Ceph computes it: CRUSH maps and what an OSD map does with them.
+//!
+//! A [`CrushMap`] is a tree of buckets with devices as leaves, and rules that draw devices from it for an
+//! input (Weil et al., *CRUSH*, SC 2006). A [`ClusterMap`] has pools and the state of OSDs besides, and
+//! computes for each placement group where its data belong and where they are: exceptions that
+//! administrators and the balancer set (`pg_upmap`), those that the cluster sets for itself (`pg_temp`),
+//! and who is primary. All kinds of buckets, rules and tunables up to Quincy are modelled; MSR rules of
+//! Squid are not. Formats are read elsewhere (`foretell-ceph-maps`).
+//!
+//! [`placement::Crush`](crate::placement::Crush) is something else: a plain two-level placement with draws
+//! of its own, for clusters that are no Ceph.
+
+mod bucket;
+mod choose;
+mod classes;
+mod cluster;
+mod edit;
+mod hash;
+mod logarithm;
+mod map;
+mod rule;
+mod straw;
+
+pub use choose::Workspace;
+pub use classes::add_shadows;
+pub use cluster::{
+    ClusterMap, ClusterMapError, DEFAULT_AFFINITY, MOST_GROUPS, Osd, Pg, Placed, Pool, PoolKind,
+    stable_mod,
+};
+pub use hash::{hash2, hash3, hash4};
+pub use map::{
+    Algorithm, Bucket, ChooseArg, CrushError, CrushMap, Item, MOST_ITEMS, MapParts, NONE, Tunables,
+};
+pub use rule::{Mask, Mode, Rule, Setting, Step};

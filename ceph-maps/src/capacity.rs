@@ -1,0 +1,122 @@
+//! How much a cluster holds, and which failures it survives.
+
+use std::collections::BTreeMap;
+
+use foretell_algorithms::crush::{ClusterMap, NONE, Placed, PoolKind};
+
+use crate::inventory::Inventory;
+use crate::plan::{Domains, osd_bytes, shard_bytes};
+
+/// Ceph's default: an OSD that is fuller takes no writes.
+const FULL_RATIO: f64 = 0.95;
+
+/// A pool's capacity.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Capacity {
+    /// Bytes that clients stored; 0 where unknown.
+    pub stored_bytes: f64,
+    /// Bytes that clients can store until the first OSD is full, if only this pool grows; what is
+    /// stored included.
+    pub usable_bytes: f64,
+    /// The OSD that is full first.
+    pub first_full: Option<i32>,
+    /// Bytes on drives for each byte that clients store.
+    pub overhead: f64,
+    /// Which failures leave all data readable, by type of bucket (0 is a device): any so many at once.
+    pub survives: Vec<Survives>,
+}
+
+/// How many failures of one kind a pool survives, whichever they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Survives {
+    /// `osd`, `host`, `rack`, ...
+    pub kind: String,
+    /// With no data lost.
+    pub readable: usize,
+    /// With enough copies or chunks of each group for clients to be served.
+    pub served: usize,
+}
+
+/// Each pool's capacity, from where its groups are: `placed` in the order of the map's groups.
+pub fn capacity(
+    map: &ClusterMap,
+    inventory: &Inventory,
+    placed: &[Placed],
+) -> BTreeMap<i64, Capacity> {
+    let mut used: BTreeMap<i32, f64> = BTreeMap::new();
+    let mut shards: BTreeMap<i64, BTreeMap<i32, f64>> = BTreeMap::new();
+    let mut sets: BTreeMap<i64, Vec<&[i32]>> = BTreeMap::new();
+    for (pg, placed) in map.groups().zip(placed) {
+        let bytes = shard_bytes(&map.pools()[&pg.pool], inventory);
+        for osd in placed.up.iter().filter(|osd| **osd != NONE) {
+            *used.entry(*osd).or_default() += bytes;
+            *shards.entry(pg.pool).or_default().entry(*osd).or_default() += 1.0;
+        }
+        sets.entry(pg.pool).or_default().push(&placed.up);
+    }
+    let full = inventory.full_ratio.unwrap_or(FULL_RATIO);
+    let domains = Domains::new(map);
+    let all = map.pools().values().map(|pool| {
+        let facts = inventory.pools.get(&pool.id);
+        let data = facts.and_then(|facts| facts.data_chunks).unwrap_or(1);
+        let stored = facts.and_then(|facts| facts.stored_bytes).unwrap_or(0) as f64;
+        let shard = shard_bytes(pool, inventory);
+        // a chunk of a group holds this much of what clients store
+        let nominal = f64::from(pool.pg_num) * f64::from(data);
+        let overhead = match stored {
+            stored if stored > 0.0 => {
+                shard * f64::from(pool.pg_num) * f64::from(pool.size) / stored
+            }
+            _ => f64::from(pool.size) / f64::from(data),
+        };
+        let per_byte = overhead * f64::from(data) / f64::from(pool.size) / nominal;
+        let room = shards.get(&pool.id).into_iter().flatten().map(|(osd, shards)| {
+            let free = full * osd_bytes(map, inventory, *osd) - used[osd];
+            (free.max(0.0) / (shards * per_byte), *osd)
+        });
+        let first = room.min_by(|a, b| a.0.total_cmp(&b.0));
+        let sets = sets.get(&pool.id).map_or(&[][..], Vec::as_slice);
+        let most_lost = match pool.kind {
+            PoolKind::Replicated => 1,
+            PoolKind::Erasure => data as usize,
+        };
+        let survives = map.crush.parts().types.iter().filter_map(|(kind, name)| {
+            let known =
+                *kind == 0 || map.crush.parts().buckets.iter().any(|bucket| bucket.kind == *kind);
+            known.then(|| Survives {
+                kind: name.clone(),
+                readable: survived(&domains, *kind, sets, most_lost),
+                served: survived(&domains, *kind, sets, pool.min_size as usize),
+            })
+        });
+        let capacity = Capacity {
+            stored_bytes: stored,
+            usable_bytes: stored + first.map_or(0.0, |(room, _)| room),
+            first_full: first.map(|(_, osd)| osd),
+            overhead,
+            survives: survives.collect(),
+        };
+        (pool.id, capacity)
+    });
+    all.collect()
+}
+
+/// How many buckets of a type may fail, whichever they are, with `needed` members of each group left.
+fn survived(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
+    let of_group = |set: &&[i32]| {
+        let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+        for osd in set.iter().filter(|osd| **osd != NONE) {
+            *counts.entry(domains.of(*osd, kind)).or_default() += 1;
+        }
+        let mut left: usize = counts.values().sum();
+        let mut largest: Vec<usize> = counts.into_values().collect();
+        largest.sort_unstable_by(|a, b| b.cmp(a));
+        let holds = largest.into_iter().take_while(|count| {
+            let holds = left >= needed + count;
+            left -= count;
+            holds
+        });
+        holds.count()
+    };
+    sets.iter().map(of_group).min().unwrap_or(0)
+}

@@ -1,0 +1,69 @@
+//! Whether the counts that a report has of each OSD are those that its maps give.
+
+use std::collections::BTreeMap;
+
+use foretell_algorithms::crush::{ClusterMap, NONE, Placed};
+
+use crate::inventory::Reported;
+
+/// What came of a check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// How many placement groups were placed.
+    pub groups: usize,
+    /// How many OSDs were compared.
+    pub osds: usize,
+    /// For how many of them the number of groups is as reported.
+    pub osds_equal: usize,
+    /// For how many of them the number of groups that they lead is.
+    pub primaries_equal: usize,
+    /// The others.
+    pub differing: Vec<Difference>,
+}
+
+/// An OSD whose counts are not those reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// Its number.
+    pub osd: i32,
+    /// What the report says.
+    pub reported: Reported,
+    /// What the maps give.
+    pub computed: Reported,
+}
+
+/// Compares `placed`, in the order of the map's groups, with what was reported.
+pub fn check(map: &ClusterMap, placed: &[Placed], reported: &BTreeMap<i32, Reported>) -> Check {
+    let mut computed: BTreeMap<i32, Reported> =
+        map.existing().map(|(osd, _)| (osd, Reported::default())).collect();
+    for group in placed {
+        for &osd in group.acting.iter().filter(|osd| **osd != NONE) {
+            computed.entry(osd).or_default().groups += 1;
+        }
+        // the report counts who leads the set that should be, not the set that is
+        if group.up_primary >= 0 {
+            computed.entry(group.up_primary).or_default().primaries += 1;
+        }
+    }
+    let mut check = Check {
+        groups: placed.len(),
+        osds: 0,
+        osds_equal: 0,
+        primaries_equal: 0,
+        differing: Vec::new(),
+    };
+    let real = |osd: &&i32| **osd != NONE && **osd >= 0;
+    let osds: std::collections::BTreeSet<i32> =
+        computed.keys().chain(reported.keys()).filter(real).copied().collect();
+    for osd in osds {
+        let reported = reported.get(&osd).copied().unwrap_or_default();
+        let computed = computed.get(&osd).copied().unwrap_or_default();
+        check.osds += 1;
+        check.osds_equal += usize::from(reported.groups == computed.groups);
+        check.primaries_equal += usize::from(reported.primaries == computed.primaries);
+        if reported != computed {
+            check.differing.push(Difference { osd, reported, computed });
+        }
+    }
+    check
+}

@@ -1,0 +1,212 @@
+//! What a report says besides where data belong: drives, hosts, what is stored, counts to check by.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What a report says of a cluster besides its maps.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Inventory {
+    /// Ceph's version, as `17.2.5`.
+    pub version: Option<String>,
+    /// OSDs that exist, by number.
+    pub osds: BTreeMap<i32, OsdFacts>,
+    /// Pools, by number.
+    pub pools: BTreeMap<i64, PoolFacts>,
+    /// How many groups each OSD has, where the report says so.
+    pub reported: Option<BTreeMap<i32, Reported>>,
+    /// Bytes of all OSDs, and how many are used.
+    pub total_bytes: Option<(u64, u64)>,
+    /// Above which fill level an OSD takes no more writes.
+    pub full_ratio: Option<f64>,
+    /// Above which it warns.
+    pub nearfull_ratio: Option<f64>,
+    /// What was guessed, for people.
+    pub notes: Vec<String>,
+}
+
+/// An OSD.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct OsdFacts {
+    /// The host on which it runs.
+    pub host: Option<String>,
+    /// The host's processor.
+    pub cpu: Option<String>,
+    /// Its device class by its drive: `hdd`, `ssd`, `nvme`.
+    pub class: Option<String>,
+    /// The size of its drive.
+    pub bytes: Option<u64>,
+    /// How much of it is used.
+    pub used_bytes: Option<u64>,
+    /// The size of a separate device for its database.
+    pub db_bytes: Option<u64>,
+    /// The drive's maker and model; its serial number is dropped.
+    pub model: Option<String>,
+    /// Memory of the host.
+    pub host_memory_bytes: Option<u64>,
+}
+
+/// A pool.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct PoolFacts {
+    /// How many chunks hold data, in an erasure-coded pool.
+    pub data_chunks: Option<u32>,
+    /// Bytes that clients stored.
+    pub stored_bytes: Option<u64>,
+    /// Objects that clients stored.
+    pub objects: Option<u64>,
+    /// Bytes on drives.
+    pub allocated_bytes: Option<u64>,
+}
+
+/// How many groups an OSD has.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Reported {
+    /// In whose acting set it is.
+    pub groups: u64,
+    /// Whose up set it leads.
+    pub primaries: u64,
+}
+
+#[derive(Deserialize, Serialize)]
+pub(crate) struct ReportJson {
+    version: Option<String>,
+    #[serde(default)]
+    osd_metadata: Vec<MetadataJson>,
+    #[serde(default)]
+    pool_stats: Vec<PoolStatsJson>,
+    #[serde(default)]
+    osd_stats: Vec<OsdStatsJson>,
+    num_pg_by_osd: Option<Vec<CountJson>>,
+    osd_sum: Option<SumJson>,
+}
+
+/// Ceph writes all values here as texts.
+#[derive(Deserialize, Serialize)]
+struct MetadataJson {
+    id: i32,
+    hostname: Option<String>,
+    cpu: Option<String>,
+    default_device_class: Option<String>,
+    bluestore_bdev_type: Option<String>,
+    bluestore_bdev_size: Option<String>,
+    bluestore_bdev_devices: Option<String>,
+    bluefs_db_size: Option<String>,
+    bluefs_dedicated_db: Option<String>,
+    #[serde(default, deserialize_with = "without_serial_numbers")]
+    device_ids: Option<String>,
+    mem_total_kb: Option<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct PoolStatsJson {
+    poolid: i64,
+    stat_sum: Option<StatSumJson>,
+    store_stats: Option<StoreStatsJson>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct StatSumJson {
+    num_bytes: i64,
+    num_objects: i64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct StoreStatsJson {
+    allocated: i64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct OsdStatsJson {
+    osd: i32,
+    kb: Option<u64>,
+    kb_used: Option<u64>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct CountJson {
+    osd: i32,
+    num_primary_pg: u64,
+    num_acting_pg: u64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct SumJson {
+    kb: Option<u64>,
+    kb_used: Option<u64>,
+}
+
+impl ReportJson {
+    /// Adds what the report says.
+    pub(crate) fn add_to(self, inventory: &mut Inventory) {
+        inventory.version = self.version;
+        for metadata in self.osd_metadata {
+            if let Some(osd) = inventory.osds.get_mut(&metadata.id) {
+                metadata.add_to(osd);
+            }
+        }
+        for stats in self.osd_stats {
+            if let Some(osd) = inventory.osds.get_mut(&stats.osd) {
+                osd.bytes = stats.kb.map(|kb| kb * 1024).or(osd.bytes);
+                osd.used_bytes = stats.kb_used.map(|kb| kb * 1024);
+            }
+        }
+        for stats in self.pool_stats {
+            if let Some(pool) = inventory.pools.get_mut(&stats.poolid) {
+                let sum = stats.stat_sum.as_ref();
+                pool.stored_bytes = sum.and_then(|sum| u64::try_from(sum.num_bytes).ok());
+                pool.objects = sum.and_then(|sum| u64::try_from(sum.num_objects).ok());
+                let store = stats.store_stats.as_ref();
+                pool.allocated_bytes = store.and_then(|store| u64::try_from(store.allocated).ok());
+            }
+        }
+        inventory.reported = self.num_pg_by_osd.map(|counts| {
+            let reported = |count: CountJson| {
+                let (groups, primaries) = (count.num_acting_pg, count.num_primary_pg);
+                (count.osd, Reported { groups, primaries })
+            };
+            counts.into_iter().map(reported).collect()
+        });
+        inventory.total_bytes =
+            self.osd_sum.and_then(|sum| Some((sum.kb? * 1024, sum.kb_used? * 1024)));
+    }
+}
+
+impl MetadataJson {
+    fn add_to(self, osd: &mut OsdFacts) {
+        let number =
+            |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<u64>().ok());
+        osd.bytes = number(&self.bluestore_bdev_size);
+        osd.host_memory_bytes = number(&self.mem_total_kb).map(|kb| kb * 1024);
+        if self.bluefs_dedicated_db.as_deref() == Some("1") {
+            osd.db_bytes = number(&self.bluefs_db_size);
+        }
+        osd.model = self.device_ids.as_deref().and_then(|ids| {
+            let device = self.bluestore_bdev_devices.as_deref()?.split(',').next()?;
+            model_of(ids, device)
+        });
+        osd.class = self.default_device_class.or(self.bluestore_bdev_type);
+        osd.host = self.hostname;
+        osd.cpu = self.cpu;
+    }
+}
+
+/// `sda=VENDOR_MODEL_SERIAL,...` without the serial numbers.
+fn without_serial_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let ids = Option::<String>::deserialize(from)?;
+    let models = |ids: String| {
+        let model = |id: &str| match id.rsplit_once('_') {
+            Some((model, _serial)) => format!("{model}_"),
+            None => String::new(),
+        };
+        ids.split(',').map(model).collect::<Vec<_>>().join(",")
+    };
+    Ok(ids.map(models))
+}
+
+/// The model from `sda=VENDOR_MODEL_SERIAL,...`, without the serial number.
+fn model_of(ids: &str, device: &str) -> Option<String> {
+    let id = ids.split(',').find_map(|id| id.strip_prefix(device)?.strip_prefix('='))?;
+    let (model, _serial) = id.rsplit_once('_')?;
+    Some(model.replace('_', " "))
+}

@@ -1,0 +1,31 @@
+//! Readers of what a Ceph cluster says of itself.
+//!
+//! `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump` and the text of `crushtool -d` become a
+//! [`ClusterMap`](foretell_algorithms::crush::ClusterMap) or a
+//! [`CrushMap`](foretell_algorithms::crush::CrushMap), and a report an [`Inventory`] besides: hosts,
+//! drives, pools, what is stored. Only what is named in this crate's structures is read: keys, addresses,
+//! identifiers of hardware and of the cluster are never kept.
+//!
+//! Left out: binary maps (`crushtool -d` and `osdmaptool` turn them into text), MSR rules of Squid.
+
+mod balance;
+mod capacity;
+mod change;
+mod check;
+mod crush_json;
+mod crush_text;
+mod error;
+mod files;
+mod inventory;
+mod osd_json;
+mod plan;
+mod text;
+
+pub use balance::{Upmaps, balance, stay};
+pub use capacity::{Capacity, Survives, capacity};
+pub use change::{ChangeError, change};
+pub use check::{Check, Difference, check};
+pub use error::ReadError;
+pub use files::{Imported, keepable, read_files, read_text};
+pub use inventory::{Inventory, OsdFacts, PoolFacts, Reported};
+pub use plan::{Floor, Plan, moves_by, osd_bytes, plan, shard_bytes};

@@ -1,0 +1,186 @@
+//! An OSD map as JSON: `ceph osd dump -f json`, and a part of a report.
+
+use std::collections::BTreeMap;
+
+use foretell_algorithms::crush::{
+    ClusterMap, ClusterMapError, CrushMap, MOST_ITEMS, Osd, Pg, Pool, PoolKind,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::inventory::{OsdFacts, PoolFacts};
+use crate::text::fixed;
+
+#[derive(Deserialize, Serialize)]
+pub(crate) struct OsdMapJson {
+    max_osd: Option<usize>,
+    pools: Vec<PoolJson>,
+    osds: Vec<OsdJson>,
+    #[serde(default)]
+    pg_upmap: Vec<SetJson>,
+    #[serde(default)]
+    pg_upmap_items: Vec<ItemsJson>,
+    #[serde(default)]
+    pg_temp: Vec<SetJson>,
+    #[serde(default)]
+    primary_temp: Vec<PrimaryJson>,
+    #[serde(default)]
+    erasure_code_profiles: BTreeMap<String, BTreeMap<String, String>>,
+    pub(crate) full_ratio: Option<f64>,
+    pub(crate) nearfull_ratio: Option<f64>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct PoolJson {
+    pool: i64,
+    pool_name: String,
+    flags: Option<u64>,
+    flags_names: Option<String>,
+    #[serde(rename = "type")]
+    kind: u32,
+    size: u32,
+    min_size: Option<u32>,
+    crush_rule: u32,
+    pg_num: u32,
+    pg_placement_num: u32,
+    #[serde(default)]
+    erasure_code_profile: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct OsdJson {
+    osd: usize,
+    up: u32,
+    weight: f64,
+    primary_affinity: Option<f64>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct SetJson {
+    pgid: String,
+    osds: Vec<i32>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct ItemsJson {
+    pgid: String,
+    mappings: Vec<MappingJson>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct MappingJson {
+    from: i32,
+    to: i32,
+}
+
+#[derive(Deserialize, Serialize)]
+struct PrimaryJson {
+    pgid: String,
+    osd: i32,
+}
+
+/// What can be wrong here: a value, or the map as a whole.
+pub(crate) enum Wrong {
+    Value(String),
+    Map(ClusterMapError),
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Self::Value(what)
+    }
+}
+
+impl OsdMapJson {
+    /// The cluster's map over `crush`.
+    pub(crate) fn map(&self, crush: CrushMap) -> Result<ClusterMap, Wrong> {
+        let last = self.osds.iter().map(|osd| osd.osd + 1).max().unwrap_or(0);
+        let count = self.max_osd.unwrap_or(0).max(last);
+        if count > MOST_ITEMS {
+            return Err(Wrong::Map(ClusterMapError::Osds(count)));
+        }
+        let mut osds = vec![None; count];
+        for osd in &self.osds {
+            let number = osd.osd;
+            if osds[number].is_some() {
+                return Err(format!("osd.{number} stands twice in `osds`").into());
+            }
+            let weight = fixed(osd.weight, &format!("the weight of osd.{number}"))?;
+            let affinity = osd.primary_affinity.unwrap_or(1.0);
+            let affinity = fixed(affinity, &format!("the primary affinity of osd.{number}"))?;
+            osds[number] = Some(Osd { up: osd.up > 0, weight, affinity });
+        }
+        let pools = self.pools.iter().map(PoolJson::pool).collect::<Result<Vec<Pool>, _>>()?;
+        let mut map = ClusterMap::new(crush, osds, pools).map_err(Wrong::Map)?;
+        map.upmap = sets(&self.pg_upmap)?;
+        map.temp = sets(&self.pg_temp)?;
+        for items in &self.pg_upmap_items {
+            let mappings = items.mappings.iter().map(|item| (item.from, item.to)).collect();
+            map.upmap_items.insert(group(&items.pgid)?, mappings);
+        }
+        for primary in &self.primary_temp {
+            map.primary_temp.insert(group(&primary.pgid)?, primary.osd);
+        }
+        Ok(map)
+    }
+
+    /// What is known of each pool besides where its groups lie.
+    pub(crate) fn pool_facts(&self) -> BTreeMap<i64, PoolFacts> {
+        let facts = |pool: &PoolJson| {
+            let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
+            let number = |key: &str| profile.and_then(|profile| profile.get(key)?.parse().ok());
+            PoolFacts {
+                data_chunks: number("k").filter(|_| pool.kind == PoolKind::Erasure.number()),
+                ..PoolFacts::default()
+            }
+        };
+        self.pools.iter().map(|pool| (pool.pool, facts(pool))).collect()
+    }
+
+    /// The OSDs that exist, of which nothing else is known.
+    pub(crate) fn osd_facts(&self) -> BTreeMap<i32, OsdFacts> {
+        self.osds.iter().map(|osd| ((osd.osd as u32).cast_signed(), OsdFacts::default())).collect()
+    }
+}
+
+impl PoolJson {
+    fn pool(&self) -> Result<Pool, String> {
+        let name = &self.pool_name;
+        let kind = match self.kind {
+            1 => PoolKind::Replicated,
+            3 => PoolKind::Erasure,
+            other => {
+                return Err(format!(
+                    "pool `{name}` has the type {other}; expected 1 (replicated) or 3 (erasure)"
+                ));
+            }
+        };
+        let hashpspool = match (self.flags, &self.flags_names) {
+            (Some(flags), _) => flags & 1 != 0,
+            (None, Some(names)) => names.split(',').any(|flag| flag == "hashpspool"),
+            (None, None) => true,
+        };
+        Ok(Pool {
+            id: self.pool,
+            name: name.clone(),
+            kind,
+            size: self.size,
+            min_size: self.min_size.unwrap_or(1),
+            rule: self.crush_rule,
+            pg_num: self.pg_num,
+            pgp_num: self.pg_placement_num,
+            hashpspool,
+        })
+    }
+}
+
+fn group(text: &str) -> Result<Pg, String> {
+    text.parse().map_err(|()| {
+        format!(
+            "`{text}` is no placement group; expected a pool and a hexadecimal number, as `4.1f`"
+        )
+    })
+}
+
+fn sets(sets: &[SetJson]) -> Result<BTreeMap<Pg, Vec<i32>>, String> {
+    sets.iter().map(|set| Ok((group(&set.pgid)?, set.osds.clone()))).collect()
+}

@@ -1,0 +1,361 @@
+//! What a change would move: placement groups and bytes, and the least that any placement must move.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_algorithms::crush::{
+    ClusterMap, ClusterMapError, NONE, Pg, Placed, Pool, PoolKind, Rule, Step, stable_mod,
+};
+
+use crate::inventory::Inventory;
+
+/// What is moved.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Plan {
+    /// Groups of which some copy or chunk comes to another OSD.
+    pub groups: usize,
+    /// Groups whose *up* set is another in any way, a new order included.
+    pub groups_changed: usize,
+    /// Copies or chunks that come to another OSD.
+    pub shards: usize,
+    /// All copies or chunks after the change.
+    pub shards_in_all: usize,
+    /// What comes to other OSDs.
+    pub bytes: f64,
+    /// What any placement must move at the least.
+    pub floor: Floor,
+    /// Bytes by the OSDs between which they move; -1: none held that chunk before.
+    pub moves: BTreeMap<(i32, i32), f64>,
+    /// Groups and bytes, by pool.
+    pub pools: BTreeMap<i64, (usize, f64)>,
+    /// Fill level of each OSD before and after.
+    pub fill: BTreeMap<i32, (f64, f64)>,
+    /// Whether bytes are known: if not, they are 0.
+    pub bytes_known: bool,
+}
+
+/// What any placement must move at the least.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Floor {
+    /// Copies and chunks that may not stay where they are: the OSD is out or gone, the rule does not
+    /// reach it, or another of the group is too near.
+    pub misplaced_bytes: f64,
+    /// What OSDs get whose share of the weight grows.
+    pub balance_bytes: f64,
+}
+
+impl Floor {
+    /// Both must be moved; one movement can serve both.
+    pub fn bytes(&self) -> f64 {
+        self.misplaced_bytes.max(self.balance_bytes)
+    }
+}
+
+impl Plan {
+    /// The OSD that is fullest before, and after.
+    pub fn fullest(&self) -> Option<[(i32, f64); 2]> {
+        let fullest = |level: fn(&(f64, f64)) -> f64| {
+            let levels = self.fill.iter().map(|(osd, fill)| (*osd, level(fill)));
+            levels.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
+        };
+        Some([fullest(|fill| fill.0)?, fullest(|fill| fill.1)?])
+    }
+}
+
+/// What comes to buckets of one type, and what leaves them, by name; movements within one are none.
+pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> BTreeMap<String, (f64, f64)> {
+    let domains = Domains::new(map);
+    let name = |osd: i32| {
+        let of = domains.of(osd, kind);
+        map.crush.bucket(of).map_or_else(|| format!("osd.{of}"), |bucket| bucket.name.clone())
+    };
+    let mut by_name: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for ((from, to), bytes) in &plan.moves {
+        let (source, target) = ((*from >= 0).then(|| name(*from)), name(*to));
+        if source.as_ref() == Some(&target) {
+            continue;
+        }
+        by_name.entry(target).or_default().0 += bytes;
+        if let Some(source) = source {
+            by_name.entry(source).or_default().1 += bytes;
+        }
+    }
+    by_name
+}
+
+/// Bytes that one copy or chunk of a pool's group takes; 0 where unknown.
+pub fn shard_bytes(pool: &Pool, inventory: &Inventory) -> f64 {
+    let Some(facts) = inventory.pools.get(&pool.id) else { return 0.0 };
+    let shards = f64::from(pool.pg_num) * f64::from(pool.size);
+    match (facts.allocated_bytes.filter(|bytes| *bytes > 0), facts.stored_bytes) {
+        (Some(allocated), _) => allocated as f64 / shards,
+        (None, Some(stored)) => {
+            let data = f64::from(facts.data_chunks.unwrap_or(1));
+            stored as f64 / (f64::from(pool.pg_num) * data)
+        }
+        (None, None) => 0.0,
+    }
+}
+
+/// The size of an OSD's drive; by its CRUSH weight (1 is a TiB) where nothing says.
+pub fn osd_bytes(map: &ClusterMap, inventory: &Inventory, osd: i32) -> f64 {
+    if let Some(bytes) = inventory.osds.get(&osd).and_then(|facts| facts.bytes) {
+        return bytes as f64;
+    }
+    let buckets = map.crush.parts().buckets.iter().filter(|bucket| !bucket.is_shadow());
+    let weight = buckets.flat_map(|bucket| &bucket.items).find(|item| item.id == osd);
+    weight.map_or(0.0, |item| f64::from(item.weight) / 65_536.0 * (1_u64 << 40) as f64)
+}
+
+/// Compares a cluster with what a change makes of it.
+pub fn plan(
+    before: (&ClusterMap, &Inventory),
+    after: (&ClusterMap, &Inventory),
+) -> Result<Plan, ClusterMapError> {
+    let old = by_group(before.0)?;
+    let new = by_group(after.0)?;
+    let mut plan = Plan::default();
+    let mut held: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+    for (pg, placed) in &old {
+        let size = shard_bytes(&before.0.pools()[&pg.pool], before.1);
+        for osd in members(&placed.up) {
+            held.entry(osd).or_default().0 += size;
+        }
+    }
+    for (pg, placed) in &new {
+        let pool = &after.0.pools()[&pg.pool];
+        let size = shard_bytes(pool, after.1);
+        plan.bytes_known |= size > 0.0;
+        for osd in members(&placed.up) {
+            held.entry(osd).or_default().1 += size;
+        }
+        plan.shards_in_all += members(&placed.up).count();
+        let earlier = before.0.pools().get(&pg.pool);
+        let origin = earlier.map(|pool| Pg { seed: stable_mod(pg.seed, pool.pg_num), ..*pg });
+        let none = Vec::new();
+        let was = origin.and_then(|pg| old.get(&pg)).map_or(&none, |placed| &placed.up);
+        // another code is another data: everything is written anew
+        let recoded = earlier.is_none_or(|earlier| {
+            let chunks = |inventory: &Inventory| {
+                inventory.pools.get(&pg.pool).and_then(|facts| facts.data_chunks)
+            };
+            earlier.kind != pool.kind
+                || pool.kind == PoolKind::Erasure
+                    && (earlier.size != pool.size || chunks(before.1) != chunks(after.1))
+        });
+        let steps = if recoded {
+            members(&placed.up).map(|osd| (-1, osd)).collect()
+        } else {
+            movements(pool.kind, was, &placed.up)
+        };
+        plan.groups_changed += usize::from(was != &placed.up);
+        plan.groups += usize::from(!steps.is_empty());
+        plan.shards += steps.len();
+        let by_pool = plan.pools.entry(pg.pool).or_default();
+        by_pool.0 += usize::from(!steps.is_empty());
+        for step in steps {
+            by_pool.1 += size;
+            plan.bytes += size;
+            *plan.moves.entry(step).or_default() += size;
+        }
+    }
+    plan.floor = floor(before, after, &old);
+    for (osd, (before_bytes, after_bytes)) in held {
+        let capacity = osd_bytes(after.0, after.1, osd);
+        if capacity > 0.0 && osd >= 0 {
+            plan.fill.insert(osd, (before_bytes / capacity, after_bytes / capacity));
+        }
+    }
+    Ok(plan)
+}
+
+fn by_group(map: &ClusterMap) -> Result<BTreeMap<Pg, Placed>, ClusterMapError> {
+    Ok(map.groups().zip(map.place_all()?).collect())
+}
+
+fn members(set: &[i32]) -> impl Iterator<Item = i32> + '_ {
+    set.iter().copied().filter(|osd| *osd != NONE)
+}
+
+/// From where to where copies or chunks come. Copies are alike: those that leave go where others come.
+fn movements(kind: PoolKind, was: &[i32], is: &[i32]) -> Vec<(i32, i32)> {
+    match kind {
+        PoolKind::Erasure => {
+            let moved = |(position, osd): (usize, &i32)| {
+                let from = was.get(position).copied().filter(|from| *from != NONE);
+                (*osd != NONE && from != Some(*osd)).then_some((from.unwrap_or(-1), *osd))
+            };
+            is.iter().enumerate().filter_map(moved).collect()
+        }
+        PoolKind::Replicated => {
+            let leave = was.iter().copied().filter(|osd| *osd != NONE && !is.contains(osd));
+            let mut sources = leave.chain(std::iter::repeat(-1));
+            let come = is.iter().copied().filter(|osd| *osd != NONE && !was.contains(osd));
+            come.map(|to| (sources.next().expect("endless"), to)).collect()
+        }
+    }
+}
+
+/// What no placement can spare.
+fn floor(
+    before: (&ClusterMap, &Inventory),
+    after: (&ClusterMap, &Inventory),
+    old: &BTreeMap<Pg, Placed>,
+) -> Floor {
+    let mut floor = Floor::default();
+    let mut shares: BTreeMap<i32, f64> = BTreeMap::new();
+    let domains = Domains::new(after.0);
+    for pool in after.0.pools().values() {
+        let bytes = shard_bytes(pool, after.1) * f64::from(pool.pg_num) * f64::from(pool.size);
+        for (osd, share) in ideal(after.0, pool) {
+            *shares.entry(osd).or_default() += share * bytes;
+        }
+        let Some(earlier) = before.0.pools().get(&pool.id) else { continue };
+        let earlier_bytes =
+            shard_bytes(earlier, before.1) * f64::from(earlier.pg_num) * f64::from(earlier.size);
+        for (osd, share) in ideal(before.0, earlier) {
+            *shares.entry(osd).or_default() -= share * earlier_bytes;
+        }
+        let Some(rule) = after.0.rule_of(pool) else { continue };
+        let reached = reached(after.0, rule);
+        let limits = limits(rule, pool.size);
+        for seed in 0..pool.pg_num {
+            let origin = Pg { pool: pool.id, seed: stable_mod(seed, earlier.pg_num) };
+            let Some(placed) = old.get(&origin) else { continue };
+            let may_stay = |osd: &i32| {
+                reached.contains_key(osd)
+                    && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0 && osd.up)
+            };
+            let stay: Vec<i32> = members(&placed.up).filter(|osd| may_stay(osd)).collect();
+            let kept = domains.most_kept(&stay, &limits).min(pool.size as usize);
+            // a group that was short of members before need not become whole
+            let wanted = members(&placed.up).count().min(pool.size as usize);
+            floor.misplaced_bytes +=
+                (wanted - kept.min(wanted)) as f64 * shard_bytes(pool, after.1);
+        }
+    }
+    floor.balance_bytes = shares.values().filter(|bytes| **bytes > 0.0).sum();
+    floor
+}
+
+/// The share of a pool's data that each OSD ought to have: by weight, among those that its rule reaches.
+pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> BTreeMap<i32, f64> {
+    let Some(rule) = map.rule_of(pool) else { return BTreeMap::new() };
+    let mut weights = reached(map, rule);
+    for (osd, weight) in &mut weights {
+        *weight *= map.osd(*osd).map_or(0.0, |osd| f64::from(osd.weight) / 65_536.0);
+    }
+    let sum: f64 = weights.values().sum();
+    weights.retain(|_, weight| *weight > 0.0);
+    for weight in weights.values_mut() {
+        *weight /= sum;
+    }
+    weights
+}
+
+/// The OSDs below what a rule takes, with their CRUSH weights.
+pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> BTreeMap<i32, f64> {
+    let parts = map.crush.parts();
+    let mut weights = BTreeMap::new();
+    for step in &rule.steps {
+        let Step::Take(item) = step else { continue };
+        if *item >= 0 {
+            weights.insert(*item, 1.0);
+        } else {
+            let below = parts.devices_below(*item);
+            weights
+                .extend(below.into_iter().map(|(osd, weight)| (osd, f64::from(weight) / 65_536.0)));
+        }
+    }
+    weights
+}
+
+/// What a rule's steps leave for the members of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limit {
+    /// For buckets of this type.
+    pub(crate) kind: u16,
+    /// How many members may be below each.
+    pub(crate) each: usize,
+    /// In how many buckets of this type they may be.
+    pub(crate) buckets: usize,
+}
+
+/// The limits that a rule sets for a group of `size` members.
+pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
+    let counts: Vec<(u16, usize)> = rule
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Choose { count, kind, .. } => {
+                let count = if *count > 0 { *count } else { (size.cast_signed() + *count).max(1) };
+                Some((*kind, count as usize))
+            }
+            _ => None,
+        })
+        .collect();
+    let size = size as usize;
+    // a rule with several ends has them side by side: no device twice at each end
+    let ends = rule.steps.iter().filter(|step| matches!(step, Step::Emit)).count();
+    if ends > 1 {
+        return vec![Limit { kind: 0, each: 1, buckets: size }];
+    }
+    let product = |counts: &[(u16, usize)]| {
+        counts.iter().fold(1_usize, |product, (_, count)| product.saturating_mul(*count))
+    };
+    let limit = |at: usize| Limit {
+        kind: counts[at].0,
+        each: product(&counts[at + 1..]).min(size),
+        buckets: product(&counts[..=at]),
+    };
+    (0..counts.len()).map(limit).collect()
+}
+
+/// Which bucket of each type each device is below.
+pub(crate) struct Domains(BTreeMap<(i32, u16), i32>);
+
+impl Domains {
+    pub(crate) fn new(map: &ClusterMap) -> Self {
+        let parts = map.crush.parts();
+        let mut domains = BTreeMap::new();
+        for bucket in parts.buckets.iter().filter(|bucket| !bucket.is_shadow()) {
+            for device in parts.devices_below(bucket.id).into_keys() {
+                domains.insert((device, bucket.kind), bucket.id);
+            }
+        }
+        Self(domains)
+    }
+
+    /// The bucket of type `kind` that holds a device; the device itself for type 0.
+    pub(crate) fn of(&self, device: i32, kind: u16) -> i32 {
+        if kind == 0 { device } else { self.0.get(&(device, kind)).copied().unwrap_or(device) }
+    }
+
+    /// How many of these devices may stay together: a greedy choice, exact where types are nested.
+    pub(crate) fn most_kept(&self, devices: &[i32], limits: &[Limit]) -> usize {
+        let mut counts: BTreeMap<(u16, i32), usize> = BTreeMap::new();
+        let mut kept = BTreeSet::new();
+        for device in devices {
+            let room = limits.iter().all(|limit| {
+                let place = (limit.kind, self.of(*device, limit.kind));
+                match counts.get(&place) {
+                    Some(count) => *count < limit.each,
+                    None => {
+                        counts.keys().filter(|(kind, _)| *kind == limit.kind).count()
+                            < limit.buckets
+                    }
+                }
+            });
+            if room && kept.insert(*device) {
+                for limit in limits {
+                    *counts.entry((limit.kind, self.of(*device, limit.kind))).or_default() += 1;
+                }
+            }
+        }
+        kept.len()
+    }
+
+    /// Whether these devices may be together.
+    pub(crate) fn allow(&self, devices: &[i32], limits: &[Limit]) -> bool {
+        self.most_kept(devices, limits) == devices.len()
+    }
+}

@@ -1,0 +1,225 @@
+//! A directory that is held open: whatever becomes of its path, names are looked up in it.
+//!
+//! No symbolic link is followed below it. Where the system has no such calls (`portable`), paths are
+//! looked at before they are used, which leaves an instant between.
+
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, allow(dead_code, reason = "it is there to be tested"))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::FilesError;
+
+#[cfg(not(unix))]
+pub(crate) use portable::Dir;
+#[cfg(unix)]
+pub(crate) use unix::Dir;
+
+/// What stands at a name, itself and not what it links to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: u64,
+    /// Permissions.
+    pub(crate) mode: u32,
+    /// Names that the file has.
+    pub(crate) links: u64,
+    /// Tells a file from others, and from itself after a change.
+    pub(crate) id: Id,
+}
+
+/// What it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    Pipe,
+    Device,
+    Other,
+}
+
+impl Kind {
+    /// In words.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::File => "it is a file",
+            Self::Directory => "it is a directory",
+            Self::Link => "it is a symbolic link",
+            Self::Pipe => "it is a pipe",
+            Self::Device => "it is a device",
+            Self::Other => "it is no ordinary file",
+        }
+    }
+
+    /// As a noun.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Link => "symbolic link",
+            Self::Pipe => "pipe",
+            Self::Device => "device",
+            Self::Other => "thing",
+        }
+    }
+}
+
+/// A file, and when it was last written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Id {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) modified: (i64, i64),
+}
+
+impl Id {
+    /// Whether both are one file, written to or not.
+    pub(crate) fn is_same_file(self, other: Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+/// Makes a directory with all that are above it; returns those that were not there, outermost first.
+pub(crate) fn make(path: &Path) -> Result<Vec<PathBuf>, FilesError> {
+    let mut missing = Vec::new();
+    let mut there = path;
+    while !there.as_os_str().is_empty() && fs::metadata(there).is_err() {
+        missing.push(there.to_owned());
+        let Some(above) = there.parent() else { break };
+        there = above;
+    }
+    let mut made = Vec::new();
+    for path in missing.into_iter().rev() {
+        match fs::create_dir(&path) {
+            Ok(()) => made.push(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            Err(error) => {
+                unmake(&made);
+                return Err(FilesError::system("make the directory", &path)(error));
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// Removes directories that [`make`] made, as far as nothing is in them.
+pub(crate) fn unmake(made: &[PathBuf]) {
+    for path in made.iter().rev() {
+        // one that is not empty stays, and so do those above
+        if fs::remove_dir(path).is_err() {
+            break;
+        }
+    }
+}
+
+/// Makes all that was written to a file reach the disk.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+/// A name for what is to get the name `target` when it is whole; the `number`-th that is tried.
+pub(crate) fn temporary(target: &str, number: u32) -> String {
+    // room for the rest below the 255 bytes that a name may have
+    let mut end = target.len().min(200);
+    while !target.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!(".{}.{}-{number}.partial", &target[..end], std::process::id())
+}
+
+/// Whether a name is one that [`temporary`] gives.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let middle = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    middle
+        .and_then(|middle| middle.rsplit_once('.'))
+        .and_then(|(_, numbers)| numbers.split_once('-'))
+        .is_some_and(|(process, count)| number(process) && number(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_names_are_known_again() {
+        for target in ["a", "a.b", "x.partial", &"ä".repeat(200)] {
+            let name = temporary(target, 3);
+            assert!(is_temporary(&name) && name.len() <= 255, "{name}");
+        }
+        for other in ["a.partial", ".a.partial", ".a.1-.partial", ".a.x-1.partial", ".1-0.partial"]
+        {
+            assert!(!is_temporary(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn directories_are_made_and_unmade() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = place.path().join("a/b/c");
+        let made = make(&deep).unwrap();
+        assert_eq!(made, ["a", "a/b", "a/b/c"].map(|name| place.path().join(name)));
+        assert_eq!(make(&deep).unwrap(), [""; 0].map(PathBuf::from));
+        fs::write(place.path().join("a/mine"), "").unwrap();
+        unmake(&made);
+        assert!(place.path().join("a/mine").exists() && !place.path().join("a/b").exists());
+        let below = place.path().join("a/mine/x");
+        let error = make(&below).unwrap_err().to_string();
+        assert!(error.starts_with("cannot make the directory `") && error.contains("mine/x"));
+    }
+
+    /// Both ways to hold a directory do the same.
+    macro_rules! holds {
+        ($name:ident, $dir:ty) => {
+            #[test]
+            fn $name() {
+                let place = tempfile::tempdir().unwrap();
+                let dir = <$dir>::open(place.path()).unwrap();
+                assert_eq!(dir.entry("a").unwrap(), None);
+                dir.create("a").unwrap();
+                assert!(dir.create("a").is_err());
+                let file = dir.entry("a").unwrap().unwrap();
+                assert_eq!((file.kind, file.bytes), (Kind::File, 0));
+                dir.create("b").unwrap();
+                // nothing is replaced by accident
+                assert!(dir.rename_new("a", "b".as_ref()).is_err());
+                dir.rename_new("a", "c".as_ref()).unwrap();
+                dir.rename("b", "c".as_ref()).unwrap();
+                let below = dir.make_sub("d").unwrap();
+                below.create("e").unwrap();
+                assert_eq!(dir.entry("d").unwrap().unwrap().kind, Kind::Directory);
+                let mut names = dir.names().unwrap();
+                names.sort();
+                assert_eq!(names, ["c", "d"]);
+                assert!(dir.remove_dir("d").is_err());
+                assert!(dir.open_sub("d").is_ok() && dir.open_sub("c").is_err());
+                below.remove("e").unwrap();
+                dir.remove_dir("d").unwrap();
+                dir.remove("c").unwrap();
+                assert_eq!(dir.names().unwrap(), [""; 0]);
+                assert!(dir.is_at(place.path()));
+                #[cfg(unix)]
+                {
+                    let target = place.path().join("target");
+                    fs::write(&target, "mine").unwrap();
+                    std::os::unix::fs::symlink(&target, place.path().join("link")).unwrap();
+                    std::os::unix::fs::symlink(place.path(), place.path().join("way")).unwrap();
+                    assert_eq!(dir.entry("link").unwrap().unwrap().kind, Kind::Link);
+                    assert!(dir.create("link").is_err());
+                    assert!(dir.open_file("link", false).is_err());
+                    assert!(dir.open_sub("way").is_err() && dir.make_sub("way").is_err());
+                    assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+                }
+            }
+        };
+    }
+    #[cfg(unix)]
+    holds!(a_directory_held_open, unix::Dir);
+    holds!(a_directory_held_by_its_path, portable::Dir);
+}

@@ -1,0 +1,636 @@
+//! A directory of ours: what is in it is listed in its manifest.
+//!
+//! Other processes may write into it too if all of them share it ([`Access::Shared`]); what they write
+//! besides parts of their own must be the same. Parts ([`Directory::part`]) are directories of ours in a
+//! directory of ours, with manifests and locks of their own.
+
+mod clear;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::abandon::Entered;
+use crate::dir::{self, Dir, Entry, Kind};
+use crate::manifest::{MANIFEST, Manifest};
+use crate::new_file::{NewFile, Temporary, not_named};
+use crate::{FilesError, grow, name};
+
+/// Who else may write into a directory meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    /// Nobody.
+    #[default]
+    Alone,
+    /// Others that share it. Nothing can be removed then.
+    Shared,
+}
+
+/// What a directory is taken for.
+#[derive(Clone, Copy, Debug)]
+pub struct Purpose<'a> {
+    command: &'static str,
+    access: Access,
+    force: bool,
+    inputs: &'a [&'a Path],
+}
+
+impl<'a> Purpose<'a> {
+    /// For what `foretell COMMAND` writes: `run`, `reproduce ursa-minor`.
+    pub const fn of(command: &'static str) -> Self {
+        Self { command, access: Access::Alone, force: false, inputs: &[] }
+    }
+
+    /// Alone, or with others.
+    #[must_use]
+    pub const fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Whether files of ours are replaced that another command made, or that were changed since.
+    #[must_use]
+    pub const fn forced(self, force: bool) -> Self {
+        Self { force, ..self }
+    }
+
+    /// What the command reads, which must not be in the directory if that is replaced by force.
+    #[must_use]
+    pub const fn reading(self, inputs: &'a [&'a Path]) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// Errors if a directory of ours is another command's, and is not to be replaced.
+    fn suits(&self, manifest: &Manifest, path: &Path) -> Result<(), FilesError> {
+        if manifest.command == self.command || self.force {
+            return Ok(());
+        }
+        let (path, found) = (path.to_owned(), manifest.command.clone());
+        Err(FilesError::OtherCommand { path, found, wanted: self.command })
+    }
+}
+
+/// A directory that we write into, until all clones are dropped.
+///
+/// Dropped with nothing in it, it is removed if it was made for us.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// As the user calls it.
+    path: PathBuf,
+    /// The same without links.
+    real: PathBuf,
+    dir: Arc<Dir>,
+    /// `None`: the file system has no locks.
+    lock: Mutex<Option<File>>,
+    access: Access,
+    force: bool,
+    /// The directory that it is a part of, and its name there.
+    whole: Option<(Directory, String)>,
+    /// Directories that were made on the way to it, itself included.
+    made: Vec<PathBuf>,
+    state: Mutex<State>,
+    /// Dropped with it: until then it is abandoned with the process.
+    entered: Mutex<Option<Entered>>,
+}
+
+#[derive(Debug)]
+struct State {
+    manifest: Manifest,
+    /// The manifest as it is on the disk.
+    stored: Option<String>,
+    /// Whether it was ours before.
+    was_ours: bool,
+    /// Files that may be replaced although somebody has changed them.
+    spared: Vec<String>,
+    /// Directories in it that are open.
+    open: BTreeMap<String, Weak<Dir>>,
+}
+
+/// A file that is about to get its name.
+struct Ready {
+    temporary: Temporary,
+    before: Option<Entry>,
+    last: String,
+    name: String,
+    path: PathBuf,
+}
+
+/// What comes to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The last handle of a directory.
+    Directory,
+    /// The process: what other threads hold is not waited for, and nothing is written.
+    Process,
+}
+
+impl PartialEq for Directory {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Directory {
+    /// Takes the directory at a path that the user gave; makes it if need be.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither empty nor ours, if another command made it, if another process has it, or if it
+    /// cannot be made. Nothing is changed then.
+    pub fn take(path: &Path, purpose: Purpose<'_>) -> Result<Self, FilesError> {
+        if path == Path::new("-") {
+            let found = "it means standard output (a directory of that name is `./-`)";
+            return Err(FilesError::Special { path: path.to_owned(), found });
+        }
+        let made = dir::make(path)?;
+        let opened = open(path, purpose.access).inspect_err(|error| {
+            // what another process has is its own by now
+            if !matches!(error, FilesError::Busy { .. }) {
+                dir::unmake(&made);
+            }
+        });
+        let (dir, lock) = opened?;
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let taken = Self::new((path.to_owned(), real), dir, lock, purpose, None, made.clone());
+        // what was made goes with an error
+        taken.inspect_err(|_| dir::unmake(&made))
+    }
+
+    /// Errors if [`Directory::take`] would, as far as that can be known beforehand. Nothing is made.
+    ///
+    /// # Errors
+    ///
+    /// As said.
+    pub fn may_take(path: &Path, purpose: Purpose<'_>) -> Result<(), FilesError> {
+        let dir = match Dir::open(path) {
+            Ok(dir) => dir,
+            // it is made when there is something to write
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(FilesError::system("make the directory", path)(error)),
+        };
+        drop(lock(&dir, purpose.access, path)?);
+        match examine(&dir, path)? {
+            Some(found) => purpose.suits(&found, path),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a directory in this one, with a manifest and a lock of its own. It is removed with this one
+    /// when that is replaced.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::take`], or if the name leads elsewhere.
+    pub fn part(&self, name: &str, purpose: Purpose<'_>) -> Result<Self, FilesError> {
+        name::check_name(self.path(), name)?;
+        let path = self.path().join(name);
+        let (dir, last) = self.way(&mut self.state(), name, true)?.expect("it is made");
+        let failed = |error| FilesError::system("make the directory", &path)(error);
+        let (sub, lock) = loop {
+            let sub = match dir.entry(last).map_err(failed)? {
+                Some(Entry { kind: Kind::Directory, .. }) | None => {
+                    dir.make_sub(last).map_err(failed)?
+                }
+                Some(other) => {
+                    let found = other.kind.described();
+                    return Err(FilesError::Special { path, found });
+                }
+            };
+            let lock = lock(&sub, purpose.access, &path)?;
+            // another may have removed it before it was locked
+            let own = sub.id().map_err(failed)?;
+            if dir.entry(last).map_err(failed)?.is_some_and(|now| now.id.is_same_file(own)) {
+                break (sub, lock);
+            }
+        };
+        let real = self.inner.real.join(name);
+        let whole = Some((self.clone(), name.to_owned()));
+        Self::new((path, real), sub, lock, purpose, whole, Vec::new())
+    }
+
+    fn new(
+        (path, real): (PathBuf, PathBuf),
+        dir: Dir,
+        lock: Option<File>,
+        purpose: Purpose<'_>,
+        whole: Option<(Self, String)>,
+        made: Vec<PathBuf>,
+    ) -> Result<Self, FilesError> {
+        let found = examine(&dir, &path)?;
+        let (was_ours, stored) = (found.is_some(), found.as_ref().map(Manifest::text));
+        let mut manifest = found.unwrap_or_else(|| Manifest::new(purpose.command, whole.is_some()));
+        let other = manifest.command != purpose.command;
+        purpose.suits(&manifest, &path)?;
+        if other && let Some(input) = purpose.inputs.iter().find(|input| is_in(input, &real)) {
+            return Err(FilesError::Input { path: (*input).to_owned() });
+        }
+        manifest.part = whole.is_some();
+        let inner = Arc::new(Inner {
+            path,
+            real,
+            dir: Arc::new(dir),
+            lock: Mutex::new(lock),
+            access: purpose.access,
+            force: purpose.force,
+            whole,
+            made,
+            state: Mutex::new(State {
+                manifest,
+                stored,
+                was_ours,
+                spared: Vec::new(),
+                open: BTreeMap::new(),
+            }),
+            entered: Mutex::new(None),
+        });
+        let weak = Arc::downgrade(&inner);
+        let entered = Entered::new(move || {
+            if let Some(inner) = weak.upgrade() {
+                if let Ok(mut state) = inner.state.try_lock() {
+                    inner.tidy(&mut state, Ending::Process);
+                }
+                // the process ends; what is dropped here would wait for what is held there
+                std::mem::forget(inner);
+            }
+        });
+        *inner.entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
+        let directory = Self { inner };
+        if other {
+            directory.clear(&[])?;
+            directory.state().manifest.command = purpose.command.to_owned();
+        }
+        Ok(directory)
+    }
+
+    /// As the user calls it.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Where a file in it is, without links: for those who open files by their names.
+    pub fn real_path(&self, name: &str) -> PathBuf {
+        self.inner.real.join(name)
+    }
+
+    /// The names of our files in it, but for those in its parts.
+    pub fn files(&self) -> Vec<String> {
+        self.state().manifest.files.keys().cloned().collect()
+    }
+
+    /// Errors if one of these files could not be written, as something of somebody else's stands there.
+    ///
+    /// # Errors
+    ///
+    /// As said.
+    pub fn check(&self, names: &[&str]) -> Result<(), FilesError> {
+        let mut state = self.state();
+        for name in names {
+            if let Some((dir, last)) = self.way(&mut state, name, false)? {
+                self.standing(&state, &dir, last, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a file.
+    ///
+    /// # Errors
+    ///
+    /// If the name leads elsewhere, something of somebody else's stands there, or nothing can be
+    /// written.
+    pub fn begin(&self, name: &str) -> Result<NewFile, FilesError> {
+        self.begin_with(name, Temporary::create)
+    }
+
+    /// The same, with a name of the caller's for what is not whole yet. What an interrupted command has
+    /// left under that name is removed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::begin`].
+    pub fn begin_as(&self, name: &str, unfinished: &str) -> Result<NewFile, FilesError> {
+        self.remove(unfinished)?;
+        self.list(unfinished)?;
+        self.begin_with(name, |dir, _| Temporary::create_as(dir, unfinished))
+    }
+
+    fn begin_with(
+        &self,
+        name: &str,
+        create: impl FnOnce(&Arc<Dir>, &OsStr) -> io::Result<Temporary>,
+    ) -> Result<NewFile, FilesError> {
+        name::check_name(self.path(), name)?;
+        let path = self.path().join(name);
+        let mut state = self.state();
+        let (dir, last) = self.way(&mut state, name, true)?.expect("it is made");
+        self.standing(&state, &dir, last, name)?;
+        self.store(&mut state)?;
+        let temporary =
+            create(&dir, OsStr::new(last)).map_err(FilesError::system("write", &path))?;
+        Ok(NewFile::of_directory(temporary, self.clone(), name.to_owned(), path))
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::begin`].
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), FilesError> {
+        let mut file = self.begin(name)?;
+        let written = file.write_all(content);
+        written.map_err(FilesError::system("write", &self.path().join(name)))?;
+        file.commit()
+    }
+
+    /// Opens a file that grows, which is begun if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::begin`].
+    pub fn grow(&self, name: &str) -> Result<File, FilesError> {
+        self.list(name)?;
+        let (dir, last) = self.way(&mut self.state(), name, true)?.expect("it is made");
+        grow::open(&dir, OsStr::new(last), &self.path().join(name))
+    }
+
+    /// Lists a file whose size nobody knows yet.
+    fn list(&self, name: &str) -> Result<(), FilesError> {
+        name::check_name(self.path(), name)?;
+        let mut state = self.state();
+        if let Some((dir, last)) = self.way(&mut state, name, true)? {
+            self.standing(&state, &dir, last, name)?;
+        }
+        state.manifest.files.insert(name.to_owned(), None);
+        self.store(&mut state)
+    }
+
+    /// Removes a file of ours, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// If it is somebody else's, or cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), FilesError> {
+        name::check_name(self.path(), name)?;
+        let mut state = self.state();
+        let Some((dir, last)) = self.way(&mut state, name, false)? else { return Ok(()) };
+        if self.standing(&state, &dir, last, name)?.is_some() {
+            let path = self.path().join(name);
+            dir.remove(last).map_err(FilesError::system("remove", &path))?;
+        }
+        // the list says so when it is next written
+        state.manifest.files.remove(name);
+        Ok(())
+    }
+
+    /// Gives files their names, after all of them are listed.
+    pub(crate) fn commit(&self, files: Vec<(Temporary, String)>) -> Result<(), FilesError> {
+        let mut files = files;
+        for (temporary, name) in &mut files {
+            name::check_name(self.path(), name)?;
+            temporary.close().map_err(FilesError::system("write", &self.path().join(name)))?;
+        }
+        let mut state = self.state();
+        let mut ready = Vec::with_capacity(files.len());
+        let mut sizes = Vec::with_capacity(files.len());
+        for (temporary, name) in files {
+            let path = self.path().join(&name);
+            let (dir, last) = self.way(&mut state, &name, true)?.expect("it is made");
+            let before = self.standing(&state, &dir, last, &name)?;
+            let own = temporary.entry().map_err(FilesError::system("write", &path))?;
+            sizes.push((name.clone(), Some(own.bytes)));
+            ready.push(Ready { temporary, before, last: last.to_owned(), name, path });
+        }
+        let listed = state.manifest.files.clone();
+        state.manifest.files.extend(sizes);
+        if let Err(error) = self.store(&mut state) {
+            state.manifest.files = listed;
+            return Err(error);
+        }
+        let mut synced: Option<Arc<Dir>> = None;
+        for mut file in ready {
+            if let Err(error) = self.name(&state, &mut file) {
+                // it is not ours after all
+                match listed.get(&file.name) {
+                    Some(bytes) => drop(state.manifest.files.insert(file.name, *bytes)),
+                    None => drop(state.manifest.files.remove(&file.name)),
+                }
+                let _ = self.store(&mut state);
+                return Err(error);
+            }
+            if synced.as_ref().is_none_or(|dir| !Arc::ptr_eq(dir, &file.temporary.dir)) {
+                let dir = file.temporary.dir.clone();
+                dir.sync().map_err(FilesError::system("write", &file.path))?;
+                synced = Some(dir);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a file its name.
+    fn name(&self, state: &State, file: &mut Ready) -> Result<(), FilesError> {
+        let Ready { temporary, before, last, name, path } = file;
+        let mut before = *before;
+        loop {
+            match temporary.rename(OsStr::new(last), before) {
+                // another that shares the directory writes the same
+                Err(error)
+                    if self.inner.access == Access::Shared
+                        && error.kind() == io::ErrorKind::AlreadyExists =>
+                {
+                    before = self.standing(state, &temporary.dir, last, name)?;
+                }
+                done => return done.map_err(|error| not_named(path, error)),
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state()
+    }
+
+    /// What stands at the name and may be replaced; errors if it may not.
+    fn standing(
+        &self,
+        state: &State,
+        dir: &Dir,
+        last: &str,
+        name: &str,
+    ) -> Result<Option<Entry>, FilesError> {
+        let path = || self.path().join(name);
+        let there = dir.entry(last).map_err(|error| FilesError::system("write", &path())(error))?;
+        let Some(there) = there else { return Ok(None) };
+        let Some(listed) = state.manifest.files.get(name) else {
+            return Err(FilesError::InTheWay { path: path(), found: there.kind.noun() });
+        };
+        if there.kind != Kind::File {
+            return Err(FilesError::Special { path: path(), found: there.kind.described() });
+        }
+        let allowed = self.inner.force || state.spared.iter().any(|spared| spared == name);
+        match *listed {
+            Some(was) if was != there.bytes && !allowed => {
+                Err(FilesError::Changed { path: path(), was, is: there.bytes })
+            }
+            _ => Ok(Some(there)),
+        }
+    }
+
+    /// The directory that a file is in, and its name there. Directories on the way are made if they are
+    /// wanted, else there is none. No link is followed.
+    fn way<'a>(
+        &self,
+        state: &mut State,
+        name: &'a str,
+        make: bool,
+    ) -> Result<Option<(Arc<Dir>, &'a str)>, FilesError> {
+        let (parts, last) = name::split(name);
+        let mut dir = self.inner.dir.clone();
+        let mut above = String::new();
+        for part in parts {
+            above += part;
+            let path = self.path().join(&above);
+            let failed = |error| FilesError::system("make the directory", &path)(error);
+            dir = match dir.entry(part).map_err(failed)? {
+                Some(Entry { kind: Kind::Directory, id, .. }) => {
+                    let open = state.open.get(&above).and_then(Weak::upgrade);
+                    match open.filter(|open| open.id().is_ok_and(|own| own.is_same_file(id))) {
+                        Some(open) => open,
+                        None => Arc::new(dir.open_sub(part).map_err(failed)?),
+                    }
+                }
+                Some(other) => {
+                    let found = other.kind.described();
+                    return Err(FilesError::Special { path, found });
+                }
+                None if make => {
+                    state.manifest.directories.insert(above.clone());
+                    self.store(state)?;
+                    Arc::new(dir.make_sub(part).map_err(failed)?)
+                }
+                None => return Ok(None),
+            };
+            state.open.insert(above.clone(), Arc::downgrade(&dir));
+            above.push('/');
+        }
+        Ok(Some((dir, last)))
+    }
+
+    /// Brings the manifest to the disk.
+    fn store(&self, state: &mut State) -> Result<(), FilesError> {
+        self.inner.store(state)
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store(&self, state: &mut State) -> Result<(), FilesError> {
+        let path = self.path.join(MANIFEST);
+        let failed = |error| FilesError::system("write", &path)(error);
+        if self.access == Access::Shared {
+            let there = Manifest::read(&self.dir, &self.path)?;
+            state.stored = there.as_ref().map(Manifest::text);
+            if let Some(there) = there {
+                state.manifest.add(there);
+            }
+        }
+        let text = state.manifest.text();
+        if state.stored.as_ref() == Some(&text) {
+            return Ok(());
+        }
+        let name = OsStr::new(MANIFEST);
+        let mut file = Temporary::create(&self.dir, name).map_err(failed)?;
+        let written = file.file().and_then(|file| file.write_all(text.as_bytes()));
+        written.and_then(|()| file.close()).map_err(failed)?;
+        loop {
+            let before = self.dir.entry(MANIFEST).map_err(failed)?;
+            if let Some(other) = before.filter(|before| before.kind != Kind::File) {
+                let fault = other.kind.described().to_owned();
+                return Err(FilesError::BadManifest { path, fault });
+            }
+            match file.rename(name, before) {
+                // another that shares the directory was faster; what both list is the same
+                Err(error)
+                    if self.access == Access::Shared
+                        && error.kind() == io::ErrorKind::AlreadyExists => {}
+                done => {
+                    done.and_then(|()| self.dir.sync()).map_err(failed)?;
+                    break;
+                }
+            }
+        }
+        state.stored = Some(text);
+        Ok(())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tidy(&mut state, Ending::Directory);
+        drop(state);
+        // not before: a process that is ended meanwhile tidies, too
+        let entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(entered);
+    }
+}
+
+/// Opens and locks the directory at a path.
+fn open(path: &Path, access: Access) -> Result<(Dir, Option<File>), FilesError> {
+    let failed = |error| FilesError::system("make the directory", path)(error);
+    loop {
+        let dir = Dir::open(path).map_err(failed)?;
+        let lock = lock(&dir, access, path)?;
+        if dir.is_at(path) {
+            return Ok((dir, lock));
+        }
+        // another command has removed it before it was locked
+        dir::make(path)?;
+    }
+}
+
+fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
+    dir.lock(access == Access::Alone).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => FilesError::Busy { path: path.to_owned() },
+        _ => FilesError::system("lock", path)(error),
+    })
+}
+
+/// The manifest of a directory; none: it is empty. Errors if it is neither empty nor ours.
+fn examine(dir: &Dir, path: &Path) -> Result<Option<Manifest>, FilesError> {
+    if let Some(manifest) = Manifest::read(dir, path)? {
+        return Ok(Some(manifest));
+    }
+    let names = dir.all_names().map_err(FilesError::system("read", path))?;
+    // a process that was killed before its manifest was there has made nothing else
+    let beginning = |name: &str| name.starts_with("..foretell.json.") && dir::is_temporary(name);
+    let others = names.iter().filter(|name| !name.as_deref().is_some_and(beginning));
+    let others: Vec<&str> = others.map(|name| name.as_deref().unwrap_or_default()).collect();
+    if others.is_empty() {
+        return Ok(None);
+    }
+    let has = |name: &str| others.contains(&name);
+    let hint = if has("run.db") && has("truth.json") {
+        " (it looks like a run of an earlier version, which had none)"
+    } else if has("sweep.json") {
+        " (it looks like a sweep of an earlier version, which had none)"
+    } else {
+        ""
+    };
+    Err(FilesError::NotOurs { path: path.to_owned(), hint })
+}
+
+/// Whether a file or directory is in a directory, or is that directory.
+fn is_in(input: &Path, directory: &Path) -> bool {
+    std::fs::canonicalize(input).is_ok_and(|input| input.starts_with(directory))
+}

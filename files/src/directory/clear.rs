@@ -1,0 +1,326 @@
+//! What is removed from a directory of ours: only what its manifest lists.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use super::{Access, Directory, Ending, Inner, State};
+use crate::FilesError;
+use crate::dir::{self, Dir, Entry, Kind};
+use crate::manifest::{MANIFEST, Manifest};
+use crate::name;
+use crate::new_file::is_open;
+
+impl Directory {
+    /// Removes all files of ours, those in parts included, but for those that are `spared`; these may
+    /// be replaced, whoever has changed them since.
+    ///
+    /// # Errors
+    ///
+    /// Before anything is removed, if one of them is not as we wrote it or another process writes into
+    /// the directory or a part of it; or if one cannot be removed.
+    pub fn clear(&self, spared: &[&str]) -> Result<(), FilesError> {
+        let mut state = self.state();
+        if self.inner.access == Access::Shared {
+            // others may need what is removed
+            self.inner.become_alone(&mut state)?;
+        }
+        state.spared = spared.iter().map(|&name| name.to_owned()).collect();
+        let all = Contents {
+            dir: self.inner.dir.clone(),
+            path: self.path().to_owned(),
+            force: self.inner.force,
+        };
+        all.check(&state.manifest, spared)?;
+        all.remove(&mut state.manifest, spared)?;
+        // nothing of an earlier command stands beside what comes now, even after a power cut
+        self.inner.dir.sync().map_err(FilesError::system("sync", self.path()))?;
+        if state.stored.is_some() { self.inner.store(&mut state) } else { Ok(()) }
+    }
+
+    /// Removes all parts in a directory of this one, with all that is ours in them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::clear`].
+    pub fn remove_parts(&self, name: &str) -> Result<(), FilesError> {
+        name::check_name(self.path(), name)?;
+        let path = self.path().join(name);
+        let failed = |error| FilesError::system("look at", &path)(error);
+        let Some((above, last)) = self.way(&mut self.state(), name, false)? else { return Ok(()) };
+        if above.entry(last).map_err(failed)?.is_none_or(|entry| entry.kind != Kind::Directory) {
+            return Ok(());
+        }
+        let dir = above.open_sub(last).map_err(failed)?;
+        for part in dir.names().map_err(failed)? {
+            self.remove_part(&format!("{name}/{part}"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a part with all that is ours in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Directory::clear`].
+    pub fn remove_part(&self, name: &str) -> Result<(), FilesError> {
+        name::check_name(self.path(), name)?;
+        let Some((dir, last)) = self.way(&mut self.state(), name, false)? else { return Ok(()) };
+        let path = self.path().join(name);
+        let Some((part, manifest)) = part(&dir, last, &path)? else { return Ok(()) };
+        let contents = Contents { dir: part, path, force: self.inner.force };
+        contents.remove_with_manifest(&dir, last, manifest)
+    }
+}
+
+/// A directory of ours that is cleared.
+struct Contents {
+    dir: Arc<Dir>,
+    path: PathBuf,
+    force: bool,
+}
+
+impl Contents {
+    /// Errors if something in it may not be removed.
+    fn check(&self, manifest: &Manifest, spared: &[&str]) -> Result<(), FilesError> {
+        for (name, bytes) in &manifest.files {
+            let path = self.path.join(name);
+            let Some((_, _, there)) = self.find(name)? else { continue };
+            if there.kind != Kind::File {
+                return Err(FilesError::Special { path, found: there.kind.described() });
+            }
+            if let Some(was) = *bytes
+                && was != there.bytes
+                && !self.force
+                && !spared.contains(&name.as_str())
+            {
+                return Err(FilesError::Changed { path, was, is: there.bytes });
+            }
+        }
+        self.parts(manifest, |_, _, part, manifest| {
+            // held until it is looked at
+            let lock = super::lock(&part.dir, Access::Alone, &part.path)?;
+            part.check(&manifest, &[])?;
+            drop(lock);
+            Ok(())
+        })
+    }
+
+    /// Removes what the manifest lists, and takes it from the list.
+    fn remove(&self, manifest: &mut Manifest, spared: &[&str]) -> Result<(), FilesError> {
+        self.parts(manifest, |dir, last, part, manifest| {
+            part.remove_with_manifest(dir, last, manifest)
+        })?;
+        for name in manifest.files.keys().filter(|name| !spared.contains(&name.as_str())) {
+            let Some((dir, last, there)) = self.find(name)? else { continue };
+            if there.kind == Kind::File {
+                let failed = FilesError::system("remove", &self.path.join(name));
+                gone(dir.remove(last)).map_err(failed)?;
+            }
+        }
+        manifest.files.retain(|name, _| spared.contains(&name.as_str()));
+        self.remove_unfinished(manifest);
+        self.remove_empty(manifest);
+        Ok(())
+    }
+
+    fn remove_with_manifest(
+        &self,
+        above: &Dir,
+        last: &str,
+        mut manifest: Manifest,
+    ) -> Result<(), FilesError> {
+        let lock = super::lock(&self.dir, Access::Alone, &self.path)?;
+        self.check(&manifest, &[])?;
+        self.remove(&mut manifest, &[])?;
+        if manifest.directories.is_empty() {
+            let failed = FilesError::system("remove", &self.path.join(MANIFEST));
+            gone(self.dir.remove(MANIFEST)).map_err(failed)?;
+        }
+        // what is not ours in it keeps it
+        let _ = above.remove_dir(last);
+        drop(lock);
+        Ok(())
+    }
+
+    /// Calls `each` with the parts in the directories that we made: the directory that each is in, its
+    /// name there, itself and its manifest.
+    fn parts(
+        &self,
+        manifest: &Manifest,
+        mut each: impl FnMut(&Dir, &str, Self, Manifest) -> Result<(), FilesError>,
+    ) -> Result<(), FilesError> {
+        for name in &manifest.directories {
+            let path = self.path.join(name);
+            let Some((above, last, there)) = self.find(name)? else { continue };
+            if there.kind != Kind::Directory {
+                return Err(FilesError::Special { path, found: there.kind.described() });
+            }
+            let failed = |error| FilesError::system("read", &path)(error);
+            let dir = above.open_sub(last).map_err(failed)?;
+            for inside in dir.names().map_err(failed)? {
+                let path = path.join(&inside);
+                if let Some((part, manifest)) = part(&dir, &inside, &path)? {
+                    let part = Self { dir: part, path, force: self.force };
+                    each(&dir, &inside, part, manifest)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands at a name, the directory that it is in, and its name there. Errors if a directory on
+    /// the way is something else.
+    fn find<'a>(&self, name: &'a str) -> Result<Option<(Arc<Dir>, &'a str, Entry)>, FilesError> {
+        let (parts, last) = name::split(name);
+        let mut dir = self.dir.clone();
+        let mut path = self.path.clone();
+        for part in parts {
+            path.push(part);
+            let failed = |error| FilesError::system("look at", &path)(error);
+            match dir.entry(part).map_err(failed)? {
+                None => return Ok(None),
+                Some(Entry { kind: Kind::Directory, .. }) => {
+                    dir = Arc::new(dir.open_sub(part).map_err(failed)?);
+                }
+                Some(other) => {
+                    return Err(FilesError::Special { path, found: other.kind.described() });
+                }
+            }
+        }
+        let there =
+            dir.entry(last).map_err(FilesError::system("look at", &self.path.join(name)))?;
+        Ok(there.map(|there| (dir, last, there)))
+    }
+
+    /// Removes what a process that was killed has left unfinished; nobody else writes here now.
+    fn remove_unfinished(&self, manifest: &Manifest) {
+        let below = manifest.directories.iter().filter_map(|name| {
+            let (above, last, _) = self.find(name).ok()??;
+            above.open_sub(last).ok().map(Arc::new)
+        });
+        for dir in std::iter::once(self.dir.clone()).chain(below) {
+            for name in dir.names().unwrap_or_default() {
+                let is_file =
+                    |entry: Option<Entry>| entry.is_some_and(|entry| entry.kind == Kind::File);
+                if is_left_over(&name) && dir.entry(&name).is_ok_and(is_file) {
+                    // what cannot be removed harms nobody
+                    let _ = dir.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// Removes directories that we made and that are empty, and takes them from the list.
+    fn remove_empty(&self, manifest: &mut Manifest) {
+        // those inside of others come after them in the order of names
+        let all: Vec<String> = manifest.directories.iter().rev().cloned().collect();
+        for name in all {
+            let gone = match self.find(&name) {
+                Ok(Some((dir, last, _))) => dir.remove_dir(last).is_ok(),
+                Ok(None) => true,
+                Err(_) => false,
+            };
+            if gone {
+                manifest.directories.remove(&name);
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Keeps out those that share it. Errors if there are any.
+    fn become_alone(&self, state: &mut State) -> Result<(), FilesError> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        *lock = None;
+        match self.dir.lock(true) {
+            Ok(alone) => *lock = alone,
+            Err(_) => {
+                *lock = self.dir.lock(false).ok().flatten();
+                return Err(FilesError::Busy { path: self.path.clone() });
+            }
+        }
+        // with what they have listed
+        if let Ok(Some(there)) = Manifest::read(&self.dir, &self.path) {
+            state.manifest.add(there);
+        }
+        Ok(())
+    }
+
+    /// Brings the list up to date. With nothing listed the manifest goes, and the directory, if it was
+    /// made for us.
+    pub(super) fn tidy(&self, state: &mut State, ending: Ending) {
+        let all = Contents { dir: self.dir.clone(), path: self.path.clone(), force: false };
+        if self.access == Access::Shared {
+            // who shares it may be about to write; when nobody is left it is ours alone
+            if self.become_alone(state).is_err() {
+                return;
+            }
+        }
+        state.manifest.files.retain(|name, bytes| match all.find(name) {
+            Ok(None) => false,
+            // a file that was to grow, and did not
+            Ok(Some((dir, last, Entry { kind: Kind::File, bytes: 0, .. }))) if bytes.is_none() => {
+                dir.remove(last).is_err()
+            }
+            _ => true,
+        });
+        all.remove_empty(&mut state.manifest);
+        if !state.manifest.files.is_empty() || !state.manifest.directories.is_empty() {
+            // an old list says too much, not too little
+            if ending == Ending::Directory {
+                let _ = self.store(state);
+            }
+            return;
+        }
+        if state.stored.is_some() && gone(self.dir.remove(MANIFEST)).is_err() {
+            return;
+        }
+        match &self.whole {
+            Some((whole, name)) => {
+                let state = match ending {
+                    Ending::Directory => Some(whole.state()),
+                    Ending::Process => whole.inner.state.try_lock().ok(),
+                };
+                if let Some(mut state) = state
+                    && let Ok(Some((dir, last))) = whole.way(&mut state, name, false)
+                {
+                    let _ = dir.remove_dir(last);
+                }
+            }
+            None if (state.was_ours || !self.made.is_empty()) && self.dir.is_at(&self.path) => {
+                let _ = std::fs::remove_dir(&self.path);
+                dir::unmake(&self.made);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The directory of ours at a name, if there is one that goes with the one above it.
+fn part(above: &Dir, last: &str, path: &Path) -> Result<Option<(Arc<Dir>, Manifest)>, FilesError> {
+    let failed = |error| FilesError::system("look at", path)(error);
+    if !above.entry(last).map_err(failed)?.is_some_and(|entry| entry.kind == Kind::Directory) {
+        return Ok(None);
+    }
+    let dir = above.open_sub(last).map_err(failed)?;
+    // one that says nothing that can be trusted is somebody else's
+    match Manifest::read(&dir, path) {
+        Ok(Some(manifest)) if manifest.part => Ok(Some((Arc::new(dir), manifest))),
+        _ => Ok(None),
+    }
+}
+
+/// Whether somebody who is gone has begun a file and not finished it.
+fn is_left_over(name: &str) -> bool {
+    // numbers of processes are used again, so that they tell nothing
+    dir::is_temporary(name) && !is_open(name)
+}
+
+/// What was not there is gone, too.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,139 @@
+//! Why something is not written, in words for the user.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::MANIFEST;
+
+/// Why a file or directory is not written.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// The system refuses.
+    #[error("cannot {what} `{}`: {error}", path.display())]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// With which file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Another process holds the lock.
+    #[error(
+        "another command is writing into `{}`; wait for it, or choose another directory",
+        path.display()
+    )]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process was faster.
+    #[error("cannot write `{}`: another command has written it meanwhile", path.display())]
+    Overtaken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The directory holds files, and no manifest.
+    #[error(
+        "`{}` is not empty, and nothing in it says that foretell made it: there is no \
+         `{MANIFEST}`{hint}. Nothing was changed; choose another directory",
+        path.display()
+    )]
+    NotOurs {
+        /// The directory.
+        path: PathBuf,
+        /// What it looks like, if it looks like something of ours.
+        hint: &'static str,
+    },
+    /// The manifest cannot be trusted.
+    #[error(
+        "`{}` is not the list of files that foretell writes: {fault}. Nothing was changed; choose \
+         another directory",
+        path.display()
+    )]
+    BadManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// The directory is ours, but another command's.
+    #[error(
+        "`{}` holds what `foretell {found}` made, which `foretell {wanted}` would replace; choose \
+         another directory, or replace it with `--force`",
+        path.display()
+    )]
+    OtherCommand {
+        /// The directory.
+        path: PathBuf,
+        /// The command that made it.
+        found: String,
+        /// The command that is to write.
+        wanted: &'static str,
+    },
+    /// A file that we did not write stands where we want to.
+    #[error("cannot write `{}`: foretell did not make the {found} of that name", path.display())]
+    InTheWay {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A file of ours was changed by somebody else.
+    #[error(
+        "`{}` was changed after foretell wrote it ({was} bytes then, {is} now); move it away, or \
+         replace it with `--force`",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// Bytes when it was written.
+        was: u64,
+        /// Bytes now.
+        is: u64,
+    },
+    /// What stands there is no ordinary file.
+    #[error("cannot write `{}`: {found}; results go to ordinary files", path.display())]
+    Special {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// A name that leads elsewhere, or that no file may have.
+    #[error("`{name}` cannot be the name of a file in `{}`: {fault}", path.display())]
+    Name {
+        /// The directory.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// What is read would be replaced.
+    #[error("`{}` is in the directory that `--force` would replace", path.display())]
+    Input {
+        /// What is read.
+        path: PathBuf,
+    },
+}
+
+impl FilesError {
+    /// For `map_err`: `what` was tried with `path`.
+    pub(crate) fn system(
+        what: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Self::System { what, path, error }
+    }
+
+    /// Whether the user asked for what cannot be, rather than the system or another process being in
+    /// the way.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, Self::System { .. } | Self::Busy { .. } | Self::Overtaken { .. })
+    }
+}

@@ -1,0 +1,354 @@
+//! A file that is whole or not there.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::abandon::{self, Entered};
+use crate::dir::{self, Dir, Entry, Id, Kind};
+use crate::{Directory, FilesError};
+
+/// Names that are tried for what is not whole yet.
+const TRIES: u32 = 1000;
+
+/// Unfinished names of files that this process is writing, and in how many directories.
+static OPEN: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+
+fn open_names() -> MutexGuard<'static, BTreeMap<String, usize>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process is writing a file of that unfinished name, here or elsewhere.
+pub(crate) fn is_open(name: &str) -> bool {
+    open_names().contains_key(name)
+}
+
+/// A file under the name that it has until it is whole. Dropped before, it is removed.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    pub(crate) dir: Arc<Dir>,
+    pub(crate) name: String,
+    /// While it is open.
+    file: Option<File>,
+    /// Tells it from what others put at its name.
+    own: Id,
+    entered: Option<Entered>,
+}
+
+impl Temporary {
+    /// Begins what is to be called `target`. Nothing that is there is opened or replaced.
+    pub(crate) fn create(dir: &Arc<Dir>, target: &OsStr) -> io::Result<Self> {
+        let target = target.to_string_lossy();
+        let mut number = 0;
+        loop {
+            let name = dir::temporary(&target, number);
+            match Self::create_as(dir, &name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < TRIES => {
+                    number += 1;
+                }
+                created => return created,
+            }
+        }
+    }
+
+    /// Begins it under this name.
+    pub(crate) fn create_as(dir: &Arc<Dir>, name: &str) -> io::Result<Self> {
+        let file = dir.create(name)?;
+        let own = Dir::entry_of(&file)?.id;
+        let (held, named) = (dir.clone(), name.to_owned());
+        let entered = Entered::new(move || {
+            // half of a file is worth nothing
+            let _ = held.remove(&named);
+        });
+        let (dir, name) = (dir.clone(), name.to_owned());
+        *open_names().entry(name.clone()).or_default() += 1;
+        Ok(Self { dir, name, file: Some(file), own, entered: Some(entered) })
+    }
+
+    /// The open file.
+    pub(crate) fn file(&mut self) -> io::Result<&mut File> {
+        self.file.as_mut().ok_or_else(|| io::Error::other("it is closed"))
+    }
+
+    /// Brings what was written to the disk; nothing can be written afterwards.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        self.file.take().map_or(Ok(()), |file| file.sync_all())
+    }
+
+    /// What it is now. Errors if it was taken away.
+    pub(crate) fn entry(&self) -> io::Result<Entry> {
+        match self.dir.entry(&self.name)? {
+            Some(entry) if entry.id.is_same_file(self.own) => Ok(entry),
+            _ => Err(io::Error::other(format!("`{}` was taken away", self.name))),
+        }
+    }
+
+    /// Gives it its name. What has that name must be `before`, and is replaced; with `None` nothing may
+    /// have it. The caller has closed the file, and syncs the directory.
+    pub(crate) fn rename(&mut self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
+        let renamed = {
+            let _held = abandon::not_now();
+            self.rename_now(to, before)
+        };
+        if renamed.is_ok() {
+            self.entered = None;
+        }
+        renamed
+    }
+
+    fn rename_now(&self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
+        self.entry()?;
+        let Some(before) = before else { return self.dir.rename_new(&self.name, to) };
+        match self.dir.entry(to)? {
+            Some(now) if now.id == before.id && now.kind == Kind::File => {
+                self.dir.rename(&self.name, to)
+            }
+            _ => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut open = open_names();
+        if let Some(count) = open.get_mut(&self.name) {
+            *count -= 1;
+        }
+        open.retain(|_, count| *count > 0);
+        drop(open);
+        if self.entered.take().is_some() {
+            // the error that led here says more than a second one
+            let _ = self.dir.remove(&self.name);
+        }
+    }
+}
+
+/// A file that is being written. It gets its name, and is on the disk, when [`NewFile::commit`]
+/// returns; dropped before, it was never there.
+#[derive(Debug)]
+pub struct NewFile {
+    temporary: Temporary,
+    path: PathBuf,
+    owner: Owner,
+}
+
+/// Who answers for what the file replaces.
+#[derive(Debug)]
+enum Owner {
+    /// The user, who named the file.
+    User { before: Option<Entry>, made: Made },
+    /// A directory of ours.
+    Ours(Directory, String),
+}
+
+/// Directories that were made on the way, and go if nothing comes into them.
+#[derive(Debug)]
+struct Made {
+    paths: Arc<Vec<PathBuf>>,
+    _entered: Option<Entered>,
+}
+
+impl Made {
+    fn new(path: &Path) -> Result<Self, FilesError> {
+        let paths = Arc::new(dir::make(path)?);
+        let own = paths.clone();
+        let entered = (!paths.is_empty()).then(|| Entered::new(move || dir::unmake(&own)));
+        Ok(Self { paths, _entered: entered })
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // those that something came into stay
+        dir::unmake(&self.paths);
+    }
+}
+
+impl NewFile {
+    /// Begins the file at a path that the user gave, with the directories above it. An ordinary file
+    /// there is replaced in the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`], or if nothing can be written there.
+    pub fn begin(path: &Path) -> Result<Self, FilesError> {
+        let (parent, name) = named(path)?;
+        let made = Made::new(parent)?;
+        let failed = |error| FilesError::system("write", path)(error);
+        let dir = Arc::new(Dir::open(above(parent)).map_err(failed)?);
+        let before = standing(&dir, name, path)?;
+        let mut temporary = Temporary::create(&dir, name).map_err(failed)?;
+        if let (Some(before), Ok(file)) = (before, temporary.file()) {
+            // whoever may read the file goes on to; where permissions cannot be set there are none
+            let _ = Dir::set_mode(file, before.mode);
+        }
+        Ok(Self { temporary, path: path.to_owned(), owner: Owner::User { before, made } })
+    }
+
+    /// A file of a directory of ours.
+    pub(crate) fn of_directory(
+        temporary: Temporary,
+        directory: Directory,
+        name: String,
+        path: PathBuf,
+    ) -> Self {
+        Self { temporary, path, owner: Owner::Ours(directory, name) }
+    }
+
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where it is while it is written, for those who open files by their names.
+    pub fn temporary_path(&self) -> PathBuf {
+        match &self.owner {
+            Owner::Ours(directory, name) => {
+                directory.real_path(name).with_file_name(&self.temporary.name)
+            }
+            Owner::User { .. } => self.path.with_file_name(&self.temporary.name),
+        }
+    }
+
+    /// What has been written, from the beginning.
+    pub fn written(&mut self) -> io::Result<impl Read + '_> {
+        let file = self.temporary.file()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    }
+
+    /// Brings what was written to the disk, and closes the file until it gets its name: many may wait.
+    ///
+    /// # Errors
+    ///
+    /// If the disk is full.
+    pub fn close(&mut self) -> Result<(), FilesError> {
+        self.temporary.close().map_err(FilesError::system("write", &self.path))
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    ///
+    /// If the disk is full, another process has written it meanwhile, or what stands there now is no
+    /// file that may be replaced; then what was there before is still there.
+    pub fn commit(self) -> Result<(), FilesError> {
+        let Self { temporary, path, owner } = self;
+        match owner {
+            Owner::Ours(directory, name) => directory.commit(vec![(temporary, name)]),
+            Owner::User { before, made } => {
+                let (_, name) = named(&path)?;
+                let mut temporary = temporary;
+                let closed = temporary.close();
+                let done = closed.and_then(|()| temporary.rename(name, before));
+                let done = done.and_then(|()| temporary.dir.sync());
+                drop(made);
+                done.map_err(|error| not_named(&path, error))
+            }
+        }
+    }
+
+    /// Gives files of one directory of ours their names, all listed at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`NewFile::commit`].
+    ///
+    /// # Panics
+    ///
+    /// If a file is not of that directory.
+    pub fn commit_all(
+        directory: &Directory,
+        files: impl IntoIterator<Item = (Self, String)>,
+    ) -> Result<(), FilesError> {
+        let of_it = |(file, name): (Self, String)| {
+            assert!(matches!(&file.owner, Owner::Ours(owner, _) if owner == directory));
+            (file.temporary, name)
+        };
+        directory.commit(files.into_iter().map(of_it).collect())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Why a file did not get its name.
+pub(crate) fn not_named(path: &Path, error: io::Error) -> FilesError {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return FilesError::Overtaken { path: path.to_owned() };
+    }
+    FilesError::system("write", path)(error)
+}
+
+/// Writes a file that the user named, whole or not at all.
+///
+/// # Errors
+///
+/// As [`NewFile::begin`] and [`NewFile::commit`].
+pub fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
+    let mut file = NewFile::begin(path)?;
+    file.write_all(content).map_err(FilesError::system("write", path))?;
+    file.commit()
+}
+
+/// Errors if results cannot be written to a path that the user gave, as far as that can be known
+/// beforehand. Nothing is made.
+///
+/// # Errors
+///
+/// If something else than an ordinary file is there, or one that may not be written.
+pub fn check(path: &Path) -> Result<(), FilesError> {
+    let (parent, name) = named(path)?;
+    match Dir::open(above(parent)) {
+        Ok(dir) => standing(&dir, name, path).map(drop),
+        // it is made when there is something to write
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FilesError::system("write", path)(error)),
+    }
+}
+
+/// The directory and the name that a path consists of.
+pub(crate) fn named(path: &Path) -> Result<(&Path, &OsStr), FilesError> {
+    let special = |found| Err(FilesError::Special { path: path.to_owned(), found });
+    if path == Path::new("-") {
+        return special("it means standard output (a file of that name is `./-`)");
+    }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return special("it names a directory");
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((parent, name)),
+        _ => special("it names a directory"),
+    }
+}
+
+/// The directory that a relative path without one is in.
+pub(crate) fn above(parent: &Path) -> &Path {
+    if parent.as_os_str().is_empty() { Path::new(".") } else { parent }
+}
+
+/// What is there to be replaced.
+fn standing(dir: &Dir, name: &OsStr, path: &Path) -> Result<Option<Entry>, FilesError> {
+    let failed = |error| FilesError::system("write", path)(error);
+    let Some(there) = dir.entry(name).map_err(failed)? else { return Ok(None) };
+    if there.kind != Kind::File {
+        let found = there.kind.described();
+        return Err(FilesError::Special { path: path.to_owned(), found });
+    }
+    // a file that may not be written is not replaced either
+    dir.open_file(name, true).map_err(failed)?;
+    Ok(Some(there))
+}
+
+#[cfg(test)]
+mod tests;

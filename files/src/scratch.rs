@@ -1,0 +1,35 @@
+//! A directory for what nobody keeps, where the system has its temporary files.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::FilesError;
+use crate::abandon::Entered;
+
+/// A directory that is removed, with all that is in it, when this is dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    dir: TempDir,
+    _entered: Entered,
+}
+
+impl Scratch {
+    /// A new one, which nobody else may look into.
+    pub fn new() -> Result<Self, FilesError> {
+        let place = std::env::temp_dir();
+        let dir = tempfile::Builder::new().prefix("foretell-").tempdir_in(&place);
+        let dir = dir.map_err(FilesError::system("make a directory in", &place))?;
+        let path = dir.path().to_owned();
+        let entered = Entered::new(move || {
+            // it is ours alone; what cannot be removed harms nobody
+            let _ = std::fs::remove_dir_all(path);
+        });
+        Ok(Self { dir, _entered: entered })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}

@@ -1,0 +1,39 @@
+//! With the look-ups of 64-bit ARM: NEON, sixteen bytes at a time.
+#![expect(unsafe_code, reason = "vector instructions; the head of the crate says why")]
+
+use std::arch::aarch64::{
+    uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vld1q_u8, vqtbl1q_u8, vshrq_n_u8, vst1q_u8,
+};
+
+use crate::Method;
+use crate::tables::Products;
+
+/// Adds products; how many bytes from the first were done. NEON must be here.
+pub(crate) fn multiply_add(products: &Products, source: &[u8], target: &mut [u8]) -> usize {
+    assert!(Method::Neon.is_here());
+    // SAFETY: this processor has NEON: it was asked just now.
+    unsafe { neon(products, source, target) }
+}
+
+#[target_feature(enable = "neon")]
+fn neon(products: &Products, source: &[u8], target: &mut [u8]) -> usize {
+    let (low, high, half) = (load(&products.low), load(&products.high), vdupq_n_u8(15));
+    let (sources, _) = source.as_chunks::<16>();
+    let (targets, _) = target.as_chunks_mut::<16>();
+    for (source, target) in sources.iter().zip(&mut *targets) {
+        let bytes = load(source);
+        let lows = vqtbl1q_u8(low, vandq_u8(bytes, half));
+        let highs = vqtbl1q_u8(high, vshrq_n_u8::<4>(bytes));
+        let sum = veorq_u8(load(target), veorq_u8(lows, highs));
+        // SAFETY: `target` has the sixteen bytes that are written; they need no alignment.
+        unsafe { vst1q_u8(target.as_mut_ptr(), sum) };
+    }
+    16 * sources.len().min(targets.len())
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(bytes: &[u8; 16]) -> uint8x16_t {
+    // SAFETY: there are the sixteen bytes that are read; they need no alignment.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}

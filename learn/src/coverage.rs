@@ -1,0 +1,145 @@
+//! What errors out of fold do not tell: how a model does where no row lies.
+//!
+//! In a factorial design every fold has rows at every level of every input. Leaving rows out then
+//! tests combinations of known levels, never a value between two of them. And rows with the same
+//! inputs on both sides of a fold test how well a model remembers.
+
+use crate::dataset::Dataset;
+use crate::folds::Folds;
+
+/// An input that takes more values than this is taken to vary freely.
+const MOST_LEVELS: usize = 20;
+/// So many different inputs, at least, for each value of one that takes few.
+const LEAST_REPEATS: usize = 3;
+
+/// What of the inputs' space rows cover.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Coverage {
+    /// Numeric inputs that take few values with gaps between them, and how many; where there are
+    /// folds, only those of which every fold learned from all values that it predicts.
+    pub levels: Vec<(String, usize)>,
+    /// Rows with the inputs of a row of another fold.
+    pub repeated: usize,
+}
+
+impl Coverage {
+    /// Of rows, and of the folds in which they are predicted if they are.
+    pub fn of(data: &Dataset, folds: Option<&Folds>) -> Self {
+        let inputs = Inputs::of(data);
+        let owners = data.schema.column_features();
+        let numeric = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
+        let levels = (0..data.x.columns()).filter(numeric).filter_map(|column| {
+            let values = data.x.column(column);
+            let levels = levels(values);
+            let few = (2..=MOST_LEVELS).contains(&levels.len())
+                && levels.len() * LEAST_REPEATS <= inputs.different
+                && levels.windows(2).any(|pair| pair[1] - pair[0] > 1.0 || pair[0].fract() != 0.0);
+            let untested = folds.is_none_or(|folds| learned_all(values, folds));
+            let name = &data.schema.features[owners[column]].name;
+            (few && untested).then(|| (name.clone(), levels.len()))
+        });
+        let repeated = folds.map_or(0, |folds| inputs.repeated(folds));
+        Self { levels: levels.collect(), repeated }
+    }
+}
+
+/// The different values of a column, ascending.
+fn levels(values: &[f64]) -> Vec<f64> {
+    let mut levels = values.to_vec();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup_by(|a, b| a.to_bits() == b.to_bits());
+    levels
+}
+
+/// Whether each fold learns from all values that it predicts.
+fn learned_all(values: &[f64], folds: &Folds) -> bool {
+    (0..folds.count()).all(|fold| {
+        let (learned, predicted) = folds.split(fold);
+        let of = |rows: &[usize]| levels(&rows.iter().map(|&row| values[row]).collect::<Vec<_>>());
+        let learned = of(&learned);
+        of(&predicted).iter().all(|value| learned.binary_search_by(|l| l.total_cmp(value)).is_ok())
+    })
+}
+
+/// Which rows have the same inputs.
+struct Inputs {
+    /// By row, the number of its inputs.
+    of_row: Vec<usize>,
+    different: usize,
+}
+
+impl Inputs {
+    fn of(data: &Dataset) -> Self {
+        let bits = |row: usize| -> Vec<u64> {
+            (0..data.x.columns()).map(|column| data.x.get(row, column).to_bits()).collect()
+        };
+        let rows: Vec<Vec<u64>> = (0..data.x.rows()).map(bits).collect();
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by(|&a, &b| rows[a].cmp(&rows[b]));
+        let (mut of_row, mut different) = (vec![0; rows.len()], 0);
+        for (place, &row) in order.iter().enumerate() {
+            different += usize::from(place == 0 || rows[order[place - 1]] != rows[row]);
+            of_row[row] = different - 1;
+        }
+        Self { of_row, different }
+    }
+
+    /// Rows that have the inputs of a row of another fold.
+    fn repeated(&self, folds: &Folds) -> usize {
+        let mut fold_of = vec![None; self.different];
+        let mut shared = vec![false; self.different];
+        for fold in 0..folds.count() {
+            for row in folds.split(fold).1 {
+                let inputs = self.of_row[row];
+                shared[inputs] |= fold_of[inputs].is_some_and(|other| other != fold);
+                fold_of[inputs] = Some(fold);
+            }
+        }
+        self.of_row.iter().filter(|inputs| shared[**inputs]).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+    use crate::table::Table;
+
+    /// `size` in `sizes`, `jobs` from 1 to 4, each twice.
+    fn design(sizes: &[f64]) -> Dataset {
+        let mut text = String::from("size,jobs,y\n");
+        for (index, size) in sizes.iter().enumerate() {
+            for jobs in 1..=4 {
+                for copy in 0..2 {
+                    text += &format!("{size},{jobs},{}\n", index * jobs + copy);
+                }
+            }
+        }
+        let table = Table::read(text.as_bytes(), "t.csv", &[]).unwrap();
+        Dataset::new(&table, "y", &[]).unwrap()
+    }
+
+    #[test]
+    fn levels_with_gaps_are_found_and_counts_are_not() {
+        let grid = design(&[4.0, 16.0, 64.0, 256.0]);
+        let found = Coverage::of(&grid, None);
+        assert_eq!(found, Coverage { levels: vec![("size".to_owned(), 4)], repeated: 0 });
+        let free: Vec<f64> = (0..30).map(|i| f64::from(i) * 1.7).collect();
+        assert_eq!(Coverage::of(&design(&free), None).levels, []);
+        let whole: Vec<f64> = (1..6).map(f64::from).collect();
+        assert_eq!(Coverage::of(&design(&whole), None).levels, []);
+    }
+
+    #[test]
+    fn folds_that_leave_out_a_level_test_what_is_between() {
+        let grid = design(&[4.0, 16.0, 64.0, 256.0]);
+        let by_size: Vec<i64> = grid.x.column(0).iter().map(|size| *size as i64).collect();
+        let folds = Folds::from_labels(&by_size).unwrap();
+        assert_eq!(Coverage::of(&grid, Some(&folds)), Coverage::default());
+        let random = Folds::random(32, 4, Seed(1)).unwrap();
+        let found = Coverage::of(&grid, Some(&random));
+        assert_eq!(found.levels, [("size".to_owned(), 4)]);
+        assert!(found.repeated > 10, "rows are there twice: {found:?}");
+    }
+}

@@ -1,0 +1,309 @@
+//! Changes that change nothing: a run would be the same without them.
+//!
+//! Two scenarios run alike if their checked models are equal once all that nothing reads there is
+//! left out: hosts that no workload reaches, and settings that the rest of the scenario gives no
+//! work. Each such rule stands below with its reason. What only a run can tell (a buffer that never
+//! fills, a timeout that never ends) is not found here.
+
+use std::fmt::Write as _;
+
+use foretell_algorithms::codec;
+use foretell_units::{Bytes, HostId, SimSpan};
+
+use crate::change::Change;
+use crate::document::Document;
+use crate::model::{Cost, CpuProfile, Scenario, System, Volume};
+
+/// A change without effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Idle {
+    /// The change, `path=value`; or what it brought that nothing uses.
+    pub what: String,
+    /// Why it has none.
+    pub why: String,
+}
+
+impl std::fmt::Display for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` has no effect: {}", self.what, self.why)
+    }
+}
+
+/// Leaves out of a scenario what nothing reads in it.
+type Rule = (fn(&mut Scenario), &'static str);
+
+/// In this order: later rules see what earlier ones left.
+const RULES: [Rule; 6] = [
+    (only_reached_hosts, UNREACHED),
+    (
+        no_stripes_on_one_disk,
+        "each node that it is about has one disk, over which nothing is striped",
+    ),
+    (no_codes_without_work, "no data that the workloads read or write is encrypted or coded there"),
+    (
+        no_copies_at_clients,
+        "no client copies data: that is for caches of nodes and of file servers",
+    ),
+    (no_posts_without_records, "activity records cost nothing in this scenario"),
+    (
+        no_alpha_without_shared_buffer,
+        "ports have buffers of their own: `switch.shared_buffer` is not set",
+    ),
+];
+
+/// Replaced by the hosts' names.
+const UNREACHED: &str = "no workload reaches the hosts that it is about";
+
+impl Document {
+    /// Which of these changes of this document leave a run as it would be without them, and why; of
+    /// changes that do something, what they bring that no workload uses. Nothing where the changed
+    /// document, or this one, is wrong: [`Document::check`] tells.
+    pub fn idle(&self, changes: &[Change]) -> Vec<Idle> {
+        let with = |left_out: Option<usize>| {
+            let mut document = self.clone();
+            for (index, change) in changes.iter().enumerate() {
+                if Some(index) != left_out {
+                    document.set(&change.path, &change.value).ok()?;
+                }
+            }
+            let checked = document.checked().ok()?;
+            Some((checked.scenario, document))
+        };
+        let (Some((after, document)), Ok(before)) = (with(None), self.check()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (index, change) in changes.iter().enumerate() {
+            // what cannot be without the change is changed by it
+            let Some((without, others)) = with(Some(index)) else { continue };
+            let why = if after == without {
+                let same = document.resolved().ok() == others.resolved().ok();
+                let why =
+                    if same { "it is so without it" } else { "nothing in the scenario uses it" };
+                Some(why.to_owned())
+            } else {
+                alike(&after, &without)
+            };
+            found.extend(why.map(|why| Idle { what: change.to_string(), why }));
+        }
+        if found.is_empty() {
+            found.extend(unused(&before, &after));
+        }
+        found
+    }
+}
+
+/// Why two scenarios that differ run alike, if they do.
+fn alike(a: &Scenario, b: &Scenario) -> Option<String> {
+    let (mut left, mut right) = (a.clone(), b.clone());
+    for (rule, why) in RULES {
+        rule(&mut left);
+        rule(&mut right);
+        if left == right {
+            return Some(if why == UNREACHED { unreached_differs(a, b) } else { why.to_owned() });
+        }
+    }
+    None
+}
+
+/// Which of the hosts that no workload reaches two scenarios differ in.
+fn unreached_differs(a: &Scenario, b: &Scenario) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (one, other) in [(a, b), (b, a)] {
+        for (host, _) in one.hosts.iter().zip(reached(one)).filter(|(_, reached)| !reached) {
+            let same = other.hosts.iter().any(|there| there == host);
+            if !same && !names.contains(&host.name.as_str()) {
+                names.push(&host.name);
+            }
+        }
+    }
+    format!("no workload reaches {}", listed(&names))
+}
+
+/// `a`, `a and b`, `a, b and c`; of many the first and the last.
+fn listed(names: &[&str]) -> String {
+    let mut text = String::new();
+    match names {
+        [] => text.push_str("the hosts that it is about"),
+        [first, .., last] if names.len() > 4 => {
+            let _ = write!(text, "`{first}` to `{last}` ({} hosts)", names.len());
+        }
+        [first @ .., last] => {
+            for (index, name) in first.iter().enumerate() {
+                let _ = write!(text, "{}`{name}`", if index > 0 { ", " } else { "" });
+            }
+            let _ = write!(text, "{}`{last}`", if first.is_empty() { "" } else { " and " });
+        }
+    }
+    text
+}
+
+/// What is new in `after` that no workload uses.
+fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
+    let mut found = Vec::new();
+    let hosts = after.hosts.iter().zip(reached(after));
+    let new: Vec<&str> = hosts
+        .filter(|(host, reached)| !reached && !before.hosts.iter().any(|old| old.name == host.name))
+        .map(|(host, _)| host.name.as_str())
+        .collect();
+    if !new.is_empty() {
+        let what = listed(&new).replace('`', "");
+        found.push(Idle { what, why: "no workload reaches what is new there".to_owned() });
+    }
+    for (index, volume) in after.volumes.iter().enumerate() {
+        let is_used = after.workloads.iter().any(|workload| workload.volume.index() == index);
+        if !is_used && !before.volumes.iter().any(|old| old.name == volume.name) {
+            let why = "no workload uses this volume".to_owned();
+            found.push(Idle { what: format!("volume.{}", volume.name), why });
+        }
+    }
+    found
+}
+
+/// By host: whether any request, or anything that a request causes, comes to it.
+fn reached(scenario: &Scenario) -> Vec<bool> {
+    let mut reached = vec![false; scenario.hosts.len()];
+    let mut mark = |host: HostId| reached[host.index()] = true;
+    for workload in &scenario.workloads {
+        workload.clients.iter().copied().for_each(&mut mark);
+        scenario.volume(workload.volume).nodes.iter().copied().for_each(&mut mark);
+    }
+    if let Some(cost) = &scenario.tracking.cost {
+        mark(cost.store);
+    }
+    match &scenario.system {
+        System::UrsaMinor => {}
+        System::Ceph(ceph) => {
+            ceph.own_monitors
+                .values()
+                .chain([&ceph.monitors])
+                .flatten()
+                .copied()
+                .for_each(&mut mark);
+            // who has monitors reports to them
+            for (index, host) in scenario.hosts.iter().enumerate() {
+                if host.role.storage().is_some() && !ceph.monitors_of(&host.group).is_empty() {
+                    mark(HostId::from(index));
+                }
+            }
+        }
+        System::Swift(swift) => swift.proxies.iter().copied().for_each(&mut mark),
+    }
+    // the first guest stands for its machine, and machines are cut into parts for all that are on them
+    for index in 0..scenario.hosts.len() {
+        let host = &scenario.hosts[index];
+        if host.machine.is_some() || host.guest.is_some() {
+            reached[index] = true;
+        }
+    }
+    reached
+}
+
+fn only_reached_hosts(scenario: &mut Scenario) {
+    let reached = reached(scenario);
+    let mut next = 0;
+    let places: Vec<Option<HostId>> = reached
+        .iter()
+        .map(|reached| {
+            reached.then(|| {
+                next += 1;
+                HostId(next - 1)
+            })
+        })
+        .collect();
+    let mut number = 0;
+    scenario.hosts.retain(|_| {
+        number += 1;
+        reached[number - 1]
+    });
+    let moved = |hosts: &mut Vec<HostId>| {
+        *hosts = hosts.iter().filter_map(|host| places[host.index()]).collect();
+    };
+    let place = |host: &mut HostId| *host = places[host.index()].unwrap_or(*host);
+    scenario.volumes.iter_mut().for_each(|volume| moved(&mut volume.nodes));
+    scenario.workloads.iter_mut().for_each(|workload| moved(&mut workload.clients));
+    if let Some(cost) = &mut scenario.tracking.cost {
+        place(&mut cost.store);
+    }
+    for machine in scenario.hosts.iter_mut().filter_map(|host| host.machine.as_mut()) {
+        place(&mut machine.host);
+    }
+    match &mut scenario.system {
+        System::UrsaMinor => {}
+        System::Ceph(ceph) => {
+            ceph.own_monitors.values_mut().chain([&mut ceph.monitors]).for_each(moved);
+        }
+        System::Swift(swift) => moved(&mut swift.proxies),
+    }
+}
+
+fn no_stripes_on_one_disk(scenario: &mut Scenario) {
+    for host in &mut scenario.hosts {
+        if let crate::model::Role::Node(storage) = &mut host.role
+            && storage.disks.len() == 1
+        {
+            storage.stripe = Bytes::ZERO;
+        }
+    }
+}
+
+/// Clients of `ursa-minor` encrypt and encode, servers of Ceph encode; nobody else does.
+fn no_codes_without_work(scenario: &mut Scenario) {
+    let by_clients = scenario.system == System::UrsaMinor;
+    let mut work = vec![(false, false); scenario.hosts.len()];
+    for workload in &scenario.workloads {
+        let volume: &Volume = scenario.volume(workload.volume);
+        let hosts = if by_clients { &workload.clients } else { &volume.nodes };
+        for host in hosts {
+            let (encrypts, codes) = &mut work[host.index()];
+            *encrypts |= by_clients && volume.cipher.codec() != codec::Cipher::None;
+            *codes |= volume.m > 1;
+        }
+    }
+    for (host, (encrypts, codes)) in scenario.hosts.iter_mut().zip(work) {
+        let CpuProfile { encrypt, decrypt, code, .. } = &mut host.cpu;
+        if !encrypts {
+            (*encrypt, *decrypt) = (Cost::FREE, Cost::FREE);
+        }
+        if !codes {
+            *code = Cost::FREE;
+        }
+    }
+}
+
+fn no_copies_at_clients(scenario: &mut Scenario) {
+    use crate::model::WorkloadKind::{Iozone, Oltp, Postmark};
+    let mut copies: Vec<bool> =
+        scenario.hosts.iter().map(|host| host.role.storage().is_some()).collect();
+    for workload in &scenario.workloads {
+        let serves = matches!(
+            workload.kind,
+            Oltp { server_cache: Some(_), .. }
+                | Postmark { server_cache: Some(_), .. }
+                | Iozone { server_cache: Some(_), .. }
+        );
+        if serves {
+            workload.clients.iter().for_each(|host| copies[host.index()] = true);
+        }
+    }
+    if let System::Swift(swift) = &scenario.system {
+        swift.proxies.iter().for_each(|host| copies[host.index()] = true);
+    }
+    for (host, copies) in scenario.hosts.iter_mut().zip(copies) {
+        if !copies {
+            host.cpu.copy = Cost::FREE;
+        }
+    }
+}
+
+fn no_posts_without_records(scenario: &mut Scenario) {
+    if scenario.tracking.cost.is_none() {
+        scenario.hosts.iter_mut().for_each(|host| host.cpu.post = SimSpan::ZERO);
+    }
+}
+
+fn no_alpha_without_shared_buffer(scenario: &mut Scenario) {
+    if scenario.switch.shared_buffer.is_none() {
+        scenario.switch.shared_buffer_alpha = 1.0;
+    }
+}

@@ -1,0 +1,178 @@
+//! `foretell plan`: which data of a cluster a change would move, and what would spare it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use foretell_algorithms::crush::ClusterMap;
+use foretell_ceph_maps::{
+    Imported, Inventory, Plan, Upmaps, balance, change, moves_by, plan as compare, read_files, stay,
+};
+use serde_json::{Value, json};
+
+use crate::cli::{PlanArguments, UpmapKind};
+use crate::failure::Failure;
+use crate::import::{MAP_FILE, in_tib};
+
+/// Runs the command.
+pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    let (map, inventory) = cluster(&arguments.cluster)?;
+    let (changed, known) = change(&map, &inventory, &arguments.what_if).map_err(usage)?;
+    let plan = compare((&map, &inventory), (&changed, &known)).map_err(usage)?;
+    let upmaps = match arguments.upmap {
+        None => None,
+        Some(UpmapKind::Balance) => {
+            let (most, deviation) = (arguments.upmap_max, arguments.upmap_deviation);
+            Some(balance(&changed, most, deviation).map_err(usage)?)
+        }
+        Some(UpmapKind::Stay) => Some(stay(&map, &changed).map_err(usage)?),
+    };
+    let with = match &upmaps {
+        Some(upmaps) => {
+            let mapped = upmaps.applied(&changed);
+            Some((upmaps, compare((&map, &inventory), (&mapped, &known)).map_err(usage)?))
+        }
+        None => None,
+    };
+    let printed = if arguments.json {
+        let mut document = document(&plan, &changed);
+        if let Some((upmaps, with)) = &with {
+            document["upmaps"] = json!({
+                "count": upmaps.len(),
+                "commands": upmaps.commands(),
+                "cannot_stay": upmaps.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "pgs_moved": with.groups,
+                "bytes_moved": whole(with.bytes),
+                "fullest": fullest(with),
+            });
+        }
+        crate::output::json(&document)
+    } else {
+        text(&plan, with.as_ref(), &changed)
+    };
+    crate::output::print(&printed)
+}
+
+fn usage(error: impl std::fmt::Display) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+fn cluster(paths: &[PathBuf]) -> Result<(ClusterMap, Inventory), Failure> {
+    let kept = |path: &PathBuf| if path.is_dir() { path.join(MAP_FILE) } else { path.clone() };
+    let files: Vec<PathBuf> = paths.iter().map(kept).collect();
+    match read_files(&files).map_err(usage)? {
+        Imported::Cluster(map, inventory) => Ok((*map, *inventory)),
+        Imported::Crush(_) => Err(Failure::Usage(
+            "a CRUSH map alone has no placement groups to move; give the OSD map or a report"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Bytes as JSON has them.
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+fn fullest(plan: &Plan) -> Value {
+    let Some([before, after]) = plan.fullest() else { return Value::Null };
+    let osd = |(osd, fill): (i32, f64)| json!({ "osd": osd, "fill": fill });
+    json!({ "before": osd(before), "after": osd(after) })
+}
+
+fn document(plan: &Plan, map: &ClusterMap) -> Value {
+    let moves = plan
+        .moves
+        .iter()
+        .map(|((from, to), bytes)| json!({ "from": from, "to": to, "bytes": whole(*bytes) }));
+    let pools = plan.pools.iter().map(|(id, (groups, bytes))| {
+        let name = map.pools().get(id).map(|pool| pool.name.as_str());
+        json!({ "pool": id, "name": name, "pgs_moved": groups, "bytes_moved": whole(*bytes) })
+    });
+    let mut by = serde_json::Map::new();
+    for (kind, name) in &map.crush.parts().types {
+        let places = moves_by(plan, map, *kind);
+        // all below one root says nothing
+        if *kind == 0 || places.len() > 1 {
+            let place = |(name, (into, out)): (&String, &(f64, f64))| json!({ "name": name, "bytes_in": whole(*into), "bytes_out": whole(*out) });
+            by.insert(name.clone(), places.iter().map(place).collect());
+        }
+    }
+    json!({
+        "pgs_moved": plan.groups,
+        "pgs_changed": plan.groups_changed,
+        "shards_moved": plan.shards,
+        "shards": plan.shards_in_all,
+        "bytes_moved": whole(plan.bytes),
+        "bytes_floor": whole(plan.floor.bytes()),
+        "bytes_known": plan.bytes_known,
+        "floor": {
+            "misplaced_bytes": whole(plan.floor.misplaced_bytes),
+            "balance_bytes": whole(plan.floor.balance_bytes),
+        },
+        "fullest": fullest(plan),
+        "pools": pools.collect::<Value>(),
+        "by": by,
+        "moves": moves.collect::<Value>(),
+    })
+}
+
+fn text(plan: &Plan, upmaps: Option<&(&Upmaps, Plan)>, map: &ClusterMap) -> String {
+    let mut text = String::new();
+    let share = 100.0 * plan.shards as f64 / plan.shards_in_all.max(1) as f64;
+    let _ = writeln!(
+        text,
+        "{} placement groups move: {} of {} copies or chunks ({share:.1} %), {}",
+        plan.groups,
+        plan.shards,
+        plan.shards_in_all,
+        in_tib(plan.bytes)
+    );
+    let floor = &plan.floor;
+    let _ = writeln!(
+        text,
+        "at the least {} must move: {} may not stay, {} for shares of the weight that grow",
+        in_tib(floor.bytes()),
+        in_tib(floor.misplaced_bytes),
+        in_tib(floor.balance_bytes)
+    );
+    if !plan.bytes_known {
+        text.push_str("the files do not say how much the pools hold: bytes are unknown\n");
+    }
+    write_fullest(&mut text, plan);
+    for (id, (groups, bytes)) in plan.pools.iter().filter(|(_, (groups, _))| *groups > 0) {
+        let name = map.pools().get(id).map_or("", |pool| pool.name.as_str());
+        let _ = writeln!(text, "  pool {name}: {groups} groups, {}", in_tib(*bytes));
+    }
+    for (kind, name) in map.crush.parts().types.iter().filter(|(kind, _)| **kind > 0) {
+        let places = moves_by(plan, map, *kind);
+        for (place, (into, out)) in places.iter().filter(|_| places.len() > 1) {
+            let _ = writeln!(text, "  {name} {place}: {} in, {} out", in_tib(*into), in_tib(*out));
+        }
+    }
+    if let Some((upmaps, with)) = upmaps {
+        let _ = writeln!(
+            text,
+            "\nwith {} upmaps: {} groups move, {}",
+            upmaps.len(),
+            with.groups,
+            in_tib(with.bytes)
+        );
+        write_fullest(&mut text, with);
+        if !upmaps.lost.is_empty() {
+            let _ =
+                writeln!(text, "{} groups cannot stay: an OSD is out or gone", upmaps.lost.len());
+        }
+        for command in upmaps.commands() {
+            let _ = writeln!(text, "{command}");
+        }
+    }
+    text
+}
+
+fn write_fullest(text: &mut String, plan: &Plan) {
+    if let Some([(before, old), (after, new)]) = plan.fullest() {
+        let (old, new) = (100.0 * old, 100.0 * new);
+        let _ =
+            writeln!(text, "fullest: osd.{before} {old:.1} % before, osd.{after} {new:.1} % after");
+    }
+}

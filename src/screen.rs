@@ -1,0 +1,120 @@
+//! Tables no wider than the screen that they are read on.
+//!
+//! A terminal says how wide it is, and the environment variable `COLUMNS` says it for any reader. Where
+//! neither does (a file, a pipe) tables are as wide as they are, so that programs find a row in a line.
+//! A table that is too wide is cut between columns: its first columns stand again before each part.
+
+use comfy_table::Table;
+
+/// Narrower than this no table can be shown.
+const LEAST: usize = 20;
+
+/// Columns of the screen, if anybody says so.
+fn columns() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let known = told.or_else(|| Table::new().width().map(usize::from));
+    known.filter(|columns| *columns >= LEAST)
+}
+
+/// The text of a table, with no spaces at the ends of its lines and no end of the last one. `keys`: how
+/// many of its first columns say what a row is about.
+pub(crate) fn fitted(table: &Table, keys: usize) -> String {
+    cut(table, keys, columns())
+}
+
+fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
+    let text = table.to_string();
+    let rows: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let mut spans = Vec::new();
+    let mut at = 0;
+    for width in table.column_max_content_widths() {
+        // a space on either side
+        let end = at + usize::from(width) + 2;
+        spans.push(at..end);
+        at = end;
+    }
+    let is_plain = rows.iter().all(|row| row.len() == at);
+    let most = columns.filter(|columns| is_plain && at > *columns + 1);
+    let parts = most.map_or_else(
+        || vec![Vec::from_iter(0..spans.len())],
+        |most| parts(&spans.iter().map(ExactSizeIterator::len).collect::<Vec<_>>(), keys, most),
+    );
+    let mut shown = String::new();
+    for (number, part) in parts.into_iter().enumerate() {
+        if number > 0 {
+            shown.push('\n');
+        }
+        for row in &rows {
+            let line: String = if is_plain {
+                part.iter().flat_map(|&column| &row[spans[column].clone()]).collect()
+            } else {
+                row.iter().collect()
+            };
+            shown.push_str(line.trim_end());
+            shown.push('\n');
+        }
+    }
+    shown.truncate(shown.trim_end_matches('\n').len());
+    shown
+}
+
+/// Which columns stand side by side: the keys, and as many others as there is room for, one at least.
+fn parts(widths: &[usize], keys: usize, most: usize) -> Vec<Vec<usize>> {
+    let keys = keys.min(widths.len());
+    let first: usize = widths[..keys].iter().sum();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for (column, width) in widths.iter().enumerate().skip(keys) {
+        // the last space of a line is not written
+        if parts.is_empty() || *width > room + 1 {
+            parts.push((0..keys).collect());
+            room = most.saturating_sub(first);
+        }
+        room = room.saturating_sub(*width);
+        parts.last_mut().expect("one was begun").push(column);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::table;
+
+    fn sample() -> Table {
+        let mut table = table(&["workload", "req/s", "mean ms", "p95", "bottleneck"]);
+        table.add_row(["mail", "197", "40.6 ± 1.26", "143", "brick3.disk0"]);
+        table.add_row(["web", "894", "8.94", "60.1", "brick3.disk0"]);
+        table
+    }
+
+    #[test]
+    fn a_table_for_nobody_in_particular_is_as_wide_as_it_is() {
+        let whole = " workload  req/s      mean ms   p95    bottleneck\n \
+                      mail        197  40.6 ± 1.26   143  brick3.disk0\n \
+                      web         894         8.94  60.1  brick3.disk0";
+        assert_eq!(cut(&sample(), 1, None), whole);
+        assert_eq!(cut(&sample(), 1, Some(80)), whole);
+        // to the last letter
+        assert_eq!(cut(&sample(), 1, Some(50)), whole);
+    }
+
+    #[test]
+    fn a_wide_table_is_cut_between_columns() {
+        let expected = " workload  req/s      mean ms   p95\n \
+                         mail        197  40.6 ± 1.26   143\n \
+                         web         894         8.94  60.1\n\
+                         \n \
+                         workload    bottleneck\n \
+                         mail      brick3.disk0\n \
+                         web       brick3.disk0";
+        for columns in [36, 40, 49] {
+            assert_eq!(cut(&sample(), 1, Some(columns)), expected, "{columns}");
+        }
+        for columns in 20..60 {
+            let text = cut(&sample(), 1, Some(columns));
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.max(24), "{columns}: {widest}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Random operations in the steady state, what a write buffer makes of those before, and reads beside
+//! writes.
+//!
+//! As SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020) has it: the device is
+//! filled, then rounds are measured until the last five agree ([`is_steady`]). A round here is a number
+//! of operations, not a minute, as the device's time is simulated.
+
+use foretell_scenarios::device::Device as Profile;
+use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
+use foretell_whatif::{Beside, Mixed, QUANTILES, Random, WriteBuffer};
+
+use super::rig::Bench;
+use super::{FEW_PLACES, array};
+
+/// Sizes of random operations.
+const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
+/// How many reads the device has at a time, and how many writes.
+const READS: [u32; 5] = [1, 4, 16, 64, 256];
+const WRITES: [u32; 3] = [1, 16, 64];
+/// Mixes: shares of reads, sizes, and how many there are at a time.
+const SHARES: [f64; 3] = [0.7, 0.5, 0.3];
+const MIXED_SIZES: [u64; 2] = [4 << 10, 64 << 10];
+const MIXED: [u32; 3] = [1, 16, 64];
+/// Rounds that must agree, and after how many one gives up.
+const WINDOW: usize = 5;
+const MOST_ROUNDS: usize = 25;
+/// By how much of their mean the rounds' operations a second may differ, and the line through them.
+const EXCURSION: f64 = 0.2;
+const SLOPE: f64 = 0.1;
+/// Bytes of a round, and its fewest and most operations; but each place in the device has two or more.
+const ROUND_BYTES: u64 = 4 << 20;
+const ROUND: (u64, u64) = (48, 256);
+/// Longest measuring of one figure, in the device's own time.
+const PATIENCE: SimSpan = SimSpan::from_secs(60);
+/// What fills a buffer: writes of so many bytes, so many at a time.
+const FILLING: (u64, u32) = (64 << 10, 16);
+/// A buffer takes so many times more writes a second than the device keeps up with.
+const FASTER: f64 = 1.3;
+/// Reads beside writes: sizes, how many are measured, bytes of a write, and how many there are.
+const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
+const READS_BESIDE: usize = 160;
+const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
+
+/// What is measured here.
+pub(super) struct Steady {
+    pub(super) stream_bytes_per_s: [Vec<f64>; 2],
+    pub(super) random: [Vec<Random>; 2],
+    pub(super) mixed: Vec<Mixed>,
+    pub(super) write_buffer: Option<WriteBuffer>,
+    pub(super) beside: Vec<Beside>,
+}
+
+/// Random operations, so many at a time, of which a share reads.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    pub(super) bytes: u64,
+    pub(super) depth: u32,
+    pub(super) read_share: f64,
+    /// Sectors from the beginning of the device that they are on.
+    pub(super) sectors: u64,
+}
+
+/// A round, or several.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Round {
+    seconds: f64,
+    /// By [`Op`]: how many were done, and the sum of their times, ns.
+    done: [(u64, f64); 2],
+}
+
+impl Round {
+    pub(super) fn per_s(&self, op: Op) -> f64 {
+        self.done[place(op)].0 as f64 / self.seconds.max(1e-9)
+    }
+
+    fn mean_ns(&self, op: Op) -> f64 {
+        let (count, sum) = self.done[place(op)];
+        sum / count.max(1) as f64
+    }
+
+    fn all_per_s(&self) -> f64 {
+        self.per_s(Op::Read) + self.per_s(Op::Write)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.seconds += other.seconds;
+        for (sum, more) in self.done.iter_mut().zip(other.done) {
+            sum.0 += more.0;
+            sum.1 += more.1;
+        }
+    }
+
+    fn random(&self, op: Op, load: &Load, steady: bool) -> Random {
+        let (mean_ns, per_s) = (self.mean_ns(op), self.per_s(op));
+        Random { bytes: load.bytes, depth: load.depth, mean_ns, per_s, steady }
+    }
+}
+
+const fn place(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+    }
+}
+
+/// Measures a device that holds so many operations at once.
+pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
+    let mut bench = Bench::new(name, profile);
+    let sectors = bench.sectors;
+    let load = |bytes: u64, depth: u32, read_share: f64| Load { bytes, depth, read_share, sectors };
+    let within = |depths: &[u32]| -> Vec<u32> {
+        depths.iter().copied().filter(|&at| at == 1 || at <= depth.max(1)).collect()
+    };
+    let mut random = [Vec::new(), Vec::new()];
+    for bytes in SIZES {
+        for depth in within(&READS) {
+            let load = load(bytes, depth, 1.0);
+            let (round, steady) = bench.steady(&load);
+            random[0].push(round.random(Op::Read, &load, steady));
+        }
+    }
+    let idle = idle_reads(&mut bench, profile);
+    let places = if matches!(profile, Profile::Array(_)) { super::PLACES } else { FEW_PLACES };
+    let stream_reads = bench.streams(Op::Read, places, 24);
+    let mut filling = bench.fill(profile, FILLING.0);
+    let mut mixed = Vec::new();
+    for bytes in SIZES {
+        if keeps_sizes_apart(profile) {
+            bench = Bench::new(name, profile);
+            filling = bench.fill(profile, bytes);
+        }
+        for depth in within(&WRITES) {
+            let load = load(bytes, depth, 0.0);
+            let (round, steady) = bench.steady(&load);
+            random[1].push(round.random(Op::Write, &load, steady));
+        }
+        let shares = if MIXED_SIZES.contains(&bytes) { &SHARES[..] } else { &[] };
+        for depth in within(&MIXED) {
+            for &read_share in shares {
+                let load = load(bytes, depth, read_share);
+                let (round, steady) = bench.steady(&load);
+                let ops = [Op::Read, Op::Write];
+                mixed.push(Mixed {
+                    bytes,
+                    depth,
+                    read_share,
+                    mean_ns: ops.map(|op| round.mean_ns(op)),
+                    per_s: ops.map(|op| round.per_s(op)),
+                    steady,
+                });
+            }
+        }
+    }
+    let stream_writes = bench.streams(Op::Write, places, 24);
+    let (write_buffer, beside) = bench.buffering(profile, &filling, &random[1], idle);
+    Steady {
+        stream_bytes_per_s: [stream_reads, stream_writes],
+        random,
+        mixed,
+        write_buffer,
+        beside,
+    }
+}
+
+/// Whether a write cache lets other writes go as it was filled: stripe by stripe, with what is in them.
+fn keeps_sizes_apart(profile: &Profile) -> bool {
+    let Profile::Array(array) = profile else { return false };
+    array.cache.as_ref().is_some_and(|cache| cache.write.is_some())
+}
+
+/// Times of reads on an idle device that has a write buffer, by size.
+fn idle_reads(bench: &mut Bench, profile: &Profile) -> Vec<(u64, Vec<f64>)> {
+    if !matches!(profile, Profile::Ssd(_)) {
+        return Vec::new();
+    }
+    let mut times = |bytes: u64| {
+        let sectors = bytes / SECTOR_BYTES;
+        let mut one = || {
+            let lbn = bench.anywhere(sectors);
+            bench.one(Op::Read, lbn, sectors)
+        };
+        (bytes, (0..READS_BESIDE).map(|_| one()).collect())
+    };
+    BESIDE.map(&mut times).into()
+}
+
+/// Whether the last rounds agree: their operations a second differ by at most 20 % of their mean, and
+/// the line through them by at most 10 %.
+fn is_steady(rates: &[f64]) -> bool {
+    let Some(window) = rates.len().checked_sub(WINDOW).map(|from| &rates[from..]) else {
+        return false;
+    };
+    let count = WINDOW as f64;
+    let mean = window.iter().sum::<f64>() / count;
+    let most = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = window.iter().copied().fold(f64::INFINITY, f64::min);
+    let middle = (count - 1.0) / 2.0;
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (at, rate) in window.iter().enumerate() {
+        let off = at as f64 - middle;
+        products += off * (rate - mean);
+        squares += off * off;
+    }
+    let rise = (products / squares * (count - 1.0)).abs();
+    most - least <= EXCURSION * mean && rise <= SLOPE * mean
+}
+
+/// Points of the distribution of some values, from the least to the greatest.
+pub(super) fn quantiles(mut found: Vec<f64>) -> [f64; QUANTILES] {
+    found.sort_by(f64::total_cmp);
+    let last = found.len() - 1;
+    std::array::from_fn(|place| {
+        let at = place as f64 / (QUANTILES - 1) as f64 * last as f64;
+        let below = (at as usize).min(last.saturating_sub(1));
+        let part = at - below as f64;
+        found[below] * (1.0 - part) + found[(below + 1).min(last)] * part
+    })
+}
+
+/// What the filling of a buffer was like: seconds and bytes since it began, time and again.
+struct Filling(Vec<(f64, f64)>);
+
+impl Bench {
+    /// Rounds until they agree; the last of them together, and whether they did.
+    fn steady(&mut self, load: &Load) -> (Round, bool) {
+        let most =
+            (ROUND_BYTES / load.bytes).clamp(ROUND.0, ROUND.1).max(2 * u64::from(load.depth));
+        let begin = self.now;
+        let (mut rounds, mut rates) = (Vec::new(), Vec::new());
+        let mut under_way = self.begin(load);
+        loop {
+            rounds.push(self.round(load, &mut under_way, most, begin + PATIENCE));
+            rates.extend(rounds.last().map(Round::all_per_s));
+            let steady = is_steady(&rates);
+            if steady || rounds.len() == MOST_ROUNDS || self.now >= begin + PATIENCE {
+                self.end();
+                let mut window = Round::default();
+                let from = rounds.len().saturating_sub(WINDOW);
+                rounds[from..].iter().for_each(|round| window.add(round));
+                return (window, steady);
+            }
+        }
+    }
+
+    /// One round of so many operations.
+    pub(super) fn once(&mut self, load: &Load, operations: u64) -> Round {
+        let mut under_way = self.begin(load);
+        let patience = self.now + PATIENCE;
+        let round = self.round(load, &mut under_way, operations, patience);
+        self.end();
+        round
+    }
+
+    /// Starts as many operations as there are to be at a time: what each is, and since when.
+    fn begin(&mut self, load: &Load) -> Vec<(Op, SimTime)> {
+        (0..load.depth).map(|tag| self.draw(load, tag)).collect()
+    }
+
+    fn draw(&mut self, load: &Load, tag: u32) -> (Op, SimTime) {
+        let sectors = load.bytes / SECTOR_BYTES;
+        let op = match load.read_share {
+            share if share >= 1.0 => Op::Read,
+            share if share <= 0.0 => Op::Write,
+            share if self.stream.chance(share) => Op::Read,
+            _ => Op::Write,
+        };
+        let lbn = self.stream.below((load.sectors / sectors).max(1)) * sectors;
+        self.submit(op, lbn, sectors, tag);
+        (op, self.now)
+    }
+
+    fn round(
+        &mut self,
+        load: &Load,
+        under_way: &mut [(Op, SimTime)],
+        operations: u64,
+        until: SimTime,
+    ) -> Round {
+        let (from, mut round) = (self.now, Round::default());
+        for _ in 0..operations {
+            let Some(tag) = self.step(until) else { break };
+            let (op, since) = under_way[tag as usize];
+            let sum = &mut round.done[place(op)];
+            sum.0 += 1;
+            sum.1 += (self.now - since).as_ns() as f64;
+            under_way[tag as usize] = self.draw(load, tag);
+        }
+        round.seconds = (self.now - from).as_secs_f64();
+        round
+    }
+
+    /// Waits for what is still there.
+    pub(super) fn end(&mut self) {
+        while self.device.present() > 0 {
+            if self.step(SimTime::from_ns(u64::MAX)).is_none() {
+                break;
+            }
+        }
+    }
+
+    /// Writes at random, so many bytes each, until the buffer that the data sheet promises has been full.
+    fn fill(&mut self, profile: &Profile, bytes: u64) -> Filling {
+        let depth = FILLING.1;
+        let load = Load { bytes, depth, read_share: 0.0, sectors: self.sectors };
+        let promised = match profile {
+            Profile::Ssd(ssd) => 2 * ssd.buffer.get(),
+            Profile::Array(array) => array::fill(self, array, bytes),
+            _ => 0,
+        };
+        let began = self.now;
+        let (mut under_way, mut taken) = (self.begin(&load), vec![(0.0, 0.0)]);
+        let mut sum = 0;
+        while sum < promised {
+            let round = self.round(&load, &mut under_way, 16, SimTime::from_ns(u64::MAX));
+            sum += round.done[place(Op::Write)].0 * bytes;
+            taken.push(((self.now - began).as_secs_f64(), sum as f64));
+        }
+        self.end();
+        Filling(taken)
+    }
+
+    /// How writes are taken until the buffer is full, and how reads do beside writes.
+    fn buffering(
+        &mut self,
+        profile: &Profile,
+        filling: &Filling,
+        writes: &[Random],
+        idle: Vec<(u64, Vec<f64>)>,
+    ) -> (Option<WriteBuffer>, Vec<Beside>) {
+        if !matches!(profile, Profile::Ssd(_)) {
+            return (None, Vec::new());
+        }
+        let most_per_s = |bytes: u64| {
+            let here = writes.iter().filter(|point| point.bytes == bytes);
+            here.map(|point| point.per_s).fold(1.0, f64::max)
+        };
+        let bytes_per_s = most_per_s(FILLING.0) * FILLING.0 as f64;
+        let ahead = filling.0.iter().map(|(seconds, bytes)| bytes - seconds * bytes_per_s);
+        let room = ahead.fold(0.0, f64::max);
+        let mut beside = Vec::new();
+        for (bytes, times) in idle {
+            let full = self.reads_beside(bytes, None);
+            let every = SimSpan::from_secs_f64(2.0 / most_per_s(WRITES_BESIDE.0));
+            // what the buffer holds leaves first
+            self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
+            let half = self.reads_beside(bytes, Some(every));
+            for (write_share, times) in [(0.0, times), (0.5, half), (1.0, full)] {
+                beside.push(Beside { bytes, write_share, quantiles_ns: quantiles(times) });
+            }
+        }
+        let mut burst = Vec::new();
+        for bytes in SIZES {
+            for depth in [1, 16] {
+                let (load, most) = (
+                    Load { bytes, depth, read_share: 0.0, sectors: self.sectors },
+                    (room / 4.0 / bytes as f64) as u64,
+                );
+                if most < 2 * u64::from(depth) {
+                    continue;
+                }
+                self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
+                let round = self.once(&load, most.min(64));
+                burst.push(round.random(Op::Write, &load, true));
+            }
+        }
+        let fastest = |bytes: u64| {
+            let here = burst.iter().filter(|point| point.bytes == bytes);
+            here.map(|point| point.per_s).fold(0.0, f64::max)
+        };
+        let is_faster = SIZES.iter().any(|&bytes| fastest(bytes) > FASTER * most_per_s(bytes));
+        if !is_faster {
+            return (None, Vec::new());
+        }
+        (Some(WriteBuffer { bytes: room as u64, burst }), beside)
+    }
+
+    /// Times of reads one at a time beside writes, one each so often, or as many as can be.
+    fn reads_beside(&mut self, bytes: u64, every: Option<SimSpan>) -> Vec<f64> {
+        const READER: u32 = u32::MAX;
+        let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
+        let write_sectors = write_bytes / SECTOR_BYTES;
+        let write = |bench: &mut Self| {
+            let lbn = bench.anywhere(write_sectors);
+            bench.submit(Op::Write, lbn, write_sectors, 0);
+        };
+        let read = |bench: &mut Self| {
+            let lbn = bench.anywhere(sectors);
+            bench.submit(Op::Read, lbn, sectors, READER);
+            bench.now
+        };
+        if every.is_none() {
+            (0..writers).for_each(|_| write(self));
+        }
+        let mut next_write = every.map(|_| self.now);
+        let mut since = read(self);
+        let mut times = Vec::with_capacity(READS_BESIDE);
+        // the first reads find the device not yet busy
+        let wanted = READS_BESIDE + READS_BESIDE / 4;
+        while times.len() < wanted {
+            let until = next_write.unwrap_or(SimTime::from_ns(u64::MAX));
+            match self.step(until) {
+                Some(READER) => {
+                    times.push((self.now - since).as_ns() as f64);
+                    since = read(self);
+                }
+                Some(_) if every.is_none() => write(self),
+                Some(_) => {}
+                None => {
+                    let (Some(at), Some(every)) = (next_write, every) else { break };
+                    self.now = at;
+                    write(self);
+                    next_write = Some(at + every);
+                }
+            }
+        }
+        self.end();
+        times.split_off(READS_BESIDE / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_that_agree_are_steady() {
+        assert!(!is_steady(&[100.0; 4]));
+        assert!(is_steady(&[900.0, 100.0, 104.0, 96.0, 108.0, 100.0]));
+        // 21 % between the least and the most
+        assert!(!is_steady(&[100.0, 111.0, 90.0, 100.0, 100.0]));
+        // 3 % more each time are 12 % in all
+        assert!(!is_steady(&[94.0, 97.0, 100.0, 103.0, 106.0]));
+        assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
+    }
+}

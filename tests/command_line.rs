@@ -1,0 +1,182 @@
+//! What all commands have in common: how errors look, how wide tables are, where scenarios are found.
+
+mod common;
+
+use common::{Place, SMALL, foretell, run};
+
+/// The widest line of a text, in characters.
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn errors_of_all_commands_look_alike() {
+    let place = Place::with(SMALL);
+    let scenario = place.scenario().display().to_string();
+    let wrong = place.path("wrong.toml");
+    std::fs::write(&wrong, SMALL.replace("2-of-3", "3-of-2")).unwrap();
+    let wrong = wrong.display().to_string();
+    let table = place.path("t.csv");
+    std::fs::write(&table, "a,y\n1,2\n2,3\n3,5\n").unwrap();
+    let table = table.display().to_string();
+    let learn = ["learn", "train", "--data", &table, "--target", "z", "--model", "lrm"];
+    for arguments in [
+        &["run", "no-such-scenario"][..],
+        &["run", &wrong],
+        &["run", &scenario, "--set", "volume.coded.encoding=3-of-2"],
+        &["run", &scenario, "--set", "nothing"],
+        &["run", &scenario, "--no-such-option"],
+        &["run"],
+        &["rum", &scenario],
+        &["ask", "no/such/run"],
+        &["score"],
+        &["sweep", &scenario, "-o", "out"],
+        &["sweep", "missing", "no/such/sweep"],
+        &["trace", "no/such/run", "1"],
+        &["inspect", "no/such/trace"],
+        &["replay-cache", "no/such/trace", "--size", "10"],
+        &["replay-disk", "no-such-disk", "no/such/trace"],
+        &["estimate", "--csv", "no/such/file"],
+        &["calibrate", "disk", "--fio", "no/such/file"],
+        &["import", "auto", "no/such/trace"],
+        &["export", "no/such/run", "-o", "out"],
+        &learn,
+    ] {
+        let done = run(arguments);
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        let text = &done.stderr;
+        assert!(text.starts_with("  × "), "{arguments:?} says otherwise:\n{text}");
+        assert!(
+            !text.contains("error: ") && !text.contains("foretell: "),
+            "{arguments:?}:\n{text}"
+        );
+    }
+    // help that was asked for is no error
+    let done = run(["run", "--help"]);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    assert!(done.stdout.contains("Usage: foretell run"), "{}", done.stdout);
+    let done = run(["--version"]);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    // no command: the commands
+    let done = run([""; 0]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("Usage: foretell"), "{}", done.stderr);
+    // what a misspelt option may have meant
+    let done = run(["run", &scenario, "--seet", "seed=1"]);
+    assert!(done.stderr.contains("  help: ") && done.stderr.contains("'--set'"), "{}", done.stderr);
+}
+
+#[test]
+fn tables_fit_the_screen_and_stay_whole_in_a_pipe() {
+    let place = Place::with(SMALL);
+    let dir = place.keep("run", &["--set", "duration=3 s"]);
+    let scenario = place.scenario().display().to_string();
+    let dir = dir.display().to_string();
+    let run_it = ["run", &scenario][..].to_vec();
+    let ask = vec!["ask", &dir, "--what-if", "node.brick.cache.size=48 MiB"];
+    for (arguments, key) in [(&run_it, " stream"), (&ask, " stream")] {
+        let printed = |columns: Option<&str>| {
+            let mut command = foretell();
+            command.args(arguments);
+            if let Some(columns) = columns {
+                command.env("COLUMNS", columns);
+            }
+            common::Done::from(command.output().unwrap()).stdout
+        };
+        let whole = printed(None);
+        let rows = |text: &str| {
+            text.lines().filter(|line| line.starts_with(' ')).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(rows(&whole).iter().any(|row| row.chars().count() > 80), "{whole}");
+        assert_eq!(rows(&whole), rows(&printed(Some("500"))), "wide enough");
+        assert_eq!(rows(&whole), rows(&printed(Some("wide"))), "no number");
+        for columns in ["80", "60", "40"] {
+            let narrow = rows(&printed(Some(columns))).join("\n");
+            assert!(widest(&narrow) <= columns.parse().unwrap(), "{columns}:\n{narrow}");
+            let (parts, part) =
+                (narrow.matches(key).count(), rows(&whole).join("\n").matches(key).count());
+            assert!(parts > part, "rows stand once in each part:\n{narrow}");
+            let words = |text: &str| {
+                let mut words: Vec<&str> = text.split_whitespace().collect();
+                words.sort_unstable();
+                words.dedup();
+                words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(words(&narrow), words(&rows(&whole).join("\n")), "nothing is left out");
+        }
+    }
+}
+
+#[test]
+fn scenarios_that_come_with_the_program_are_found_by_name_anywhere() {
+    let place = Place::with(SMALL);
+    let here = |arguments: &[&str]| {
+        let mut command = foretell();
+        command.args(arguments).current_dir(place.path(""));
+        common::Done::from(command.output().unwrap())
+    };
+    let brief = ["--set", "duration=1 s", "--set", "warmup=1 s"];
+    let done = here(&[&["run", "first-look"][..], &brief].concat());
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    assert!(done.stdout.contains(" mail "), "{}", done.stdout);
+    // with profiles that come with the program, and what stands here before them
+    for name in ["array-server", "solid-state", "ceph", "swift", "benchmarks"] {
+        let done = here(&[&["run", name][..], &brief[..2], &["--json"]].concat());
+        assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""), "{name}");
+    }
+    // a file of the name goes first
+    std::fs::write(place.path("ceph"), "not a trace, and no scenario").unwrap();
+    assert_eq!(here(&["run", "ceph"]).status, Some(2));
+    // what was perhaps meant
+    for (name, help) in [
+        ("first-lock", "did you mean `first-look`?"),
+        ("scenarios/first-look.toml", "`first-look`, without directory and ending"),
+        ("first-look.toml", "`first-look`, without directory and ending"),
+    ] {
+        let done = here(&["run", name]);
+        assert_eq!(done.status, Some(2), "{name}");
+        assert!(done.stderr.contains(&format!("there is no scenario `{name}`")), "{}", done.stderr);
+        assert!(done.stderr.contains(help), "{name}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn a_setting_without_effect_is_said_and_the_run_goes_on() {
+    let place = Place::with(SMALL);
+    let run_it = |change: &str| run(place.arguments(&["--set", change, "--json"]));
+    let plain = run(place.arguments(&["--json"]));
+    for (change, why) in [
+        ("node.brick.count=4", "it is so without it"),
+        ("client.spare={ cpu = \"xeon-2023\" }", "no workload reaches `spare0`"),
+        ("node.brick.stripe=2 MiB", "one disk"),
+        ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
+        ("device.sata-ssd.queue_depth=1", "nothing in the scenario uses it"),
+        ("switch.shared_buffer_alpha=0.5", "`switch.shared_buffer` is not set"),
+        ("host.brick1={}", "nothing in the scenario uses it"),
+        ("workload.stream.think=", "it is so without it"),
+    ] {
+        let done = run_it(change);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let note = format!("note: `{change}` has no effect: ");
+        assert!(done.stderr.starts_with(&note) && done.stderr.contains(why), "{}", done.stderr);
+        // and it is true
+        let clients = |text: &str| common::truth(text)["workloads"].clone();
+        assert_eq!(clients(&done.stdout), clients(&plain.stdout), "{change}");
+    }
+    assert_eq!(run_it("volume.coded.nodes=brick[0-2]").stderr, "");
+    // a new volume that nothing reads
+    let done = run_it("volume.spare={ size = \"1 GiB\", nodes = \"brick\" }");
+    assert!(
+        done.stderr.contains("`volume.spare` has no effect: no workload uses"),
+        "{}",
+        done.stderr
+    );
+    // there is nothing to take away
+    for host in ["brick3", "app0"] {
+        let done = run_it(&format!("host.{host}=none"));
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+        assert!(done.stderr.contains(&format!("`{host}` is as its group")), "{}", done.stderr);
+    }
+    let done = run_it("host.osd3=none");
+    assert!(done.status == Some(2) && done.stderr.contains("no host `osd3`"), "{}", done.stderr);
+}

@@ -1,0 +1,205 @@
+//! What can be asked: settings that the model knows and that records say something of.
+//!
+//! Whatever a change alters and the model does not follow is refused by its name. Otherwise the answer
+//! would be that of the cluster as it was, and look like one about the cluster as it would be.
+
+use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, System, Workload, WorkloadKind};
+use foretell_scenarios::{Change, workload_kinds_with};
+
+use crate::error::WhatIfError;
+
+const ONLY_URSA_MINOR: &str =
+    "only `ursa-minor` clusters are predicted: simulate the changed scenario instead";
+
+const OTHER_TIMES: &str =
+    "the records do not have the times of another trace; simulate the changed scenario instead";
+
+/// Why a cluster is not predicted, whatever is asked of it.
+pub(crate) fn unknown_to_the_model(scenario: &Scenario) -> Option<WhatIfError> {
+    if let Some(guest) = scenario.hosts.iter().find(|host| host.guest.is_some()) {
+        return Some(refused(
+            format!("client.{}.guest", guest.group),
+            "the model does not know the block layers of virtual machines",
+        ));
+    }
+    if let Some(node) = scenario.hosts.iter().find(|host| host.machine.is_some()) {
+        return Some(refused(
+            format!("node.{}.machine", node.group),
+            "the model does not know what virtual machines share",
+        ));
+    }
+    None
+}
+
+/// Errors if a change is of a setting that records say nothing of.
+///
+/// `before`: the changes that were made before it.
+pub(crate) fn by_its_path(
+    change: &Change,
+    before: &[Change],
+    recorded: &Scenario,
+) -> Result<(), WhatIfError> {
+    let steps = change.path.split(['.', '[', ']']);
+    let steps: Vec<&str> = steps.map(|step| step.trim_matches(['"', '\'', ' '])).collect();
+    let section = steps.first().copied().unwrap_or_default();
+    let reason = match (section, steps.get(1).copied()) {
+        ("workload", Some(name))
+            if is_drawn(recorded, name, steps.get(2).copied()) && !is_described(before, name) =>
+        {
+            "the records hold the requests that were made, not how they came to be; describe the \
+             workload anew, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or \
+             simulate the changed scenario"
+        }
+        ("device", _) => {
+            "what another device could do is not in the records; name one that can be measured, \
+             `node.NAME.disk.0.device=DEVICE`"
+        }
+        ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
+            "a prediction is of the recorded time; run the scenario with it instead"
+        }
+        ("tracking", Some("metrics" | "clock_skew" | "sample_delay")) => {
+            "metrics cost the cluster nothing, and no answer has them; run the scenario with it instead"
+        }
+        ("workload", _)
+            if steps.get(2) == Some(&"times")
+                || steps.get(2) == Some(&"arrivals") && change.value.trim() == "times" =>
+        {
+            OTHER_TIMES
+        }
+        ("cluster", _) if !change.value.contains(System::UrsaMinor.name()) => ONLY_URSA_MINOR,
+        // the scenario says which sections there are
+        _ => return Ok(()),
+    };
+    Err(refused(change.to_string(), reason))
+}
+
+/// Whether a key says what a workload requests: other kinds have it, and those that were recorded do not.
+fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
+    let mut workloads = recorded.workloads.iter();
+    let kinds = key.map_or_else(Vec::new, workload_kinds_with);
+    workloads.any(|known| known.name == workload)
+        && !kinds.is_empty()
+        && !kinds.contains(&WorkloadKind::Recorded.name())
+}
+
+/// Whether a workload was given another kind.
+fn is_described(changes: &[Change], workload: &str) -> bool {
+    let whole = format!("workload.{workload}");
+    changes.iter().any(|change| change.path == whole || change.path == format!("{whole}.kind"))
+}
+
+/// Errors if the changed cluster differs from the recorded one in what the model does not follow.
+pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(), WhatIfError> {
+    if after.system != System::UrsaMinor {
+        return Err(refused(format!("cluster.system={}", after.system.name()), ONLY_URSA_MINOR));
+    }
+    if let Some(error) = unknown_to_the_model(after) {
+        return Err(error);
+    }
+    for host in &after.hosts {
+        let Some(old) = before.hosts.iter().find(|old| old.name == host.name) else { continue };
+        processors(old, host)?;
+    }
+    switches(&before.switch, &after.switch)?;
+    for workload in &after.workloads {
+        arrivals(before, workload)?;
+        addresses(before, after, workload)?;
+    }
+    Ok(())
+}
+
+fn refused(change: String, reason: impl Into<String>) -> WhatIfError {
+    WhatIfError::Refused { change, reason: reason.into() }
+}
+
+/// Of one profile: another profile is another processor, and taken as a whole.
+fn processors(old: &Host, new: &Host) -> Result<(), WhatIfError> {
+    if old.cpu.name != new.cpu.name {
+        return Ok(());
+    }
+    let kind = if new.role.storage().is_some() { "node" } else { "client" };
+    let of_it = |key: &str| format!("{kind}.{}.cpu.{key}", new.group);
+    if old.cpu.quantum != new.cpu.quantum {
+        let reason = "the model leaves out that long tasks are interrupted for others";
+        return Err(refused(of_it("quantum"), reason));
+    }
+    if new.role.storage().is_none() && old.cpu.copy != new.cpu.copy {
+        let reason = "the records do not say what file servers on clients copy";
+        return Err(refused(of_it("copy"), reason));
+    }
+    Ok(())
+}
+
+/// What the switch does when a port is full.
+fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
+    if old.model != new.model {
+        return Ok(());
+    }
+    let differs = [
+        ("shared_buffer", old.shared_buffer != new.shared_buffer),
+        (
+            "shared_buffer_alpha",
+            old.shared_buffer_alpha.to_bits() != new.shared_buffer_alpha.to_bits(),
+        ),
+        ("retransmit_timeout", old.retransmit_timeout != new.retransmit_timeout),
+        ("loss_probes", old.loss_probes != new.loss_probes),
+    ];
+    match differs.into_iter().find(|(_, differs)| *differs) {
+        None => Ok(()),
+        Some((name @ ("shared_buffer" | "shared_buffer_alpha"), _)) => Err(refused(
+            format!("switch.{name}"),
+            "the model knows a buffer for each port, none that ports share",
+        )),
+        Some((name, _)) => Err(refused(
+            format!("switch.{name}"),
+            "the model leaves out what senders do after losses: in it, who finds a port full waits",
+        )),
+    }
+}
+
+/// When a workload issues: recorded times can be stretched, and random ones drawn.
+fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
+    let old = recorded_as(before, workload).map(|old| old.arrivals);
+    let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
+    match (old, workload.arrivals) {
+        (_, Arrivals::Times { .. }) => Err(refused(of_it("times"), OTHER_TIMES)),
+        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) if old == new => {
+            Ok(())
+        }
+        (Some(Arrivals::Bursty { .. }), Arrivals::Bursty { .. }) => Err(refused(
+            of_it("arrivals"),
+            "bursts come as they were recorded: the model cannot make them longer, denser or rarer",
+        )),
+        (_, Arrivals::Bursty { .. }) => Err(refused(
+            of_it("arrivals=bursty"),
+            "the model cannot draw bursts; ask with `arrivals=poisson`, or simulate it",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Requests go to the addresses that were recorded, whatever they would be elsewhere.
+fn addresses(before: &Scenario, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
+    let Some(old) = recorded_as(before, workload) else { return Ok(()) };
+    let (was, is) = (before.volume(old.volume), after.volume(workload.volume));
+    if was.size == is.size {
+        return Ok(());
+    }
+    let reason = format!(
+        "the requests of workload `{}` were recorded on a volume of {}, and records do not say where \
+         they would go on one of {}",
+        workload.name, was.size, is.size
+    );
+    let change = if was.name == is.name {
+        format!("volume.{}.size", is.name)
+    } else {
+        format!("workload.{}.volume={}", workload.name, is.name)
+    };
+    Err(refused(change, reason))
+}
+
+/// What was recorded of a workload that is predicted from its records.
+fn recorded_as<'a>(before: &'a Scenario, workload: &Workload) -> Option<&'a Workload> {
+    let mut recorded = before.workloads.iter();
+    recorded.find(|old| old.name == workload.name && workload.kind == WorkloadKind::Recorded)
+}

@@ -1,0 +1,201 @@
+//! A write buffer, as far as measurements tell: it fills as fast as writes come, and drains as fast as
+//! the device keeps up with writes in its steady state, more slowly beside reads.
+//!
+//! A read beside writes takes longer, as was measured of reads beside so many of them. Left out: that
+//! what is written again in the buffer needs to be drained once only.
+
+use std::collections::VecDeque;
+
+use foretell_units::{SimSpan, SimTime};
+
+use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
+
+/// Shortest moment over which it is told how busy the device is with writes, ns.
+const SHORTEST: f64 = 1e6;
+/// How long it is remembered how busy the device is with reads, ns (assumed: tens of reads of a disk,
+/// hundreds of a solid-state drive).
+const REMEMBERED: f64 = 5e7;
+/// However many reads there are, so much of the pace is left (assumed).
+const LEAST_PACE: f64 = 0.05;
+/// A write that takes longer than so many times of one that finds room has waited for room.
+const WAITED: f64 = 3.0;
+
+/// A write buffer and what drains it.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    room: u64,
+    held: u64,
+    /// When what is held has left, and its bytes.
+    leaving: VecDeque<(SimTime, u64)>,
+    /// By size in bytes: how long the device drains a write, ns.
+    drain: Vec<(f64, f64)>,
+    /// By how much draining is slower beside reads that take all of the device.
+    slowed: f64,
+    /// By size in bytes of a read: by share of writes, how long it takes.
+    beside: Vec<(f64, Vec<Waits>)>,
+    /// Until when it drains what is there.
+    until: SimTime,
+    /// How busy the device is with draining, and with reading, as far as is remembered at `seen`.
+    draining: f64,
+    reading: f64,
+    seen: SimTime,
+    /// A moment, ns.
+    moment: f64,
+}
+
+/// How long reads take beside such a share of all writes that are possible, ns.
+type Waits = (f64, [f64; QUANTILES]);
+
+impl Buffer {
+    /// `read_share_ns`: time of the whole device that a read of a size in bytes takes.
+    pub(super) fn new(measured: &Measurement, read_share_ns: impl Fn(f64) -> f64) -> Option<Self> {
+        let known = measured.write_buffer.as_ref()?;
+        let drain = most_per_s(&measured.random[1]);
+        let drain: Vec<(f64, f64)> =
+            drain.into_iter().map(|(bytes, per_s)| (bytes, 1e9 / per_s)).collect();
+        let mut beside: Vec<(f64, Vec<Waits>)> = Vec::new();
+        for Beside { bytes, write_share, quantiles_ns } in &measured.beside {
+            let bytes = *bytes as f64;
+            let waits = (*write_share, *quantiles_ns);
+            match beside.iter_mut().find(|(known, _)| known.total_cmp(&bytes).is_eq()) {
+                Some((_, all)) => all.push(waits),
+                None => beside.push((bytes, vec![waits])),
+            }
+        }
+        beside.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, all) in &mut beside {
+            all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        // about as long as a read waits for what the device is writing
+        let longest = |all: &[Waits]| {
+            let last = all.last().map_or(0.0, |(_, times)| times[QUANTILES / 2]);
+            last - all.first().map_or(0.0, |(_, times)| times[QUANTILES / 2])
+        };
+        let moment = beside.first().map_or(0.0, |(_, all)| 2.0 * longest(all));
+        let slowed = slowed(&measured.mixed, &known.burst, &drain, read_share_ns);
+        Some(Self {
+            room: known.bytes,
+            held: 0,
+            leaving: VecDeque::new(),
+            drain,
+            slowed,
+            beside,
+            until: SimTime::ZERO,
+            draining: 0.0,
+            reading: 0.0,
+            seen: SimTime::ZERO,
+            moment: moment.max(SHORTEST),
+        })
+    }
+
+    fn look(&mut self, now: SimTime) {
+        let passed = now.saturating_since(self.seen).as_ns() as f64;
+        if passed <= 0.0 {
+            return;
+        }
+        let busy = self.until.min(now).saturating_since(self.seen).as_ns() as f64 / passed;
+        let left = (-passed / self.moment).exp();
+        self.draining = self.draining * left + busy * (1.0 - left);
+        self.reading *= (-passed / REMEMBERED).exp();
+        self.seen = now;
+    }
+
+    /// Takes a write; when there is room for it, and how long it will keep the device busy.
+    pub(super) fn take(&mut self, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
+        self.look(now);
+        while self.leaving.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, bytes) = self.leaving.pop_front().expect("it is there");
+            self.held -= bytes;
+        }
+        let pace = (1.0 - self.slowed * self.reading).max(LEAST_PACE);
+        let work = SimSpan::from_ns((by_size(&self.drain, bytes as f64) / pace) as u64);
+        self.until = self.until.max(now) + work;
+        self.held += bytes;
+        self.leaving.push_back((self.until, bytes));
+        let mut room_at = now;
+        let mut over = self.held.saturating_sub(self.room.max(bytes));
+        for (at, bytes) in &self.leaving {
+            if over == 0 {
+                break;
+            }
+            room_at = *at;
+            over = over.saturating_sub(*bytes);
+        }
+        (room_at, work)
+    }
+
+    /// How much longer a read takes for the writes beside it, ns, that takes longer than a part `chance`
+    /// of its like; `share_ns`: time of the whole device that it takes.
+    pub(super) fn read(&mut self, now: SimTime, bytes: f64, share_ns: f64, chance: f64) -> f64 {
+        self.look(now);
+        self.reading = (self.reading + share_ns / REMEMBERED).min(1.0);
+        let share = self.draining;
+        let above = self.beside.partition_point(|(known, _)| *known < bytes);
+        let Some(last) = self.beside.len().checked_sub(1) else { return 0.0 };
+        let (low, high) = (&self.beside[above.saturating_sub(1)], &self.beside[above.min(last)]);
+        let part =
+            if high.0 > low.0 { ((bytes - low.0) / (high.0 - low.0)).clamp(0.0, 1.0) } else { 0.0 };
+        waits(&low.1, share, chance) * (1.0 - part) + waits(&high.1, share, chance) * part
+    }
+}
+
+/// By how much longer a read takes beside such a share of writes, ns.
+fn waits(known: &[Waits], share: f64, chance: f64) -> f64 {
+    let Some(last) = known.len().checked_sub(1) else { return 0.0 };
+    let above = known.partition_point(|(at, _)| *at < share);
+    let (low, high) = (&known[above.saturating_sub(1)], &known[above.min(last)]);
+    let part =
+        if high.0 > low.0 { ((share - low.0) / (high.0 - low.0)).clamp(0.0, 1.0) } else { 0.0 };
+    let at = chance * (QUANTILES - 1) as f64;
+    let below = (at as usize).min(QUANTILES - 2);
+    let rest = at - below as f64;
+    let of = |times: &[f64; QUANTILES]| times[below] * (1.0 - rest) + times[below + 1] * rest;
+    (of(&low.1) * (1.0 - part) + of(&high.1) * part - of(&known[0].1)).max(0.0)
+}
+
+/// By how much writes are slower beside reads that take the whole device: what fits those mixes best in
+/// which writes waited for room.
+fn slowed(
+    mixed: &[Mixed],
+    burst: &[Random],
+    drain: &[(f64, f64)],
+    read_share_ns: impl Fn(f64) -> f64,
+) -> f64 {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for point in mixed {
+        let bytes = point.bytes as f64;
+        let alone = burst.iter().filter(|known| known.bytes == point.bytes);
+        let alone = alone.map(|known| known.mean_ns).fold(f64::INFINITY, f64::min);
+        if point.mean_ns[1] > WAITED * alone {
+            let reading = point.per_s[0] * read_share_ns(bytes) / 1e9;
+            let pace = point.per_s[1] * by_size(drain, bytes) / 1e9;
+            products += reading * (1.0 - pace);
+            squares += reading * reading;
+        }
+    }
+    if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// By size in bytes, the most operations a second of those that were measured.
+pub(super) fn most_per_s(points: &[Random]) -> Vec<(f64, f64)> {
+    let mut sizes: Vec<u64> = points.iter().map(|point| point.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let most = |bytes: u64| {
+        let here = points.iter().filter(|point| point.bytes == bytes);
+        (bytes as f64, here.map(|point| point.per_s).fold(1.0, f64::max))
+    };
+    sizes.into_iter().map(most).collect()
+}
+
+/// The value for a size, in a straight line between and beyond those that are known; below the smallest
+/// as there.
+pub(super) fn by_size(known: &[(f64, f64)], bytes: f64) -> f64 {
+    let Some(last) = known.len().checked_sub(1) else { return 0.0 };
+    let above = known.partition_point(|(at, _)| *at < bytes).clamp(1.min(last), last);
+    let (low, high) = (known[above.saturating_sub(1)], known[above]);
+    if bytes <= known[0].0 || high.0 <= low.0 {
+        return known[0].1;
+    }
+    (low.1 + (high.1 - low.1) * (bytes - low.0) / (high.0 - low.0)).max(0.0)
+}

@@ -1,0 +1,418 @@
+//! More of what was met: requests like those of a record, as many as are wanted.
+//!
+//! A request does one of three things. It returns to what was asked for a moment ago, as writing a
+//! record back does; it follows what was asked for a moment ago, as the next piece of a file does; or
+//! it chooses an address. Returns and followers keep their distances and their order, so pairs stay
+//! pairs and runs stay runs; what is chosen is chosen as it was. Returns and followers that chance
+//! alone explains, because an address is popular or the addresses are few, count as chosen.
+//!
+//! Chosen addresses: one that was met often comes as often again. Between those, neighbouring
+//! addresses are taken to be alike, so new ones come as they must, unless what was met shows that
+//! some come again more often than others: then as many are new as were met once only (Good, *The
+//! Population Frequencies of Species and the Estimation of Population Parameters*, Biometrika 1953).
+//!
+//! Left out: that habits change with time.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+use foretell_units::{Bytes, Op, Stream};
+use hashbrown::HashMap;
+
+use super::stream::Wanted;
+use crate::observed::Recorded;
+
+/// So many requests are a moment: later, coming back is a choice.
+pub(super) const MOMENT: usize = 64;
+/// An address that was chosen so often is a stretch of its own; so many choices make another.
+const OFTEN: usize = 16;
+const TOGETHER: usize = 64;
+/// A smaller share of returns or followers, beyond those of chance, is chance as well.
+const NEGLIGIBLE: f64 = 0.01;
+/// Share of the requests that keep the same distance where a stream goes on in order, and of the others
+/// that begin again.
+const NEARLY_ALL: f64 = 0.9;
+
+/// What was met of a workload.
+#[derive(Debug)]
+pub(super) struct Sample {
+    way: Way,
+    /// By stream and request: what it does. The first request of a stream is nobody's habit.
+    habits: Vec<Vec<Habit>>,
+}
+
+/// How addresses follow.
+#[derive(Debug)]
+enum Way {
+    /// One after the other, so far behind the end of the last, between these bytes; then from the
+    /// beginning again, in the next lane if they are apart.
+    InOrder {
+        from: u64,
+        until: u64,
+        gap: u64,
+    },
+    Drawn(Choices),
+}
+
+/// What a request does; distances are in requests, 1 to [`MOMENT`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Habit {
+    Chooses,
+    Returns(u8),
+    Follows(u8),
+}
+
+/// The addresses that are chosen.
+#[derive(Debug)]
+struct Choices {
+    chosen: Vec<Chosen>,
+    stretches: Vec<Stretch>,
+    grain: u64,
+    /// Behind the last byte that was met.
+    until: u64,
+}
+
+/// A request that chose its address.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    offset: u64,
+    size: u32,
+    op: Op,
+    stretch: u32,
+}
+
+/// Neighbouring addresses that were chosen about equally often, or one that was chosen very often.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: u64,
+    /// Places, a grain apart.
+    places: u64,
+    /// Whether addresses that were met come again more often than if all places were alike.
+    repeats: bool,
+    /// Then, which part of the requests goes to new places.
+    new: f64,
+}
+
+/// The last requests of a stream, the latest first: where each began and ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent(VecDeque<(u64, u64)>);
+
+impl Recent {
+    pub(super) fn of(requests: &[Recorded]) -> Self {
+        let last = requests.iter().rev().take(MOMENT);
+        Self(last.map(|request| (request.offset.get(), request.end())).collect())
+    }
+
+    /// Where the last of them begins.
+    pub(super) fn begin(&self) -> Option<u64> {
+        self.0.front().map(|(first, _)| *first)
+    }
+
+    fn push(&mut self, wanted: &Wanted) {
+        let first = wanted.offset.get();
+        self.0.push_front((first, first + wanted.size.get()));
+        self.0.truncate(MOMENT);
+    }
+}
+
+impl Sample {
+    /// What streams that choose from the same addresses have in common; none of them is empty.
+    pub(super) fn of(streams: &[&[Recorded]], volume: Bytes, draws: &mut Stream) -> Self {
+        if let Some(way) = Way::in_order(streams, volume) {
+            return Self { way, habits: Vec::new() };
+        }
+        let seen = Seen::of(streams);
+        let (mut habits, mut chosen) = (Vec::new(), Vec::new());
+        for requests in streams {
+            let known = seen.habits(requests, draws);
+            let choices =
+                requests.iter().zip(&known).filter(|(_, habit)| **habit == Habit::Chooses);
+            chosen.extend(choices.map(|(request, _)| Chosen {
+                offset: request.offset.get(),
+                size: request.size,
+                op: request.op,
+                stretch: 0,
+            }));
+            habits.push(known);
+        }
+        let until = streams.iter().flat_map(|requests| requests.iter()).map(Recorded::end).max();
+        Self { way: Way::Drawn(Choices::of(chosen, until.unwrap_or(0))), habits }
+    }
+
+    /// What a stream has done that is about to begin beside those that begin at `others`: in order, it
+    /// begins as far as can be from them.
+    pub(super) fn begin(&self, like: &[Recorded], others: &[u64]) -> Recent {
+        let Way::InOrder { from, until, gap } = self.way else { return Recent::default() };
+        let (span, step) =
+            ((until - from).max(1), gap + like.first().map_or(512, |one| u64::from(one.size)));
+        let mut known: Vec<u64> = others.iter().map(|at| at.saturating_sub(from) % span).collect();
+        known.sort_unstable();
+        known.dedup();
+        let next = known.iter().skip(1).copied().chain(known.first().map(|at| at + span));
+        let apart = known.iter().zip(next).map(|(at, next)| (next - at, *at));
+        // of equals the first
+        let widest = apart.max_by_key(|(apart, at)| (*apart, Reverse(*at)));
+        let at = widest.map_or(0, |(apart, at)| (at + apart / 2) % span);
+        let begin = from + at / step * step;
+        Recent(VecDeque::from([(begin, begin.wrapping_sub(gap))]))
+    }
+
+    /// What a stream asks for that has done what `recent` says.
+    ///
+    /// `like`: the record of stream number `stream`, whose request number `index`, counted from its
+    /// beginning and again, this one is like.
+    pub(super) fn next(
+        &self,
+        (like, stream, index): (&[Recorded], usize, usize),
+        recent: &mut Recent,
+        draws: &mut Stream,
+    ) -> Wanted {
+        // what the first does of a record that begins somewhere tells nothing
+        let place = match like.len() {
+            0 | 1 => 0,
+            count => 1 + (index + count - 2) % (count - 1),
+        };
+        let request = &like[place];
+        let wanted = |offset: u64, size: u32, op: Op| {
+            let (offset, size) = (Bytes(offset), Bytes(u64::from(size)));
+            Wanted { op, offset, size }
+        };
+        let wanted = match &self.way {
+            Way::InOrder { from, until, gap } => {
+                let size = u64::from(request.size);
+                let mut at = recent.0.front().map_or(*from, |(_, end)| end.wrapping_add(*gap));
+                if at + size > *until {
+                    let lane = at.saturating_sub(*from) % (size + gap).max(1);
+                    at = from + (lane + size) % (size + gap).max(1);
+                }
+                wanted(at, request.size, request.op)
+            }
+            Way::Drawn(choices) => {
+                let known = |back: u8| recent.0.get(usize::from(back) - 1);
+                let offset = match self.habits[stream][place] {
+                    Habit::Chooses => None,
+                    Habit::Returns(back) => known(back).map(|(first, _)| *first),
+                    Habit::Follows(back) => known(back).map(|(_, end)| *end),
+                };
+                let fits = |offset: &u64| offset + u64::from(request.size) <= choices.until;
+                match offset.filter(fits) {
+                    Some(offset) => wanted(offset, request.size, request.op),
+                    None => choices.draw(draws),
+                }
+            }
+        };
+        recent.push(&wanted);
+        wanted
+    }
+}
+
+impl Way {
+    /// The way of streams that go on in order, each request as far behind the last as any other, and
+    /// begin again at the end. Where none was seen to begin again, that is the end of the volume.
+    fn in_order(streams: &[&[Recorded]], volume: Bytes) -> Option<Self> {
+        let all = || streams.iter().flat_map(|requests| requests.iter());
+        let pairs = || streams.iter().flat_map(|requests| requests.windows(2));
+        let gap_of = |pair: &[Recorded]| pair[1].offset.get().checked_sub(pair[0].end());
+        let mut gaps: HashMap<u64, usize, FixedState> = HashMap::default();
+        for gap in pairs().filter_map(gap_of) {
+            *gaps.entry(gap).or_default() += 1;
+        }
+        let found = gaps.iter().map(|(gap, count)| (*count, Reverse(*gap)));
+        let (count, Reverse(gap)) = found.max()?;
+        let from = all().map(|request| request.offset.get()).min()?;
+        let until = all().map(Recorded::end).max()?;
+        let lanes = gap + u64::from(all().next()?.size);
+        let others = || pairs().filter(|pair| gap_of(pair) != Some(gap));
+        let again = others().filter(|pair| pair[1].offset.get() <= from + lanes).count();
+        let all_pairs = (count + others().count()) as f64;
+        let is_in_order = count as f64 >= NEARLY_ALL * all_pairs
+            && again as f64 >= NEARLY_ALL * (all_pairs - count as f64);
+        let until = if again > 0 { until } else { until.max(volume.get()) };
+        is_in_order.then_some(Self::InOrder { from, until, gap })
+    }
+}
+
+/// How often what was met: what chance alone makes of it.
+struct Seen {
+    requests: f64,
+    /// By address: requests that begin there, and those that end there.
+    begins: HashMap<u64, u32, FixedState>,
+    ends: HashMap<u64, u32, FixedState>,
+    /// Share of the requests that return, and that follow, for a reason.
+    returns: f64,
+    follows: f64,
+}
+
+/// The nearest of the last requests that one returns to, and that it follows.
+type Nearest = (Option<u8>, Option<u8>);
+
+impl Seen {
+    fn of(streams: &[&[Recorded]]) -> Self {
+        let mut this = Self {
+            requests: 0.0,
+            begins: HashMap::default(),
+            ends: HashMap::default(),
+            returns: 0.0,
+            follows: 0.0,
+        };
+        for request in streams.iter().flat_map(|requests| requests.iter()) {
+            this.requests += 1.0;
+            *this.begins.entry(request.offset.get()).or_default() += 1;
+            *this.ends.entry(request.end()).or_default() += 1;
+        }
+        let (mut returns, mut follows) = (Excess::default(), Excess::default());
+        for requests in streams {
+            for (request, (back, behind)) in requests.iter().zip(nearest(requests)) {
+                let offset = request.offset.get();
+                returns.add(back.is_some(), this.chance_to_return(offset));
+                follows.add(behind.is_some(), this.chance_to_follow(offset));
+            }
+        }
+        (this.returns, this.follows) = (returns.share(), follows.share());
+        this
+    }
+
+    /// The chance that one of the last requests was to this address, if all are independent.
+    fn chance_to_return(&self, offset: u64) -> f64 {
+        within_a_moment((f64::from(self.begins[&offset]) - 1.0) / self.requests)
+    }
+
+    /// The chance that one of the last requests ended there, if all are independent.
+    fn chance_to_follow(&self, offset: u64) -> f64 {
+        within_a_moment(f64::from(self.ends.get(&offset).copied().unwrap_or(0)) / self.requests)
+    }
+
+    /// What each request of a stream does.
+    fn habits(&self, requests: &[Recorded], draws: &mut Stream) -> Vec<Habit> {
+        let mut habits = Vec::with_capacity(requests.len());
+        for (request, (back, behind)) in requests.iter().zip(nearest(requests)) {
+            let offset = request.offset.get();
+            // of those that return, as many do it for a reason
+            let mut for_a_reason = |share: f64, chance: f64| {
+                share > 0.0 && draws.chance(share / (share + (1.0 - share) * chance))
+            };
+            let back = back.filter(|_| for_a_reason(self.returns, self.chance_to_return(offset)));
+            let behind =
+                behind.filter(|_| for_a_reason(self.follows, self.chance_to_follow(offset)));
+            habits.push(match (back, behind) {
+                (Some(back), Some(behind)) if behind < back => Habit::Follows(behind),
+                (Some(back), _) => Habit::Returns(back),
+                (None, Some(behind)) => Habit::Follows(behind),
+                (None, None) => Habit::Chooses,
+            });
+        }
+        habits
+    }
+}
+
+/// The chance that of the requests of a moment one is of a kind that so many of all are.
+fn within_a_moment(share: f64) -> f64 {
+    1.0 - (1.0 - share.clamp(0.0, 1.0)).powi(MOMENT as i32)
+}
+
+/// How many there were, beyond those of chance.
+#[derive(Default)]
+struct Excess {
+    seen: f64,
+    by_chance: f64,
+    all: f64,
+}
+
+impl Excess {
+    fn add(&mut self, seen: bool, chance: f64) {
+        self.seen += f64::from(u8::from(seen));
+        self.by_chance += chance;
+        self.all += 1.0;
+    }
+
+    /// The share of all that are there for a reason.
+    fn share(&self) -> f64 {
+        let share = (self.seen - self.by_chance) / (self.all - self.by_chance).max(1.0);
+        if share < NEGLIGIBLE { 0.0 } else { share.min(1.0) }
+    }
+}
+
+/// For each request of a stream what it returns to and what it follows, if that was a moment ago.
+fn nearest(requests: &[Recorded]) -> impl Iterator<Item = Nearest> + '_ {
+    let mut begun: HashMap<u64, usize, FixedState> = HashMap::default();
+    let mut ended: HashMap<u64, usize, FixedState> = HashMap::default();
+    requests.iter().enumerate().map(move |(index, request)| {
+        let offset = request.offset.get();
+        let distance = |last: Option<&usize>| {
+            last.map(|last| index - last).filter(|back| *back <= MOMENT).map(|back| back as u8)
+        };
+        let found = (distance(begun.get(&offset)), distance(ended.get(&offset)));
+        begun.insert(offset, index);
+        ended.insert(request.end(), index);
+        found
+    })
+}
+
+impl Choices {
+    fn of(mut chosen: Vec<Chosen>, until: u64) -> Self {
+        let grain = chosen.iter().map(|one| one.offset).fold(0, gcd).max(512);
+        // equal addresses stay in the order in which they came
+        chosen.sort_by_key(|one| one.offset);
+        let mut stretches = Vec::new();
+        let mut first = 0;
+        while first < chosen.len() {
+            // grows by whole addresses
+            let (mut end, mut counts) = (first, Vec::new());
+            while end < chosen.len() {
+                let at = chosen[end].offset;
+                let same = chosen[end..].iter().take_while(|next| next.offset == at).count();
+                if !counts.is_empty() && (same >= OFTEN || end - first >= TOGETHER) {
+                    break;
+                }
+                end += same;
+                counts.push(same);
+                if same >= OFTEN {
+                    break;
+                }
+            }
+            let number = stretches.len() as u32;
+            chosen[first..end].iter_mut().for_each(|one| one.stretch = number);
+            // up to the next stretch
+            let last = match chosen.get(end) {
+                Some(next) if counts.len() > 1 => next.offset - grain,
+                _ => chosen[end - 1].offset,
+            };
+            stretches.push(Stretch::of(chosen[first].offset, last, grain, &counts));
+            first = end;
+        }
+        Self { chosen, stretches, grain, until }
+    }
+
+    fn draw(&self, draws: &mut Stream) -> Wanted {
+        let like = self.chosen[draws.below(self.chosen.len() as u64) as usize];
+        let stretch = self.stretches[like.stretch as usize];
+        let offset = if stretch.repeats && !draws.chance(stretch.new) {
+            like.offset
+        } else {
+            stretch.from + draws.below(stretch.places) * self.grain
+        };
+        Wanted { op: like.op, offset: Bytes(offset), size: Bytes(u64::from(like.size)) }
+    }
+}
+
+impl Stretch {
+    /// `counts`: how often each address that was met was.
+    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
+        let places = last.saturating_sub(from) / grain + 1;
+        let requests: usize = counts.iter().sum();
+        // distinct addresses if all places were alike
+        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
+        let single = counts.iter().filter(|&&count| count == 1).count();
+        Self {
+            from,
+            places,
+            repeats: (counts.len() as f64) < 0.8 * alike,
+            new: single as f64 / requests as f64,
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
