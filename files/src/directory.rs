@@ -14,12 +14,17 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::abandon::Entered;
 use crate::dir::{self, Dir, Entry, Kind};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::new_file::{NewFile, Temporary, not_named};
 use crate::{FilesError, grow, name};
+
+/// How long a lock that is to be shared is waited for: half a second.
+const LOCK_TRIES: u32 = 50;
+const LOCK_WAIT: Duration = Duration::from_millis(10);
 
 /// Who else may write into a directory meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -468,14 +473,20 @@ impl Directory {
         let path = || self.path().join(name);
         let there = dir.entry(last).map_err(|error| FilesError::system("write", &path())(error))?;
         let Some(there) = there else { return Ok(None) };
-        let Some(listed) = state.manifest.files.get(name) else {
+        let mut listed = state.manifest.files.get(name).copied();
+        if listed.is_none() && self.inner.access == Access::Shared {
+            // another that shares the directory has listed what it wrote before it wrote it
+            let manifest = Manifest::read(&self.inner.dir, self.path())?;
+            listed = manifest.and_then(|manifest| manifest.files.get(name).copied());
+        }
+        let Some(listed) = listed else {
             return Err(FilesError::InTheWay { path: path(), found: there.kind.noun() });
         };
         if there.kind != Kind::File {
             return Err(FilesError::Special { path: path(), found: there.kind.described() });
         }
         let allowed = self.inner.force || state.spared.iter().any(|spared| spared == name);
-        match *listed {
+        match listed {
             Some(was) if was != there.bytes && !allowed => {
                 Err(FilesError::Changed { path: path(), was, is: there.bytes })
             }
@@ -600,10 +611,25 @@ fn open(path: &Path, access: Access) -> Result<(Dir, Option<File>), FilesError> 
 }
 
 fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
-    dir.lock(access == Access::Alone).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => FilesError::Busy { path: path.to_owned() },
-        _ => FilesError::system("lock", path)(error),
-    })
+    let mut tries = 0;
+    loop {
+        match dir.lock(access == Access::Alone) {
+            // one that shares it is alone for an instant when it tidies up at its end
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock
+                    && access == Access::Shared
+                    && tries < LOCK_TRIES =>
+            {
+                tries += 1;
+                #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+                std::thread::sleep(LOCK_WAIT);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(FilesError::Busy { path: path.to_owned() });
+            }
+            locked => return locked.map_err(FilesError::system("lock", path)),
+        }
+    }
 }
 
 /// The manifest of a directory; none: it is empty. Errors if it is neither empty nor ours.

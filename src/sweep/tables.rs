@@ -58,7 +58,17 @@ pub(super) struct Tables {
 /// Whether a sweep may make a table of that name.
 pub(super) fn is_known(name: &str) -> bool {
     let record = |name: &str| name.parse::<RecordKind>().is_ok();
-    ["runs", "failures", "requests", "metrics", "client_metrics"].contains(&name)
+    let ours = [
+        "runs",
+        "failures",
+        "requests",
+        "hosts",
+        "volumes",
+        "workloads",
+        "metrics",
+        "client_metrics",
+    ];
+    ours.contains(&name)
         || name.strip_prefix("records_").is_some_and(record)
 }
 

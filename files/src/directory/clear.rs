@@ -252,8 +252,11 @@ impl Inner {
     pub(super) fn tidy(&self, state: &mut State, ending: Ending) {
         let all = Contents { dir: self.dir.clone(), path: self.path.clone(), force: false };
         if self.access == Access::Shared {
+            // what is there is listed already; the others are not to be disturbed
+            let files = &state.manifest.files;
+            let some = files.keys().any(|name| !matches!(all.find(name), Ok(None)));
             // who shares it may be about to write; when nobody is left it is ours alone
-            if self.become_alone(state).is_err() {
+            if some || self.become_alone(state).is_err() {
                 return;
             }
         }
