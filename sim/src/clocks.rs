@@ -209,7 +209,7 @@ fn closed_form_the_slowest_of_m_fragments_waits_for_m_in_m_plus_1_of_a_turn() {
         let unlocked = mean_ms(cluster(&reads(m)));
         // the same disks with their platters bolted together
         let mut locked = cluster(&reads(m));
-        for (host, disks) in locked.scenario.hosts.iter().zip(&mut locked.disks) {
+        for (host, disks) in locked.scenario.hosts.iter().zip(&mut locked.engine.disks) {
             if let Some(storage) = host.role.storage() {
                 *disks = storage.disks.iter().map(Device::new).collect();
             }

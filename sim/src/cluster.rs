@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
-use foretell_scenarios::model::{self, Scenario, WorkloadKind};
+use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 
