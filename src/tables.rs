@@ -112,7 +112,9 @@ fn cut(name: &str, trace: &TraceTruth) -> String {
             let share = percent(Some(trace.requests as f64 / total as f64));
             format!("{} of {total} requests of its trace ({share})", trace.requests)
         }
-        None => format!("{} requests of its trace, the rest of which cannot be read", trace.requests),
+        None => {
+            format!("{} requests of its trace, the rest of which cannot be read", trace.requests)
+        }
     };
     let time = match (trace.seconds, trace.seconds_total) {
         (Some(seconds), Some(total)) => format!(": {seconds:.3} of {total:.3} s"),

@@ -144,8 +144,7 @@ impl WorkloadTruth {
     pub fn hides_the_unfinished(&self) -> bool {
         let Some(oldest_ms) = self.unfinished.oldest_ms else { return false };
         let response = &self.response_time_ms;
-        let starved =
-            oldest_ms > STARVED.0 * response.p99 && oldest_ms > STARVED.1 * response.max;
+        let starved = oldest_ms > STARVED.0 * response.p99 && oldest_ms > STARVED.1 * response.max;
         starved || self.outstanding_accounted_for() < ACCOUNTED * self.outstanding_mean
     }
 }

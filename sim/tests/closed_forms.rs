@@ -193,7 +193,7 @@ fn closed_form_steps_of_one_task_are_one_service() {
         cores: 1,
         quantum: LONG,
         arrivals_per_s,
-        seconds: 1000,
+        seconds: 400,
         steps,
     };
     // M/D/1 at 0.8 by Pollaczek and Khinchine: R = 1 + 0.8 / (2 × 0.2) = 3 services
@@ -233,13 +233,8 @@ fn closed_form_mdc_in_steps() {
     assert!((mdc_wait(1, 0.8) - 2.0).abs() < 1e-6);
     for (cores, arrivals_per_s) in [(2, 1600.0), (4, 3200.0)] {
         at_least_four_of_five("M/D/c in steps", |seed| {
-            let tasks = Tasks {
-                cores,
-                quantum: LONG,
-                arrivals_per_s,
-                seconds: 500,
-                steps: a_millisecond,
-            };
+            let tasks =
+                Tasks { cores, quantum: LONG, arrivals_per_s, seconds: 250, steps: a_millisecond };
             vec![(tasks.response(seed), 1.0 + mdc_wait(cores, 0.8))]
         });
     }
@@ -248,14 +243,14 @@ fn closed_form_mdc_in_steps() {
 #[test]
 fn closed_form_a_short_quantum_shares_the_processor() {
     // M/G/1 with processor sharing at 0.7: R = 1 / 0.3 services, however they are distributed and in
-    // however many steps (Kleinrock 1967); a quantum of a fiftieth is nearly that
+    // however many steps (Kleinrock 1967); a quantum of a fortieth is nearly that
     for steps in [a_millisecond, exponential_in_steps] {
         at_least_four_of_five("round robin", |seed| {
             let tasks = Tasks {
                 cores: 1,
-                quantum: SimSpan::from_us(20),
+                quantum: SimSpan::from_us(25),
                 arrivals_per_s: 700.0,
-                seconds: 200,
+                seconds: 100,
                 steps,
             };
             vec![(tasks.response(seed), 1.0 / 0.3)]

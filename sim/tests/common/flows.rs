@@ -1,7 +1,7 @@
 //! Streams of messages from several senders to one receiver: each has so many messages outstanding, and
 //! asks for the next one when one is there.
 
-use foretell_scenarios::model::{NetworkModel, Nic, Switch};
+use foretell_scenarios::model::{Congestion, NetworkModel, Nic, Switch};
 use foretell_sim::agenda::Agenda;
 use foretell_sim::network::{Counts, Network, Step, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
@@ -52,6 +52,7 @@ pub fn default_switch() -> Switch {
         retransmit_timeout: SimSpan::from_ms(200),
         receive_window: Bytes::mib(4),
         initial_window: 10,
+        congestion: Congestion::Cubic,
         loss_probes: true,
     }
 }
