@@ -148,7 +148,6 @@ fn a_setting_without_effect_is_said_and_the_run_goes_on() {
     for (change, why) in [
         ("node.brick.count=4", "it is so without it"),
         ("client.spare={ cpu = \"xeon-2023\" }", "no workload reaches `spare0`"),
-        ("node.brick.stripe=2 MiB", "one disk"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("device.sata-ssd.queue_depth=1", "nothing in the scenario uses it"),
         ("switch.shared_buffer_alpha=0.5", "`switch.shared_buffer` is not set"),

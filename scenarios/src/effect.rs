@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use foretell_algorithms::codec;
-use foretell_units::{Bytes, HostId, SimSpan};
+use foretell_units::{HostId, SimSpan};
 
 use crate::change::Change;
 use crate::document::Document;
@@ -33,12 +33,8 @@ impl std::fmt::Display for Idle {
 type Rule = (fn(&mut Scenario), &'static str);
 
 /// In this order: later rules see what earlier ones left.
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 5] = [
     (only_reached_hosts, UNREACHED),
-    (
-        no_stripes_on_one_disk,
-        "each node that it is about has one disk, over which nothing is striped",
-    ),
     (no_codes_without_work, "no data that the workloads read or write is encrypted or coded there"),
     (
         no_copies_at_clients,
@@ -234,16 +230,6 @@ fn only_reached_hosts(scenario: &mut Scenario) {
             ceph.own_monitors.values_mut().chain([&mut ceph.monitors]).for_each(moved);
         }
         System::Swift(swift) => moved(&mut swift.proxies),
-    }
-}
-
-fn no_stripes_on_one_disk(scenario: &mut Scenario) {
-    for host in &mut scenario.hosts {
-        if let crate::model::Role::Node(storage) = &mut host.role
-            && storage.disks.len() == 1
-        {
-            storage.stripe = Bytes::ZERO;
-        }
     }
 }
 
