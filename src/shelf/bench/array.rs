@@ -48,7 +48,8 @@ pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFact
         let deep = SIZES.iter().filter(fits).map(|&bytes| (bytes, fresh().deep(Op::Write, bytes)));
         line_ns[1] = deep.collect();
         if line_ns[1].is_empty() {
-            line_ns[1].clone_from(&line_ns[0]);
+            let [reads, writes] = &mut line_ns;
+            writes.clone_from(reads);
         }
     }
     ArrayFacts {

@@ -1,7 +1,7 @@
 //! What makes a disk's times: distances, what its buffer holds, what it reads on to.
 
 use foretell_units::{Op, SECTOR_BYTES, SimSpan};
-use foretell_whatif::{Continued, Positioning, QUANTILES};
+use foretell_whatif::{Continued, Positioning};
 
 use super::rig::Bench;
 use super::steady::quantiles;

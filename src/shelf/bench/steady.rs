@@ -6,7 +6,7 @@
 //! of operations, not a minute, as the device's time is simulated.
 
 use foretell_scenarios::device::Device as Profile;
-use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime};
+use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
 use foretell_whatif::{Beside, Mixed, QUANTILES, Random, WriteBuffer};
 
 use super::rig::Bench;
@@ -379,7 +379,7 @@ impl Bench {
         const READER: u32 = u32::MAX;
         let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
         let write_sectors = write_bytes / SECTOR_BYTES;
-        let mut write = |bench: &mut Self| {
+        let write = |bench: &mut Self| {
             let lbn = bench.anywhere(write_sectors);
             bench.submit(Op::Write, lbn, write_sectors, 0);
         };
