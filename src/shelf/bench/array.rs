@@ -10,7 +10,7 @@ use super::steady::Load;
 /// Sizes of operations by which the controller is measured.
 const SIZES: [u64; 3] = [4 << 10, 64 << 10, 256 << 10];
 /// Operations that are there when the controller is kept busy, and how many of them are measured.
-const DEEP: (u32, u64) = (32, 256);
+const DEEP: (u32, u64) = (128, 512);
 /// Bytes that are brought into the controller's memory to be read again.
 const WARM: u64 = 8 << 20;
 /// Trials of times that hardly differ, and of those that do.
@@ -44,12 +44,16 @@ pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFact
         let mut bench = fresh();
         controller_ns[1] = SIZES.map(|bytes| (bytes, bench.write_alone(bytes))).to_vec();
         let room = write.low.get() / 4;
-        let fits = |bytes: &&u64| *bytes * (DEEP.1 + u64::from(DEEP.0)) < room;
-        let deep = SIZES.iter().filter(fits).map(|&bytes| (bytes, fresh().deep(Op::Write, bytes)));
-        line_ns[1] = deep.collect();
-        if line_ns[1].is_empty() {
-            let [reads, writes] = &mut line_ns;
-            writes.clone_from(reads);
+        let fits = |bytes: u64| bytes * (DEEP.1 + 2 * u64::from(DEEP.0)) < room;
+        if fits(SIZES[0]) {
+            let smallest = fresh().deep(Op::Write, SIZES[0]);
+            // more than finds room takes as long byte by byte
+            line_ns[1] = SIZES
+                .map(|bytes| {
+                    let by_byte = smallest * (bytes / SIZES[0]) as f64;
+                    (bytes, if fits(bytes) { fresh().deep(Op::Write, bytes) } else { by_byte })
+                })
+                .to_vec();
         }
     }
     ArrayFacts {
@@ -161,7 +165,7 @@ impl Bench {
             Op::Write => (0.0, self.sectors),
         };
         let load = Load { bytes, depth: DEEP.0, read_share, sectors };
-        let round = self.once(&load, DEEP.1);
+        let round = self.after_the_first(&load, DEEP.1);
         1e9 / round.per_s(op).max(1.0)
     }
 }

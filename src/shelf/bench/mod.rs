@@ -211,10 +211,10 @@ mod tests {
         let half = found.mixed.iter().find(|point| {
             point.bytes == 4096 && point.depth == 16 && (point.read_share - 0.5).abs() < 0.01
         });
-        let [reads, writes] = half.unwrap().per_s;
+        let (alone, [reads, writes]) = (writes, half.unwrap().per_s);
         assert!(
-            (reads / writes - 1.0).abs() < 0.1 && reads + writes > 45_000.0,
-            "{reads} {writes}"
+            (reads / writes - 1.0).abs() < 0.1 && reads + writes > 1.2 * alone,
+            "{reads} {writes}, {alone} alone"
         );
         // a read waits for a die that is being programmed, for up to 2 ms
         let beside = |share: f64| {
@@ -246,16 +246,15 @@ mod tests {
     /// What models say of the loads that were measured.
     #[test]
     fn models_do_what_was_measured() {
-        for (name, scheduler) in [
-            ("sata-ssd", SchedulerKind::Fcfs),
-            ("nvme-3gbs", SchedulerKind::Fcfs),
-            ("mqsim-default", SchedulerKind::Fcfs),
-        ] {
+        for (name, scheduler) in
+            [("sata-ssd", SchedulerKind::Fcfs), ("nvme-3gbs", SchedulerKind::Fcfs)]
+        {
             let measured = measure(name, &shipped(name));
             let mut wrong = Vec::new();
             let mut check = |bytes: u64, depth: u32, read_share: f64, known: [(f64, f64); 2]| {
                 let buffer = measured.write_buffer.as_ref().map_or(0, |buffer| buffer.bytes);
-                let before = if read_share < 1.0 { buffer / bytes * 3 } else { 400 };
+                // where writes come hardly faster than they leave, it is long until the buffer is full
+                let before = if read_share < 1.0 { buffer / bytes * 12 } else { 400 };
                 let operations = (before.min(60_000), 4000);
                 let found =
                     trial(&measured, scheduler, &Trial { bytes, depth, read_share, operations });

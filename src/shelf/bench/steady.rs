@@ -40,6 +40,8 @@ const FASTER: f64 = 1.3;
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
 const READS_BESIDE: usize = 160;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
+/// Shares of the most writes, beside none and all.
+const SHARES_BESIDE: [f64; 2] = [0.1, 0.5];
 
 /// What is measured here.
 pub(super) struct Steady {
@@ -129,7 +131,9 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
             bench = Bench::new(name, profile);
             filling = bench.fill(profile, bytes);
         }
-        for depth in within(&WRITES) {
+        // the deepest first: the buffer stays full
+        bench.top_up(profile, &filling);
+        for depth in within(&WRITES).into_iter().rev() {
             let load = load(bytes, depth, 0.0);
             let (round, steady) = bench.steady(&load);
             random[1].push(round.random(Op::Write, &load, steady));
@@ -137,6 +141,7 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
         let shares = if MIXED_SIZES.contains(&bytes) { &SHARES[..] } else { &[] };
         for depth in within(&MIXED) {
             for &read_share in shares {
+                bench.top_up(profile, &filling);
                 let load = load(bytes, depth, read_share);
                 let (round, steady) = bench.steady(&load);
                 let ops = [Op::Read, Op::Write];
@@ -151,6 +156,7 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
             }
         }
     }
+    random[1].sort_by_key(|point| (point.bytes, point.depth));
     let stream_writes = bench.streams(Op::Write, places, 24);
     let (write_buffer, beside) = bench.buffering(profile, &filling, &random[1], idle);
     Steady {
@@ -217,8 +223,23 @@ pub(super) fn quantiles(mut found: Vec<f64>) -> [f64; QUANTILES] {
     })
 }
 
-/// What the filling of a buffer was like: seconds and bytes since it began, time and again.
-struct Filling(Vec<(f64, f64)>);
+/// What the filling of a buffer was like.
+struct Filling {
+    /// Seconds and bytes since it began, time and again.
+    taken: Vec<(f64, f64)>,
+    /// Bytes a second when it was full: in the last quarter of what was written.
+    when_full: f64,
+}
+
+impl Filling {
+    fn of(taken: Vec<(f64, f64)>) -> Self {
+        let last = taken.last().copied().unwrap_or((0.0, 0.0));
+        let from = taken.iter().find(|(_, bytes)| *bytes >= 0.75 * last.1);
+        let from = from.copied().unwrap_or((0.0, 0.0));
+        let when_full = (last.1 - from.1) / (last.0 - from.0).max(1e-9);
+        Self { taken, when_full }
+    }
+}
 
 impl Bench {
     /// Rounds until they agree; the last of them together, and whether they did.
@@ -243,9 +264,19 @@ impl Bench {
     }
 
     /// One round of so many operations.
-    pub(super) fn once(&mut self, load: &Load, operations: u64) -> Round {
+    fn once(&mut self, load: &Load, operations: u64) -> Round {
         let mut under_way = self.begin(load);
         let patience = self.now + PATIENCE;
+        let round = self.round(load, &mut under_way, operations, patience);
+        self.end();
+        round
+    }
+
+    /// So many operations after as many as there are at a time.
+    pub(super) fn after_the_first(&mut self, load: &Load, operations: u64) -> Round {
+        let mut under_way = self.begin(load);
+        let patience = self.now + PATIENCE;
+        self.round(load, &mut under_way, u64::from(load.depth), patience);
         let round = self.round(load, &mut under_way, operations, patience);
         self.end();
         round
@@ -316,7 +347,22 @@ impl Bench {
             taken.push(((self.now - began).as_secs_f64(), sum as f64));
         }
         self.end();
-        Filling(taken)
+        Filling::of(taken)
+    }
+
+    /// Fills the buffer of a solid-state drive again, as far as what was asked for since has let it empty.
+    fn top_up(&mut self, profile: &Profile, filling: &Filling) {
+        let Profile::Ssd(ssd) = profile else { return };
+        let (bytes, depth) = FILLING;
+        let load = Load { bytes, depth, read_share: 0.0, sectors: self.sectors };
+        let mut under_way = self.begin(&load);
+        for _ in 0..2 * ssd.buffer.get() / (16 * bytes) + 1 {
+            let round = self.round(&load, &mut under_way, 16, SimTime::from_ns(u64::MAX));
+            if round.per_s(Op::Write) * bytes as f64 <= FASTER * filling.when_full {
+                break;
+            }
+        }
+        self.end();
     }
 
     /// How writes are taken until the buffer is full, and how reads do beside writes.
@@ -335,18 +381,21 @@ impl Bench {
             here.map(|point| point.per_s).fold(1.0, f64::max)
         };
         let bytes_per_s = most_per_s(FILLING.0) * FILLING.0 as f64;
-        let ahead = filling.0.iter().map(|(seconds, bytes)| bytes - seconds * bytes_per_s);
+        let ahead = filling.taken.iter().map(|(seconds, bytes)| bytes - seconds * bytes_per_s);
         let room = ahead.fold(0.0, f64::max);
         let mut beside = Vec::new();
         for (bytes, times) in idle {
-            let full = self.reads_beside(bytes, None);
-            let every = SimSpan::from_secs_f64(2.0 / most_per_s(WRITES_BESIDE.0));
-            // what the buffer holds leaves first
-            self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
-            let half = self.reads_beside(bytes, Some(every));
-            for (write_share, times) in [(0.0, times), (0.5, half), (1.0, full)] {
+            beside.push(Beside { bytes, write_share: 0.0, quantiles_ns: quantiles(times) });
+            for write_share in SHARES_BESIDE {
+                // what the buffer holds leaves first
+                self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
+                let per_s = write_share * most_per_s(WRITES_BESIDE.0);
+                let times = self.reads_beside(bytes, Some(SimSpan::from_secs_f64(1.0 / per_s)));
                 beside.push(Beside { bytes, write_share, quantiles_ns: quantiles(times) });
             }
+            self.top_up(profile, filling);
+            let times = self.reads_beside(bytes, None);
+            beside.push(Beside { bytes, write_share: 1.0, quantiles_ns: quantiles(times) });
         }
         let mut burst = Vec::new();
         for bytes in SIZES {

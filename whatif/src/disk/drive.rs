@@ -13,7 +13,7 @@ use super::{Done, Measurement, Served, Taken};
 
 /// A device and its scheduler.
 #[derive(Debug)]
-pub(super) struct Drive {
+pub(crate) struct Drive {
     scheduler: Box<dyn Scheduler<u32>>,
     device: Device,
     depth: usize,

@@ -28,6 +28,8 @@ pub(super) const MOMENT: usize = 64;
 /// An address that was chosen so often is a stretch of its own; so many choices make another.
 const OFTEN: usize = 16;
 const TOGETHER: usize = 64;
+/// Fewer addresses do not tell how far apart places are.
+const FEW: usize = 8;
 /// A smaller share of returns or followers, beyond those of chance, is chance as well.
 const NEGLIGIBLE: f64 = 0.01;
 /// Share of the requests that keep the same distance where a stream goes on in order, and of the others
@@ -68,7 +70,6 @@ enum Habit {
 struct Choices {
     chosen: Vec<Chosen>,
     stretches: Vec<Stretch>,
-    grain: u64,
     /// Behind the last byte that was met.
     until: u64,
 }
@@ -86,8 +87,9 @@ struct Chosen {
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from: u64,
-    /// Places, a grain apart.
+    /// Places, and how far they are apart.
     places: u64,
+    grain: u64,
     /// Whether addresses that were met come again more often than if all places were alike.
     repeats: bool,
     /// Then, which part of the requests goes to new places.
@@ -290,7 +292,8 @@ impl Seen {
             let offset = request.offset.get();
             // of those that return, as many do it for a reason
             let mut for_a_reason = |share: f64, chance: f64| {
-                share > 0.0 && draws.chance(share / (share + (1.0 - share) * chance))
+                let reason = share / (share + (1.0 - share) * chance).max(f64::MIN_POSITIVE);
+                reason > NEARLY_ALL || draws.chance(reason)
             };
             let back = back.filter(|_| for_a_reason(self.returns, self.chance_to_return(offset)));
             let behind =
@@ -308,7 +311,7 @@ impl Seen {
 
 /// The chance that of the requests of a moment one is of a kind that so many of all are.
 fn within_a_moment(share: f64) -> f64 {
-    1.0 - (1.0 - share.clamp(0.0, 1.0)).powi(MOMENT as i32)
+    1.0 - (1.0 - share.clamp(0.0, 1.0)).powf(MOMENT as f64)
 }
 
 /// How many there were, beyond those of chance.
@@ -373,15 +376,19 @@ impl Choices {
             }
             let number = stretches.len() as u32;
             chosen[first..end].iter_mut().for_each(|one| one.stretch = number);
+            // a few addresses say little of how far apart places are
+            let from = chosen[first].offset;
+            let apart = chosen[first..end].iter().map(|one| one.offset - from).fold(0, gcd);
+            let grain = if counts.len() < FEW { grain } else { apart.max(512) };
             // up to the next stretch
             let last = match chosen.get(end) {
-                Some(next) if counts.len() > 1 => next.offset - grain,
+                Some(next) if counts.len() > 1 => next.offset - 1,
                 _ => chosen[end - 1].offset,
             };
-            stretches.push(Stretch::of(chosen[first].offset, last, grain, &counts));
+            stretches.push(Stretch::of((from, last), grain, &counts));
             first = end;
         }
-        Self { chosen, stretches, grain, until }
+        Self { chosen, stretches, until }
     }
 
     fn draw(&self, draws: &mut Stream) -> Wanted {
@@ -390,7 +397,7 @@ impl Choices {
         let offset = if stretch.repeats && !draws.chance(stretch.new) {
             like.offset
         } else {
-            stretch.from + draws.below(stretch.places) * self.grain
+            stretch.from + draws.below(stretch.places) * stretch.grain
         };
         Wanted { op: like.op, offset: Bytes(offset), size: Bytes(u64::from(like.size)) }
     }
@@ -398,7 +405,7 @@ impl Choices {
 
 impl Stretch {
     /// `counts`: how often each address that was met was.
-    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
+    fn of((from, last): (u64, u64), grain: u64, counts: &[usize]) -> Self {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
         // distinct addresses if all places were alike
@@ -407,6 +414,7 @@ impl Stretch {
         Self {
             from,
             places,
+            grain,
             repeats: (counts.len() as f64) < 0.8 * alike,
             new: single as f64 / requests as f64,
         }
