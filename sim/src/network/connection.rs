@@ -170,8 +170,6 @@ pub(super) struct Backlog {
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     piece: Piece,
-    /// Number of the first of them, counting all that were sent on the connection.
-    number: u64,
     /// When the last segment of their train was at the switch: nothing happens to the train later.
     tail: SimTime,
 
@@ -304,7 +302,6 @@ impl Connection {
                 let round_trip = self.round_trip;
                 lost.push_back(Lost {
                     piece,
-                    number,
                     before,
                     tail,
                     since,
