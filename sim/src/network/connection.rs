@@ -286,7 +286,7 @@ impl Connection {
         first_sent: u64,
     ) {
         let piece = Piece { message, run, first_sent };
-        let (before, number) = (self.passed, self.passed + self.dropped);
+        let before = self.passed;
         self.dropped += u64::from(piece.run.segments);
         if first_sent < self.recovery_point {
             self.holes += piece.run.segments;
