@@ -74,7 +74,8 @@ impl Content {
             wanted: "the content of a data set",
             fault,
         };
-        let content: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        let content: Self =
+            serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
         for file in &content.files {
             check_name(directory, &file.path)?;
             if file.rows.max(file.bytes) > MOST {

@@ -3,13 +3,13 @@
 //! The loads issue requests, the protocol (`systems`) says what happens to them, and the engine makes
 //! that happen on simulated machines; this module passes time between the three.
 
-use std::ops::ControlFlow;
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
+use std::ops::ControlFlow;
 
 use crate::engine::{Engine, network_events};
 use crate::error::SimError;
@@ -439,8 +439,9 @@ impl Cluster {
             return;
         }
         let now = self.engine.now();
-        let Issue { instance, workload, client, volume, op, offset, size, breadcrumb, owner, .. } =
-            done.issue;
+        let Issue {
+            instance, workload, client, volume, op, offset, size, breadcrumb, owner, ..
+        } = done.issue;
         if let (Op::Write, Some(vault)) = (op, &mut self.engine.vault) {
             vault.complete(volume, breadcrumb.0, offset.get(), (offset + size).get());
         }

@@ -9,8 +9,8 @@ use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Clocks, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request, Software,
-    Then, Timer, Volume, Work,
+    Access, Clocks, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request,
+    Software, Then, Timer, Volume, Work,
 };
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
 
@@ -79,9 +79,9 @@ impl Host {
                 let volumes = protocol.volumes();
                 let software = Software::of(scenario, id, volumes, reserved, &clocks(id));
                 let storage = host.role.storage();
-                let node = storage.zip(software).map(|(storage, software)| {
-                    Node::new((storage, place), software)
-                });
+                let node = storage
+                    .zip(software)
+                    .map(|(storage, software)| Node::new((storage, place), software));
                 let cpu = &host.cpu;
                 let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
                 let profile = known.unwrap_or_else(|| {

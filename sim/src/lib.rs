@@ -14,8 +14,8 @@ pub mod curves;
 mod demand;
 pub mod device;
 pub mod disk;
-mod error;
 mod engine;
+mod error;
 mod event;
 mod extent;
 mod intervals;
@@ -34,6 +34,6 @@ mod transaction;
 pub mod truth;
 
 pub use cluster::{Cluster, Progress};
-pub use foretell_systems::process;
 pub use error::SimError;
+pub use foretell_systems::process;
 pub use load::drawn_requests;

@@ -475,7 +475,8 @@ impl Cluster {
     pub(crate) fn issue(&mut self, id: u32) {
         if self.protocol.requests().len() + self.transactions.len() >= MOST_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
-            let (outstanding, at) = (self.protocol.requests().len(), self.engine.agenda.now() - SimTime::ZERO);
+            let (outstanding, at) =
+                (self.protocol.requests().len(), self.engine.agenda.now() - SimTime::ZERO);
             let workload = instance.name.clone();
             self.engine.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
             return;

@@ -269,8 +269,7 @@ mod tests {
         assert_eq!(part.get() % Bytes::mib(1).get(), 0);
         let owner = Owner::new(Seed(1), "host/n");
         for place in 0..3 {
-            let software =
-                Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO, &owner);
+            let software = Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO, &owner);
             let node = Node::new((&storage, place), software);
             assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
         }

@@ -68,8 +68,7 @@ pub(super) fn is_known(name: &str) -> bool {
         "metrics",
         "client_metrics",
     ];
-    ours.contains(&name)
-        || name.strip_prefix("records_").is_some_and(record)
+    ours.contains(&name) || name.strip_prefix("records_").is_some_and(record)
 }
 
 /// What a run has in common with the other runs of its point.

@@ -179,17 +179,13 @@ impl Protocol {
         let has_guest = core.guests[client.index()].is_some();
         let stage = request.stage;
         // nobody reads back what journals hold
-        if hosts.has_payload()
-            && op == Op::Write
-            && stage == Stage::Transfer
-            && !request.is_journal
+        if hosts.has_payload() && op == Op::Write && stage == Stage::Transfer && !request.is_journal
         {
             hosts.payload_written(request);
         }
         match stage {
             Stage::Transfer => {
-                let (offset, size) =
-                    system.range(&core.volumes[volume as usize], offset, size);
+                let (offset, size) = system.range(&core.volumes[volume as usize], offset, size);
                 self.send_range(hosts, id, op, (offset, size), has_guest);
             }
             Stage::Fetch => {

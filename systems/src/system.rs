@@ -71,12 +71,7 @@ pub(crate) trait System {
     }
 
     /// The answer of an exchange was received. Returns the part of a request that it answers.
-    fn answered<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        exchange: u32,
-    ) -> Option<u32>;
+    fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32>;
 
     /// The work of a client to open what a request has read.
     fn opening(&self, _volume: &Volume, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
@@ -175,12 +170,7 @@ impl System for AnySystem {
         each!(self, system => system.computed(core, hosts, exchange));
     }
 
-    fn answered<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        exchange: u32,
-    ) -> Option<u32> {
+    fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
         each!(self, system => system.answered(core, hosts, exchange))
     }
 

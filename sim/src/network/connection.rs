@@ -300,14 +300,7 @@ impl Connection {
             }
             _ => {
                 let round_trip = self.round_trip;
-                lost.push_back(Lost {
-                    piece,
-                    before,
-                    tail,
-                    since,
-                    round_trip,
-                    proof: None,
-                });
+                lost.push_back(Lost { piece, before, tail, since, round_trip, proof: None });
             }
         }
     }

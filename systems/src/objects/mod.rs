@@ -283,7 +283,8 @@ impl<R: Rules> System for Objects<R> {
         let task = &self.tasks[task];
         let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
         let copying = cpu.copy.of(carried);
-        let (volume, pool) = (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
+        let (volume, pool) =
+            (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
         (cpu.request.of(carried) + copying + self.rules.work(volume, pool, cpu, task), copying)
     }
 
@@ -323,14 +324,8 @@ impl<R: Rules> System for Objects<R> {
         self.scatter(core, hosts, task);
     }
 
-    fn answered<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        exchange: u32,
-    ) -> Option<u32> {
-        let Purpose::Object(Errand { task, part }) = core.exchanges.remove(exchange).purpose
-        else {
+    fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
+        let Purpose::Object(Errand { task, part }) = core.exchanges.remove(exchange).purpose else {
             unreachable!("reports are not answered")
         };
         if part != NO_PART {

@@ -15,7 +15,9 @@
 //! metadata, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
-use foretell_algorithms::node::{DiskOperation, FLUSHER, HitCounts, Machine, NOBODY, Note, Stretch};
+use foretell_algorithms::node::{
+    DiskOperation, FLUSHER, HitCounts, Machine, NOBODY, Note, Stretch,
+};
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
 use foretell_units::{Beat, Breadcrumb, Bytes, Op, Owner, Sectors, SimSpan, SimTime, Thread};
@@ -293,7 +295,13 @@ impl Stores {
     }
 
     /// A leg appends so many bytes to a file that is nobody's object.
-    pub(crate) fn append(&mut self, machine: &mut impl Machine, leg: u32, bytes: Bytes, by: Thread) {
+    pub(crate) fn append(
+        &mut self,
+        machine: &mut impl Machine,
+        leg: u32,
+        bytes: Bytes,
+        by: Thread,
+    ) {
         let (breadcrumb, workload) = (Breadcrumb::NONE, NOBODY);
         let data = bytes.get();
         let commit =
@@ -387,7 +395,12 @@ impl Stores {
     }
 
     /// An operation of a device is done. Appends the legs that waited for it to `ready`.
-    pub(crate) fn disk_done(&mut self, machine: &mut impl Machine, number: u32, ready: &mut Vec<u32>) {
+    pub(crate) fn disk_done(
+        &mut self,
+        machine: &mut impl Machine,
+        number: u32,
+        ready: &mut Vec<u32>,
+    ) {
         let Operation { what, purpose } = *self.operations.remove(number);
         let disk = what.disk;
         match purpose {
@@ -434,11 +447,7 @@ impl Stores {
 
     /// Writes metadata again, if there is enough of it.
     fn merge(&mut self, machine: &mut impl Machine, disk: u32) {
-        let whose = Whose {
-            breadcrumb: Breadcrumb::NONE,
-            workload: NOBODY,
-            thread: FLUSHER,
-        };
+        let whose = Whose { breadcrumb: Breadcrumb::NONE, workload: NOBODY, thread: FLUSHER };
         if self.devices[disk as usize].merge < MERGED_AT_ONCE {
             return;
         }

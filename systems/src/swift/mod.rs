@@ -10,8 +10,8 @@ use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
-use crate::protocol::Clocks;
 use crate::objects::{Finding, Groups, Pool, Rules, Settings, Target, Task, capacities};
+use crate::protocol::Clocks;
 use crate::volume::Volume;
 
 /// The rules of Swift.

@@ -137,12 +137,7 @@ impl System for UrsaMinor {
         answer(core, hosts, exchange);
     }
 
-    fn answered<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        exchange: u32,
-    ) -> Option<u32> {
+    fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
         let Fragment { part, op, .. } = Fragment::of(core, exchange);
         if hosts.has_payload() && op == Op::Read {
             hosts.payload_taken(fragments(core, exchange));

@@ -8,9 +8,7 @@ use foretell_algorithms::cores::Slice;
 use foretell_algorithms::node::NOBODY;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
-use foretell_systems::{
-    Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work,
-};
+use foretell_systems::{Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work};
 use foretell_units::{HostId, Op, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};

@@ -32,8 +32,8 @@ use crate::error::WhatIfError;
 use crate::observed::Streams;
 use agenda::{Agenda, Event};
 use cpu::Cpu;
-use instance::Instance;
 use engine::Engine;
+use instance::Instance;
 use links::{Links, Step};
 use node::Node;
 use pass::{Period, Plan, SETTLING};
@@ -124,9 +124,7 @@ impl<'a> Replay<'a> {
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
         let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
-        let cpu = |host: &Host| {
-            Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch)
-        };
+        let cpu = |host: &Host| Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch);
         let engine = Engine {
             scenario,
             now: SimTime::ZERO,
@@ -247,8 +245,9 @@ impl<'a> Replay<'a> {
         match event {
             Event::Issue { instance } => return self.issue(instance),
             Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
-            Event::Network(Step::Arrived { message: exchange })
-            | Event::Delivered { exchange } => protocol.delivered(engine, exchange),
+            Event::Network(Step::Arrived { message: exchange }) | Event::Delivered { exchange } => {
+                protocol.delivered(engine, exchange)
+            }
             Event::Network(step) => {
                 let mut steps = std::mem::take(&mut engine.steps);
                 engine.links.step(engine.now, step, &mut steps);
