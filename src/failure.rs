@@ -149,10 +149,22 @@ impl Failure {
             }
             Self::Incomplete => {}
             Self::Scenario(errors) | Self::WhatIf(WhatIfError::Scenario(errors)) => show(&errors),
-            failure => show_plain(failure.to_string(), None),
+            failure => show_plain(short(&failure.to_string()), None),
         }
         status
     }
+}
+
+/// Characters of a line of a message, at the most: what is quoted from a file may be long.
+const LONGEST_LINE: usize = 2000;
+
+/// A message whose lines are cut where nobody would read on.
+fn short(message: &str) -> String {
+    let cut = |line: &str| match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line.to_owned(),
+    };
+    message.lines().map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// What is to be known of a command that goes on.

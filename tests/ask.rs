@@ -238,7 +238,6 @@ fn what_has_no_effect_is_said() {
         ),
         ("client.app.count=40", "no workload reaches `app2` to `app39` (38 hosts)"),
         ("host.brick3={}", "nothing in the scenario uses it"),
-        ("node.brick.stripe=2 MiB", "one disk"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("node.brick.cache.policy=lru", "it is so without it"),
     ] {

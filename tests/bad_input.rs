@@ -438,7 +438,7 @@ fn what_is_no_store_is_no_run() {
         ("newer", &["has schema version 2", "reads 1; use a newer `foretell`"]),
         ("older", &["has schema version 0", "reads 1; run the scenario again"]),
         ("dropped", &["is not a store of `foretell`", "it has no table `disk_op`"]),
-        ("nonsense", &["`request`", "`host` = -1, which is out of range"]),
+        ("nonsense", &["of `request`, `host` is -1; wanted a whole number from 0 to 2^32 - 1"]),
     ];
     for (name, fragments) in cases {
         let path = place.path(name).display().to_string();

@@ -245,7 +245,7 @@ fn a_block_is_read_with_what_is_shown_and_how_it_is_treated() {
     assert_eq!((found[0].before.len(), found[0].line, found[0].treatment), (1, 3, Treatment::Run));
     assert_eq!(
         (found[1].before.len(), found[1].line, found[1].treatment),
-        (0, 16, Treatment::Compared)
+        (0, 17, Treatment::Compared)
     );
     assert!(matches(&shown, &["shown"]) && matches(&shown, &["shown", "a", "b"]));
     assert!(!matches(&shown, &["other", "a"]) && !matches(&shown[..1], &["shown", "a"]));

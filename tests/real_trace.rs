@@ -153,7 +153,12 @@ fn the_same_trace_in_another_format_is_the_same_run() {
     let Some(csv) = data("traces/cloudPhysicsIO.csv") else { return };
     let vscsi = csv.with_extension("vscsi");
     // in order; at their own times they differ, as one counts seconds and the other microseconds
-    assert_eq!(timeless(replay(&csv, &IN_ORDER)), timeless(replay(&vscsi, &IN_ORDER)));
+    let replayed = |trace: &Path| {
+        let mut truth = replay(trace, &IN_ORDER);
+        truth["workloads"]["replay"]["trace"].take();
+        timeless(truth)
+    };
+    assert_eq!(replayed(&csv), replayed(&vscsi));
 }
 
 #[test]

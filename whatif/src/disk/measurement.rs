@@ -87,7 +87,8 @@ impl Measurement {
             point.quantiles_ns.iter().all(|ns| time(*ns))
                 && point.distance_sectors.unsigned_abs() <= self.capacity_bytes / SECTOR_BYTES
         };
-        let pause = |point: &Continued| time(point.pause_ns) && time(point.mean_ns);
+        // with the transfer subtracted, noise may leave less than nothing
+        let pause = |point: &Continued| time(point.pause_ns) && point.mean_ns.abs() <= MOST;
         let random = |point: &Random| {
             held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
         };
