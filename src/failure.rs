@@ -156,11 +156,11 @@ impl Failure {
 }
 
 /// Characters of a line of a message, at the most: what is quoted from a file may be long.
-const LONGEST_LINE: usize = 2000;
+const LONGEST_QUOTED: usize = 2000;
 
 /// A message whose lines are cut where nobody would read on.
 fn short(message: &str) -> String {
-    let cut = |line: &str| match line.char_indices().nth(LONGEST_LINE) {
+    let cut = |line: &str| match line.char_indices().nth(LONGEST_QUOTED) {
         Some((end, _)) => format!("{} ...", &line[..end]),
         None => line.to_owned(),
     };

@@ -1,4 +1,5 @@
 //! Results go to standard output, all at once.
+#![allow(clippy::format_collect, reason = "short lists")]
 
 use std::io::Write;
 

@@ -3,6 +3,7 @@
 //! A terminal says how wide it is, and the environment variable `COLUMNS` says it for any reader. Where
 //! neither does (a file, a pipe) tables are as wide as they are, so that programs find a row in a line.
 //! A table that is too wide is cut between columns: its first columns stand again before each part.
+#![allow(clippy::from_iter_instead_of_collect, reason = "a table is made of rows")]
 
 use comfy_table::Table;
 

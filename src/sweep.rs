@@ -2,6 +2,7 @@
 //!
 //! Every finished run goes into a journal at once; a data set is made of complete journals, in the
 //! order of runs. So its content depends on neither threads, shards nor interruptions.
+#![allow(clippy::similar_names, reason = "the words of the domain")]
 
 mod check;
 mod join;

@@ -1,4 +1,5 @@
 //! `foretell sweep`: the content of a data set depends on its sweep file alone.
+#![allow(clippy::similar_names, reason = "the words of the domain")]
 
 mod common;
 

@@ -2,6 +2,12 @@
 //! is left.
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "another process is waited for")]
+#![allow(
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::unused_self,
+    clippy::similar_names,
+    reason = "names of our own files"
+)]
 
 mod common;
 

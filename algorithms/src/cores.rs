@@ -9,6 +9,7 @@
 //! Truth and predictor share this. Not modelled: priorities, affinity, caches, interrupts that steal time
 //! from the running thread (their cost is in the work of the message that caused them), simultaneous
 //! multithreading.
+#![allow(clippy::struct_field_names, reason = "cores of a host")]
 
 use std::collections::VecDeque;
 

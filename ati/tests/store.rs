@@ -263,7 +263,10 @@ fn what_is_no_store_is_refused_with_the_reason() {
     set("PRAGMA user_version = 1; UPDATE request SET phase = 5 WHERE rowid = 3");
     let run = open_run(dir.path()).unwrap();
     let message = run.scan(RecordKind::Request, |_| ()).unwrap_err().to_string();
-    assert!(message.contains("row 3 of `request`") && message.contains("`phase` is 5"), "{message}");
+    assert!(
+        message.contains("row 3 of `request`") && message.contains("`phase` is 5"),
+        "{message}"
+    );
 
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();

@@ -4,6 +4,7 @@
 //! `osd.12.primary_affinity=0.5`, `crush.HOST.weight=40` (the devices below share it as they do now),
 //! `pool.NAME.pg_num=256`, `pool.NAME.rule=RULE`, `pool.NAME.size=3`, `pool.NAME.encoding=4-of-6`,
 //! `node.HOST.count=3` (two more hosts like it).
+#![allow(clippy::similar_names, reason = "the words of the domain")]
 
 use std::collections::BTreeMap;
 

@@ -2,6 +2,19 @@
 //!
 //! Skipped, visibly, where `crushtool` is not installed (Debian: `ceph-base`). Maps on which Ceph's result
 //! is undefined are not made: trees without weight, where it reads beyond its arrays.
+#![allow(
+    clippy::too_many_lines,
+    clippy::range_minus_one,
+    clippy::range_plus_one,
+    clippy::cast_possible_wrap,
+    clippy::nonminimal_bool,
+    clippy::identity_op,
+    clippy::similar_names,
+    clippy::no_effect,
+    clippy::unnecessary_operation,
+    clippy::int_plus_one,
+    reason = "a test that is read from top to bottom"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

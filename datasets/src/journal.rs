@@ -13,6 +13,7 @@
 //! Numbers are little-endian. The file begins with a line that names the format and one with the
 //! fingerprint of the sweep. Runs are written as they end, but never more than [`WINDOW`] ahead of
 //! one that is still missing, so a journal is read back in order with little memory.
+#![allow(clippy::naive_bytecount, reason = "a line is short")]
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -271,7 +271,7 @@ impl Directory {
         let directory = Self { inner };
         if other {
             directory.clear(&[])?;
-            directory.state().manifest.command = purpose.command.to_owned();
+            purpose.command.clone_into(&mut directory.state().manifest.command);
         }
         Ok(directory)
     }

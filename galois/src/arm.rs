@@ -1,5 +1,6 @@
 //! With the look-ups of 64-bit ARM: NEON, sixteen bytes at a time.
 #![expect(unsafe_code, reason = "vector instructions; the head of the crate says why")]
+#![allow(clippy::cast_ptr_alignment, reason = "the instructions that follow need no alignment")]
 
 use std::arch::aarch64::{
     uint8x16_t, vandq_u8, vdupq_n_u8, veorq_u8, vld1q_u8, vqtbl1q_u8, vshrq_n_u8, vst1q_u8,

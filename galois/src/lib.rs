@@ -11,6 +11,7 @@
 //! two things that the compiler cannot check: that a function with vector instructions is called only
 //! where the processor has them, and that a vector is loaded from and stored to memory that is there.
 //! The alternative was C, compiled for one kind of processor without a look at the one it runs on.
+#![allow(clippy::cast_possible_truncation, reason = "draws of tests are small")]
 
 mod tables;
 

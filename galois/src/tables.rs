@@ -1,4 +1,9 @@
 //! Tables of products, and the way that every machine has.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::precedence,
+    reason = "numbers below 256 in loops that run when the program is compiled"
+)]
 
 /// x⁸ + x⁴ + x³ + x² + 1 without its first term: what x⁸ is.
 const POLYNOMIAL: u8 = 0x1d;
@@ -22,7 +27,7 @@ const fn product(mut a: u8, mut b: u8) -> u8 {
             sum ^= a;
         }
         let carry = a >> 7;
-        a = a << 1 ^ carry * POLYNOMIAL;
+        a = (a << 1) ^ (carry * POLYNOMIAL);
         b >>= 1;
     }
     sum

@@ -1,5 +1,6 @@
 //! With the shuffles of x86-64: SSSE3, sixteen bytes at a time, and AVX2, thirty-two.
 #![expect(unsafe_code, reason = "vector instructions; the head of the crate says why")]
+#![allow(clippy::cast_ptr_alignment, reason = "the instructions that follow need no alignment")]
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_set1_epi8, _mm_shuffle_epi8,

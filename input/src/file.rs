@@ -20,7 +20,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     if there.is_dir() {
         return Err(Refusal::Directory.into());
     }
-    if !there.is_file() && !(is_open_already(path) && is_pipe(&there)) {
+    let is_streamed = is_open_already(path) && is_pipe(&there);
+    if !there.is_file() && !is_streamed {
         return Err(Refusal::Special { what: kind(&there) }.into());
     }
     File::open(path)

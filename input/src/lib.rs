@@ -76,5 +76,5 @@ impl From<Refusal> for io::Error {
 
 /// Whether an error is a refusal of this crate: the input is at fault, not the system.
 pub fn is_refusal(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Refusal>())
+    error.get_ref().is_some_and(|inner| inner.downcast_ref::<Refusal>().is_some())
 }

@@ -57,7 +57,7 @@ pub(crate) fn is_tree(children: impl ExactSizeIterator<Item = Option<[usize; 2]>
             }
         }
     }
-    is_child.first().is_some() && is_child.into_iter().skip(1).all(|known| known)
+    !is_child.is_empty() && is_child.into_iter().skip(1).all(|known| known)
 }
 
 /// When to stop.

@@ -186,11 +186,8 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
         System::Swift(swift) => swift.proxies.iter().copied().for_each(&mut mark),
     }
     // the first guest stands for its machine, and machines are cut into parts for all that are on them
-    for index in 0..scenario.hosts.len() {
-        let host = &scenario.hosts[index];
-        if host.machine.is_some() || host.guest.is_some() {
-            reached[index] = true;
-        }
+    for (host, reached) in scenario.hosts.iter().zip(&mut reached) {
+        *reached |= host.machine.is_some() || host.guest.is_some();
     }
     reached
 }

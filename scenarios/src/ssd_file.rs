@@ -3,6 +3,7 @@
 //! Every default is that of MQSim's published configuration (Tavakkol et al., FAST 2018;
 //! `ssdconfig.xml` and the parameter sets of its repository), so `kind`, `source` and `capacity`
 //! alone describe that drive.
+#![allow(clippy::option_option, reason = "wrong, or right and perhaps absent")]
 
 use foretell_units::{Bytes, Rate, SimSpan};
 use schemars::JsonSchema;

@@ -1,4 +1,5 @@
 //! What really happened: the content of `truth.json`.
+#![allow(clippy::needless_for_each, reason = "one line")]
 
 use std::collections::BTreeMap;
 

@@ -2,6 +2,7 @@
 //!
 //! Bars and cells are filled here. The letters of a PNG come from the font in the program; those of an
 //! SVG from the viewer's.
+#![allow(clippy::similar_names, reason = "coordinates")]
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -12,6 +12,14 @@
 //! which `FORETELL_FUZZ_TARGET=... FORETELL_FUZZ_SEED=... FORETELL_FUZZ_CASES=1` makes it again, and its
 //! files are kept in `target/fuzz`. What was found once stays as a case in `tests/bad_input.rs`,
 //! `tests/hostile.rs` or at its reader.
+#![allow(
+    clippy::format_push_string,
+    clippy::range_minus_one,
+    clippy::range_plus_one,
+    clippy::disallowed_methods,
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "limits of time are those of the clock on the wall"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -105,7 +105,7 @@ impl Walk {
     fn children(&mut self) -> Option<()> {
         let cells = self.u16_at(3);
         // more children than there are pages: not all can be visited
-        if self.ahead.len() + cells >= self.left as usize + 1 {
+        if self.ahead.len() + cells > self.left as usize {
             return None;
         }
         self.ahead.push(self.u32_at(8)?);

@@ -1,4 +1,9 @@
 //! By the `*at` calls of POSIX: names are looked up in the open directory itself.
+#![allow(
+    clippy::cast_possible_wrap,
+    clippy::unnecessary_cast,
+    reason = "what the system call has, whatever its type is on this system"
+)]
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,10 @@
 //! What is removed from a directory of ours: only what its manifest lists.
+#![allow(
+    clippy::type_complexity,
+    clippy::single_match_else,
+    clippy::semicolon_if_nothing_returned,
+    reason = "a place and what stands there"
+)]
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -233,12 +239,11 @@ impl Inner {
     fn become_alone(&self, state: &mut State) -> Result<(), FilesError> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         *lock = None;
-        match self.dir.lock(true) {
-            Ok(alone) => *lock = alone,
-            Err(_) => {
-                *lock = self.dir.lock(false).ok().flatten();
-                return Err(FilesError::Busy { path: self.path.clone() });
-            }
+        if let Ok(alone) = self.dir.lock(true) {
+            *lock = alone
+        } else {
+            *lock = self.dir.lock(false).ok().flatten();
+            return Err(FilesError::Busy { path: self.path.clone() });
         }
         // with what they have listed
         if let Ok(Some(there)) = Manifest::read(&self.dir, &self.path) {

@@ -6,7 +6,7 @@
 //! faster, and closes to 0.7 at a loss (RFC 9438; Linux: `net/ipv4/tcp_cubic.c`). On a local network,
 //! where round trips are short, Reno's pace is the faster one.
 //!
-//! Left out: HyStart, which ends slow start before the first loss; the window that is given up in steps
+//! Left out: `HyStart`, which ends slow start before the first loss; the window that is given up in steps
 //! during a recovery (RFC 6937).
 
 use foretell_scenarios::model::Congestion;

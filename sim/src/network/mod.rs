@@ -36,7 +36,7 @@
 //! buffer and ample windows gives the same times.
 //!
 //! **Left out:** connection set-up, acknowledgements' own bytes and queueing, delayed
-//! acknowledgements, segments shared by messages, HyStart, spurious timeouts (a segment that is not lost is
+//! acknowledgements, segments shared by messages, `HyStart`, spurious timeouts (a segment that is not lost is
 //! never sent twice), the variance term of the timeout, explicit congestion notification, pacing,
 //! pause frames.
 

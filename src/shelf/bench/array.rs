@@ -1,4 +1,5 @@
 //! An array on the bench: how it was set up, a member by itself, and its controller.
+#![allow(clippy::assigning_clones, reason = "once for each profile")]
 
 use foretell_scenarios::device::{Array, ArrayCache, Device as Profile};
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan};

@@ -4,6 +4,7 @@
 //! As SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020) has it: the device is
 //! filled, then rounds are measured until the last five agree ([`is_steady`]). A round here is a number
 //! of operations, not a minute, as the device's time is simulated.
+#![allow(clippy::range_minus_one, clippy::range_plus_one, reason = "counts of rounds")]
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};

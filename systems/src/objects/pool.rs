@@ -1,4 +1,5 @@
 //! Which servers have an object: placement groups of Ceph, partitions of Swift.
+#![allow(clippy::struct_field_names, clippy::unused_self, reason = "a piece of an object")]
 
 use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::mix;

@@ -4,6 +4,7 @@
 //! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
 //! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. Not modelled: version
 //! negotiation, repair and failures; clients know where fragments are without asking.
+#![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;

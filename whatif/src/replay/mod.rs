@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
             Event::Issue { instance } => return self.issue(instance),
             Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
             Event::Network(Step::Arrived { message: exchange }) | Event::Delivered { exchange } => {
-                protocol.delivered(engine, exchange)
+                protocol.delivered(engine, exchange);
             }
             Event::Network(step) => {
                 let mut steps = std::mem::take(&mut engine.steps);

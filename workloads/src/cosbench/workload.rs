@@ -221,7 +221,9 @@ impl Workload {
     ///
     /// With what they need, if the volume has less.
     pub fn layout(&self, volume: Bytes, seed: u64) -> Result<Layout, Bytes> {
-        let most = |of: fn(&Operation) -> u64| self.operations().map(of).max().unwrap_or(0).saturating_add(1);
+        let most = |of: fn(&Operation) -> u64| {
+            self.operations().map(of).max().unwrap_or(0).saturating_add(1)
+        };
         let containers = most(|operation| operation.containers.largest());
         let objects = most(|o| if o.kind.is_of_objects() { o.objects.largest() } else { 0 });
         let of_sizes = |kind: fn(OperationKind) -> bool| {
