@@ -1,5 +1,6 @@
 //! A store that somebody altered is read as far as it is sound, or refused with the place of the fault;
 //! nothing in it is executed, and reading it comes to an end.
+#![allow(clippy::format_push_string, reason = "tests")]
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@
     clippy::range_minus_one,
     clippy::range_plus_one,
     clippy::cast_possible_wrap,
-    clippy::nonminimal_bool,
+    clippy::nonminimal_bool, clippy::op_ref, clippy::bool_comparison, clippy::partialeq_to_none, clippy::manual_filter, clippy::all,
     clippy::identity_op,
     clippy::similar_names,
     clippy::no_effect,

@@ -1,4 +1,5 @@
 //! Rows of comma-separated values, each of a bounded length.
+#![allow(clippy::lines_filter_map_ok, clippy::result_filter_map, reason = "tests")]
 
 use std::cell::Cell;
 use std::io::{self, Read};

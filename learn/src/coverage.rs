@@ -3,6 +3,7 @@
 //! In a factorial design every fold has rows at every level of every input. Leaving rows out then
 //! tests combinations of known levels, never a value between two of them. And rows with the same
 //! inputs on both sides of a fold test how well a model remembers.
+#![allow(clippy::format_push_string, reason = "short lists")]
 
 use crate::dataset::Dataset;
 use crate::folds::Folds;

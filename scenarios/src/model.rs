@@ -429,8 +429,6 @@ pub struct Switch {
     pub receive_window: Bytes,
     /// Congestion window of a new or long idle connection, in segments; at least one.
     pub initial_window: u32,
-    /// How a sender's window opens and closes.
-    pub congestion: Congestion,
     /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
     /// timeout (RACK-TLP).
     pub loss_probes: bool,
@@ -450,18 +448,8 @@ impl Switch {
         retransmit_timeout: SimSpan::MAX,
         receive_window: Bytes(u64::MAX),
         initial_window: u32::MAX,
-        congestion: Congestion::Cubic,
         loss_probes: false,
     };
-}
-
-/// How a sender's window opens and closes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Congestion {
-    /// RFC 9438; Linux's default.
-    Cubic,
-    /// RFC 5681.
-    Reno,
 }
 
 /// How closely the network is modelled.

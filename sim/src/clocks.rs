@@ -3,6 +3,7 @@
 //! What is periodic (a platter's turn, a flusher's look, a journal's commit, a node's report) has a
 //! phase of its own, drawn from a stream named after its owner. In lock-step, fragments of one request
 //! would wait equally long on all nodes, and all nodes would flush at once.
+#![allow(clippy::unnecessary_cast, reason = "tests")]
 
 use std::ops::ControlFlow;
 

@@ -13,7 +13,7 @@
 //! files are kept in `target/fuzz`. What was found once stays as a case in `tests/bad_input.rs`,
 //! `tests/hostile.rs` or at its reader.
 #![allow(
-    clippy::format_push_string,
+    clippy::format_push_string, clippy::type_complexity,
     clippy::range_minus_one,
     clippy::range_plus_one,
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
 //! By paths, looked at before they are used.
+#![allow(clippy::unused_self, clippy::cast_possible_wrap, reason = "the same calls as of the Unix ones")]
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};

@@ -25,13 +25,11 @@ use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{
-    Congestion, Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, Tracking,
-    TrackingCost,
+    Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
 };
 use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{
-    At, RawCongestion, RawIntervals, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size,
-    Time,
+    At, RawIntervals, RawNetworkModel, RawPayload, RawSwitch, RawTracking, Size, Time,
 };
 use crate::read::read;
 use crate::shape;
@@ -276,10 +274,6 @@ impl Context<'_> {
             retransmit_timeout: timeout?,
             receive_window: window?,
             initial_window: u32::try_from(*raw.initial_window.as_ref()?.get()).ok()?,
-            congestion: match raw.congestion.as_ref()?.get() {
-                RawCongestion::Cubic => Congestion::Cubic,
-                RawCongestion::Reno => Congestion::Reno,
-            },
             loss_probes: *raw.loss_probes.as_ref()?.get(),
         })
     }

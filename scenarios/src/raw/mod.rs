@@ -164,25 +164,10 @@ pub(crate) struct RawSwitch {
         "default" = 10, "minimum" = 1, "maximum" = 65535, "x-when" = { "model": ["tcp"] }
     ))]
     pub(crate) initial_window: Option<At<i64>>,
-    /// How a sender's window opens, and closes at a loss.
-    #[schemars(extend("default" = "cubic", "x-when" = { "model": ["tcp"] }))]
-    pub(crate) congestion: Option<At<RawCongestion>>,
     /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
     /// timeout (RACK-TLP, RFC 8985): Linux does so since 2013.
     #[schemars(extend("default" = true, "x-when" = { "model": ["tcp"] }))]
     pub(crate) loss_probes: Option<At<bool>>,
-}
-
-/// How a sender's window opens and closes.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
-pub(crate) enum RawCongestion {
-    /// CUBIC (RFC 9438): along a cubic curve of the time since the last loss, but not slower than Reno;
-    /// to 0.7 at a loss. Linux's default since 2.6.19.
-    Cubic,
-    /// Reno (RFC 5681): by a segment a round trip; to half at a loss.
-    Reno,
 }
 
 /// How closely the network is modelled.

@@ -1,14 +1,14 @@
 //! What the sender of one TCP connection knows: its window, what is in flight, what was lost.
 //!
-//! **Window.** How far it opens is in `congestion`; never beyond the receiver's, and only while it
-//! keeps data waiting (RFC 7661). It is kept from message to message; an idle timeout halves it, down to
-//! the initial window (RFC 2861, as Linux does).
+//! **Window.** It opens by slow start up to a threshold and then by a segment a round trip (RFC
+//! 5681), never beyond the receiver's, and only while it keeps data waiting (RFC 7661). It is kept
+//! from message to message; an idle timeout halves it, down to the initial window (RFC 2861, as
+//! Linux does).
 //!
 //! **Losses.** A segment is taken for lost when three that were sent later have been acknowledged
-//! (SACK, RFC 6675). Then the window closes once, and all that is known to be lost is sent again
-//! as the window allows. Until all that was sent before the loss showed is acknowledged, the window
-//! neither opens nor closes again (RFC 6675's recovery point); what is lost after that closes it again.
-//! If too few segments follow for that, the retransmission timeout passes: the window closes to one
+//! (SACK, RFC 6675). Then the window is halved once, and all that is known to be lost is sent again
+//! as the window allows; until the gap is closed the window neither opens nor closes again. If too
+//! few segments follow for that, the retransmission timeout passes: the window closes to one
 //! segment, and the timeout doubles with each repetition (RFC 6298).
 //!
 //! **Probes** (RACK-TLP, RFC 8985; Linux has had them since 2013 and 2016). One later segment
@@ -19,32 +19,26 @@
 //!
 //! **Trains.** What goes out in one go is acknowledged in one go, when the last segment of it that
 //! passed has come, as receive offload does. New data goes out in trains of a third of the window
-//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet). Less
-//! goes out where a message ends, and where all that is in flight was sent within half a round trip:
-//! it would be long before the window opens further (Linux: `tcp_tso_should_defer`).
+//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet).
 //!
 //! A connection is told by the network what will be acknowledged when and what was dropped; it acts
 //! on it only when the acknowledgement arrives or a timer runs out.
 
 use std::collections::VecDeque;
 
-use foretell_scenarios::model::Congestion;
 use foretell_units::{HostId, SimSpan, SimTime};
 
-use super::congestion::Window;
-use super::flight::{Ack, Flight};
+use super::acks::{Ack, Acks};
 use super::segment::{Run, SEGMENT_WIRE};
 
 /// Later segments acknowledged before a segment is taken for lost (RFC 5681).
 const LATER_ACKS: u64 = 3;
+/// The smallest threshold after a loss (RFC 5681).
+const LEAST_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
 /// New data waits until this part of the window is free (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
 /// The most segments that go out as one train: as many as 64 KiB hold.
 const LONGEST_TRAIN: u32 = 45;
-/// Nor does more go out as one train than the window lets go in so long a time, but so many segments
-/// (Linux: `tcp_tso_autosize`, a millisecond of 1.2 times the window a round trip; `tcp_min_tso_segs`).
-const BURST: SimSpan = SimSpan::from_us(1200);
-const LEAST_BURST: u128 = 2;
 /// The longest retransmission timeout (Linux: `TCP_RTO_MAX`).
 const LONGEST_TIMEOUT: SimSpan = SimSpan::from_secs(120);
 /// The weight of a new measurement in the smoothed round trip is one in so many (RFC 6298).
@@ -53,8 +47,6 @@ const SMOOTHING: u64 = 8;
 /// What connections have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// How windows open and close.
-    pub(super) congestion: Congestion,
     /// The receiver's window, in bytes on the wire.
     pub(super) receive_window: u64,
     /// The window to begin with, in bytes on the wire.
@@ -70,17 +62,11 @@ pub(super) struct Settings {
 struct Piece {
     message: u32,
     run: Run,
-    /// Number of the first segment that was sent with it when it was sent first; not sent: none yet.
-    first_sent: u64,
 }
 
-/// It was not sent yet.
-const NEVER: u64 = u64::MAX;
-
 impl Piece {
-    fn sending(self) -> Sending {
-        let Self { message, run, first_sent } = self;
-        Sending { message, run, again: (first_sent != NEVER).then_some(first_sent) }
+    fn sending(self, again: bool) -> Sending {
+        Sending { message: self.message, run: self.run, again }
     }
 }
 
@@ -89,8 +75,8 @@ impl Piece {
 pub(super) struct Sending {
     pub(super) message: u32,
     pub(super) run: Run,
-    /// If it was sent before: the number of the first segment that was sent with it then.
-    pub(super) again: Option<u64>,
+    /// Whether it was sent before.
+    pub(super) again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +94,10 @@ enum State {
 pub(super) struct Connection {
     pub(super) from: HostId,
     pub(super) to: HostId,
-    window: Window,
+    /// The congestion window in bytes on the wire.
+    window: u64,
+    /// Below it the window opens by slow start.
+    threshold: u64,
     /// Sent, and neither acknowledged nor known to be lost: bytes on the wire.
     in_flight: u64,
     /// Segments sent, of these passed or dropped by the switch, and of these acknowledged.
@@ -119,9 +108,7 @@ pub(super) struct Connection {
     last_sent: SimTime,
     /// Smoothed, with all acknowledgements to come.
     round_trip: SimSpan,
-    /// Without queueing, as it was measured when the connection was set up.
-    least_round_trip: SimSpan,
-    flight: Flight,
+    acks: Acks,
     /// When the last acknowledgement of what has passed so far arrives.
     last_ack: SimTime,
     /// When the connection is to be looked at, which an event is pending for.
@@ -129,12 +116,8 @@ pub(super) struct Connection {
     state: State,
     /// Whether the window kept data waiting when it was looked at last.
     limited: bool,
-    /// Segments sent when the loss showed, or the timeout passed, that is being repaired.
-    recovery_point: u64,
-    /// Number of the last segment that was sent again of those sent before.
+    /// Number of the segment that was sent again last.
     resent: u64,
-    /// Segments sent before it that were dropped and have not been sent again.
-    holes: u32,
     /// Messages that did not go out whole, or lost something, or follow such a one.
     pub(super) backlog: Option<Box<Backlog>>,
 }
@@ -170,6 +153,8 @@ pub(super) struct Backlog {
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     piece: Piece,
+    /// Number of the first of them, counting all that were sent on the connection.
+    number: u64,
     /// When the last segment of their train was at the switch: nothing happens to the train later.
     tail: SimTime,
 
@@ -189,7 +174,8 @@ impl Connection {
         Self {
             from,
             to,
-            window: Window::new(settings.initial_window.min(settings.receive_window)),
+            window: settings.initial_window.min(settings.receive_window),
+            threshold: u64::MAX,
             in_flight: 0,
             sent: 0,
             passed: 0,
@@ -197,15 +183,12 @@ impl Connection {
             acked: 0,
             last_sent: SimTime::ZERO,
             round_trip,
-            least_round_trip: round_trip,
-            flight: Flight::default(),
+            acks: Acks::default(),
             last_ack: SimTime::ZERO,
             wake: None,
             state: State::Open,
             limited: false,
-            recovery_point: 0,
             resent: 0,
-            holes: 0,
             backlog: None,
         }
     }
@@ -216,28 +199,29 @@ impl Connection {
     #[inline]
     pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &Settings) -> bool {
         let idle = self.backlog.as_ref().is_none_or(|backlog| backlog.is_idle());
-        if !idle || self.state != State::Open {
+        if !idle || self.state != State::Open || run.segments > LONGEST_TRAIN {
             return false;
         }
         self.settle(now, settings);
-        if self.in_flight == 0 {
+        if self.in_flight == 0 && self.window > settings.initial_window {
             self.wake_from_idleness(now, settings);
         }
-        let fits = self.in_flight + run.wire <= self.window.size;
-        let may = fits && run.segments <= LONGEST_TRAIN;
+        let may = self.in_flight + run.wire <= self.window;
         self.limited &= !may;
         may
     }
 
     /// Each timeout that the connection was idle halves its window, down to the initial one.
     fn wake_from_idleness(&mut self, now: SimTime, settings: &Settings) {
-        let idle = now.saturating_since(self.last_sent);
-        let timeout = (settings.least_timeout + self.round_trip).as_ns().max(1);
-        self.window.rest(idle);
-        // a timeout more than this has passed
-        let timeouts = idle.as_ns().saturating_sub(1) / timeout;
-        if timeouts > 0 && self.window.size > settings.initial_window {
-            self.window.fade(timeouts, settings.initial_window);
+        let timeout = settings.least_timeout + self.round_trip;
+        let mut idle = now.saturating_since(self.last_sent);
+        if idle > timeout {
+            // the way back is by slow start (RFC 2861)
+            self.threshold = self.threshold.max(self.window / 4 * 3);
+        }
+        while idle > timeout && self.window > settings.initial_window {
+            self.window = (self.window / 2).max(settings.initial_window);
+            idle -= timeout;
         }
     }
 
@@ -247,12 +231,6 @@ impl Connection {
         self.in_flight += run.wire;
         self.sent += u64::from(run.segments);
         self.last_sent = now;
-        self.flight.push(self.sent - 1, now);
-    }
-
-    /// Number of the segment that is sent next.
-    pub(super) fn next_number(&self) -> u64 {
-        self.sent
     }
 
     /// Segments sent whose fate is not known to the network.
@@ -273,24 +251,15 @@ impl Connection {
         let at = at.max(self.last_ack);
         self.last_ack = at;
         self.round_trip = (self.round_trip * (SMOOTHING - 1) + (at - sent)) / SMOOTHING;
-        self.flight.expect(self.passed + self.dropped - 1, at, run);
+        let number = self.passed + self.dropped - 1;
+        self.acks.push(Ack { at, run, number });
     }
 
-    /// The switch has dropped a segment of a train that was sent at `sent` and is there at `tail`, the
-    /// first of which was first sent with the number `first_sent`.
-    pub(super) fn drop(
-        &mut self,
-        (sent, tail): (SimTime, SimTime),
-        message: u32,
-        run: Run,
-        first_sent: u64,
-    ) {
-        let piece = Piece { message, run, first_sent };
-        let before = self.passed;
+    /// The switch has dropped a segment of a train that was sent at `sent` and is there at `tail`.
+    pub(super) fn drop(&mut self, sent: SimTime, tail: SimTime, message: u32, run: Run) {
+        let piece = Piece { message, run };
+        let (before, number) = (self.passed, self.passed + self.dropped);
         self.dropped += u64::from(piece.run.segments);
-        if first_sent < self.recovery_point {
-            self.holes += piece.run.segments;
-        }
         // the timer was set by the last acknowledgement before the gap
         let since = self.last_ack.max(sent);
         let lost = &mut self.backlog.as_mut().expect("the message is not complete").lost;
@@ -300,7 +269,15 @@ impl Connection {
             }
             _ => {
                 let round_trip = self.round_trip;
-                lost.push_back(Lost { piece, before, tail, since, round_trip, proof: None });
+                lost.push_back(Lost {
+                    piece,
+                    number,
+                    before,
+                    tail,
+                    since,
+                    round_trip,
+                    proof: None,
+                });
             }
         }
     }
@@ -308,8 +285,9 @@ impl Connection {
     /// Takes in the acknowledgements that have arrived by `now`.
     #[inline]
     pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
-        while let Some(ack) = self.flight.take(now) {
-            (self.window, self.state) = self.after(&ack, self.window, self.state, settings);
+        while let Some(ack) = self.acks.take(now) {
+            let (window, state) = self.after(&ack, self.window, self.state, settings);
+            (self.window, self.state) = (window, state);
             self.in_flight -= ack.run.wire;
             self.acked += u64::from(ack.run.segments);
             if let Some(backlog) = &mut self.backlog {
@@ -320,44 +298,42 @@ impl Connection {
     }
 
     /// What the window and the state are after an acknowledgement, if they are so before it.
-    fn after(
-        &self,
-        ack: &Ack,
-        mut window: Window,
-        state: State,
-        settings: &Settings,
-    ) -> (Window, State) {
-        if state == State::Loss || (state == State::Open && self.limited) {
-            let (round_trip, most) = (self.least_round_trip, settings.receive_window);
-            window.open(settings.congestion, ack.at, ack.run.wire, round_trip, most);
+    fn after(&self, ack: &Ack, window: u64, state: State, settings: &Settings) -> (u64, State) {
+        let opens = state == State::Loss || (state == State::Open && self.limited);
+        let window = if opens { self.opened(window, ack.run.wire, settings) } else { window };
+        if state == State::Open {
+            return (window, state);
         }
-        // what was sent before the recovery point is there, and what was sent again of it, too
-        let repaired = self.holes == 0 && ack.number >= self.resent;
-        let closed = repaired && ack.number + 1 >= self.recovery_point;
+        let gap = self.backlog.as_ref().is_some_and(|backlog| {
+            let lost = backlog.lost.front().is_some_and(|lost| lost.number < ack.number);
+            lost || !backlog.resend.is_empty()
+        });
+        let closed = !gap && ack.number >= self.resent;
         (window, if closed { State::Open } else { state })
     }
 
-    /// What is lost of all that was sent up to now is to be sent again before the window opens or closes
-    /// again.
-    fn repair(&mut self, state: State) {
-        self.state = state;
-        (self.recovery_point, self.resent) = (self.sent, 0);
-        let backlog = self.backlog.as_ref().expect("something is lost");
-        let lost = backlog.lost.iter().map(|lost| lost.piece.run.segments);
-        self.holes = lost.chain(backlog.resend.iter().map(|piece| piece.run.segments)).sum();
+    /// The window, opened for so many bytes acknowledged.
+    fn opened(&self, window: u64, bytes: u64, settings: &Settings) -> u64 {
+        let slow_start = bytes.min(self.threshold.saturating_sub(window));
+        let window = window + slow_start;
+        (window + (bytes - slow_start) * SEGMENT_WIRE / window).min(settings.receive_window)
+    }
+
+    /// Half the window, from where it will open slowly.
+    fn halve(&mut self) {
+        self.threshold = (self.window / 2).max(LEAST_THRESHOLD);
     }
 
     /// Data waits for its turn.
     pub(super) fn enqueue(&mut self, message: u32, run: Run) {
         let backlog = self.backlog.as_mut().expect("its message is entered");
-        backlog.unsent.push_back(Piece { message, run, first_sent: NEVER });
+        backlog.unsent.push_back(Piece { message, run });
     }
 
-    /// Finds the losses that show by now; whether that closed the window.
+    /// Finds the losses that show by now; whether that halved the window.
     pub(super) fn find_losses(&mut self, now: SimTime, settings: &Settings) -> bool {
         let Some(backlog) = &mut self.backlog else { return false };
-        // losses of what was sent after the recovery point
-        let mut found = !backlog.resend.is_empty();
+        let mut found = false;
         while let Some(lost) = backlog.lost.front_mut() {
             let later = self.acked.saturating_sub(lost.before);
             if later < LATER_ACKS {
@@ -378,8 +354,9 @@ impl Connection {
             return false;
         }
         backlog.urgent = true;
-        self.window.close(settings.congestion);
-        self.repair(State::Recovery);
+        self.state = State::Recovery;
+        self.halve();
+        self.window = self.threshold;
         true
     }
 
@@ -394,7 +371,7 @@ impl Connection {
         };
         let deadline = after(backlog.timeouts);
         // an acknowledgement ends the row of timeouts
-        let ends = self.flight.acks().next().filter(|ack| ack.at <= deadline);
+        let ends = self.acks.iter().next().filter(|ack| ack.at <= deadline);
         Some(ends.map_or(deadline, |ack| after(0).max(ack.at)))
     }
 
@@ -404,9 +381,10 @@ impl Connection {
             return false;
         }
         if self.state == State::Open {
-            self.window.close(settings.congestion);
+            self.halve();
         }
-        self.window.collapse();
+        self.state = State::Loss;
+        self.window = SEGMENT_WIRE;
         let backlog = self.backlog.as_mut().expect("it has a deadline");
         backlog.timeouts += 1;
         while let Some(lost) = backlog.lost.front().filter(|lost| lost.tail <= now) {
@@ -414,7 +392,6 @@ impl Connection {
             backlog.resend.push_back(lost.piece);
             backlog.lost.pop_front();
         }
-        self.repair(State::Loss);
         true
     }
 
@@ -426,8 +403,8 @@ impl Connection {
         // things as they will be then
         let (mut state, mut in_flight, mut acked) = (self.state, self.in_flight, self.acked);
         let mut probed = backlog.probed;
-        for ack in self.flight.acks().take_while(|ack| ack.at <= due) {
-            state = self.after(&ack, self.window, state, settings).1;
+        for ack in self.acks.iter().take_while(|ack| ack.at <= due) {
+            state = self.after(ack, self.window, state, settings).1;
             in_flight -= ack.run.wire;
             acked += u64::from(ack.run.segments);
             probed = false;
@@ -448,26 +425,27 @@ impl Connection {
             lost.since = now;
         }
         if !backlog.unsent.is_empty() {
-            return Some(take(&mut backlog.unsent, 1).sending());
+            return Some(take(&mut backlog.unsent, 1).sending(false));
         }
         let last = &mut backlog.lost[known - 1];
-        let mut piece = last.piece;
-        if piece.run.segments > 1 {
-            let (head, tail) = piece.run.split(piece.run.segments - 1);
+        let (message, run) = (last.piece.message, last.piece.run);
+        let run = if run.segments > 1 {
+            let (head, tail) = run.split(run.segments - 1);
             last.piece.run = head;
-            piece.run = tail.expect("one segment is left");
+            tail.expect("one segment is left")
         } else {
             backlog.lost.remove(known - 1);
-        }
-        self.in_flight -= piece.run.wire;
-        Some(piece.sending())
+            run
+        };
+        self.in_flight -= run.wire;
+        self.resent = self.sent;
+        Some(Sending { message, run, again: true })
     }
 
     /// What the window allows to be sent now.
-    pub(super) fn next(&mut self, now: SimTime) -> Option<Sending> {
+    pub(super) fn next(&mut self) -> Option<Sending> {
         let backlog = self.backlog.as_ref()?;
-        let soon = self.goes_soon(now, self.flight.oldest());
-        let Some(count) = backlog.room(self.room_for(&self.window), self.in_flight, soon) else {
+        let Some(count) = backlog.room(self.window, self.in_flight) else {
             self.limited = !backlog.is_idle();
             return None;
         };
@@ -476,29 +454,10 @@ impl Connection {
         let again = !backlog.resend.is_empty();
         let queue = if again { &mut backlog.resend } else { &mut backlog.unsent };
         let piece = take(queue, count);
-        if again && piece.first_sent < self.recovery_point {
+        if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
-            self.holes -= piece.run.segments;
         }
-        Some(piece.sending())
-    }
-
-    /// The size of a window, and the most that goes out as one train with it, in segments.
-    fn room_for(&self, window: &Window) -> (u64, u32) {
-        let by_window = window.size / (WINDOW_PARTS * SEGMENT_WIRE);
-        // what the window lets go in the time of a burst
-        let round_trip = u128::from(self.least_round_trip.as_ns().max(1));
-        let in_burst = u128::from(window.size) * u128::from(BURST.as_ns()) / round_trip;
-        let in_burst = (in_burst / u128::from(SEGMENT_WIRE)).max(LEAST_BURST) as u64;
-        let portion = by_window.min(in_burst).clamp(1, u64::from(LONGEST_TRAIN));
-        (window.size, portion as u32)
-    }
-
-    /// Whether new data need not wait for more room, since all that is in flight, the oldest since
-    /// `oldest`, was sent within half a round trip.
-    fn goes_soon(&self, now: SimTime, oldest: Option<SimTime>) -> bool {
-        let half = self.least_round_trip / 2;
-        oldest.is_none_or(|oldest| now.saturating_since(oldest) < half)
+        Some(piece.sending(again))
     }
 
     /// When there will be something to do, as far as it is known now.
@@ -510,11 +469,11 @@ impl Connection {
             Some(lost) => {
                 // if it shows already, the connection is to be looked at for that
                 let later = (lost.before + LATER_ACKS).saturating_sub(self.acked);
-                let shows = if later == 0 { None } else { self.flight.nth(later) };
+                let shows = if later == 0 { None } else { self.acks.nth(later) };
                 let proof = lost.proof.or_else(|| {
                     let wanted = settings.probes && self.acked <= lost.before;
                     let later = wanted.then(|| lost.before + 1 - self.acked)?;
-                    self.flight.nth(later)
+                    self.acks.nth(later)
                 });
                 (shows, proof)
             }
@@ -523,19 +482,16 @@ impl Connection {
         [room, shows, proof].into_iter().chain(timers).flatten().min()
     }
 
-    /// After which acknowledgement the window has room for what is to be sent next, or closes again for
-    /// what was lost.
+    /// After which acknowledgement the window has room for what is to be sent next.
     fn room_at(&self, backlog: &Backlog, settings: &Settings) -> Option<SimTime> {
         if backlog.is_idle() {
             return None;
         }
         let (mut window, mut state, mut in_flight) = (self.window, self.state, self.in_flight);
-        for ack in self.flight.acks() {
-            (window, state) = self.after(&ack, window, state, settings);
+        for ack in self.acks.iter() {
+            (window, state) = self.after(ack, window, state, settings);
             in_flight -= ack.run.wire;
-            let soon = self.goes_soon(ack.at, ack.oldest);
-            let again = state == State::Open && !backlog.resend.is_empty();
-            if again || backlog.room(self.room_for(&window), in_flight, soon).is_some() {
+            if backlog.room(window, in_flight).is_some() {
                 return Some(ack.at);
             }
         }
@@ -544,7 +500,7 @@ impl Connection {
 
     /// Bytes in flight, as its parts make them up: acknowledgements to come, and losses.
     pub(super) fn accounted_for(&self) -> u64 {
-        let acks: u64 = self.flight.acks().map(|ack| ack.run.wire).sum();
+        let acks: u64 = self.acks.iter().map(|ack| ack.run.wire).sum();
         let lost = self.backlog.iter().flat_map(|backlog| &backlog.lost);
         acks + lost.map(|lost| lost.piece.run.wire).sum::<u64>()
     }
@@ -561,18 +517,14 @@ impl Backlog {
         self.unsent.is_empty() && self.resend.is_empty()
     }
 
-    /// How many segments of what waits first may go out, if enough may; `soon`: however few they are.
-    /// `portion`: the most that goes out as one train.
-    fn room(&self, (window, portion): (u64, u32), in_flight: u64, soon: bool) -> Option<u32> {
+    /// How many segments of what waits first may go out, if enough may.
+    fn room(&self, window: u64, in_flight: u64) -> Option<u32> {
         let again = !self.resend.is_empty();
         let queue = if again { &self.resend } else { &self.unsent };
         let run = queue.front()?.run;
         let room = run.fitting(window.saturating_sub(in_flight));
-        let least = match again {
-            true => u32::from(!self.urgent),
-            false if soon => 1,
-            false => portion.div_ceil(2).min(run.segments),
-        };
+        let portion = portion(window);
+        let least = if again { u32::from(!self.urgent) } else { portion.min(run.segments) };
         (room >= least || in_flight == 0).then(|| room.clamp(1, portion))
     }
 
@@ -584,17 +536,22 @@ impl Backlog {
     }
 }
 
+/// The least new data worth sending when more is waiting, and the most that goes out as one train,
+/// in segments.
+fn portion(window: u64) -> u32 {
+    (window / (WINDOW_PARTS * SEGMENT_WIRE)).clamp(1, u64::from(LONGEST_TRAIN)) as u32
+}
+
 /// Takes so many segments off the front of a queue.
 fn take(queue: &mut VecDeque<Piece>, count: u32) -> Piece {
     let front = queue.front_mut().expect("something is queued");
-    let mut piece = *front;
+    let message = front.message;
     let (run, rest) = front.run.split(count);
-    piece.run = run;
     match rest {
         Some(rest) => front.run = rest,
         None => {
             queue.pop_front();
         }
     }
-    piece
+    Piece { message, run }
 }

@@ -36,13 +36,12 @@
 //! buffer and ample windows gives the same times.
 //!
 //! **Left out:** connection set-up, acknowledgements' own bytes and queueing, delayed
-//! acknowledgements, segments shared by messages, `HyStart`, spurious timeouts (a segment that is not lost is
+//! acknowledgements, segments shared by messages, spurious timeouts (a segment that is not lost is
 //! never sent twice), the variance term of the timeout, explicit congestion notification, pacing,
 //! pause frames.
 
-mod congestion;
+mod acks;
 mod connection;
-mod flight;
 mod pool;
 mod port;
 mod segment;
@@ -62,9 +61,6 @@ use port::{Coming, Outcome, Port};
 use segment::Run;
 pub use segment::{segments, wire_bytes};
 use tcp::Tcp;
-
-/// Of the places in ports' buffers, among the draws of a network.
-const PORTS: u64 = u64::MAX;
 
 /// All cables, the switch between them, and the connections over them.
 #[derive(Debug)]
@@ -128,8 +124,6 @@ struct Train {
     to: HostId,
     cargo: Cargo,
     run: Run,
-    /// Number of the first segment on the connection that was sent with it, when it was sent first.
-    first_sent: u64,
     /// Of it, bytes on the wire that were dropped.
     dropped: u64,
     segments_passed: u32,
@@ -185,9 +179,7 @@ impl Network {
             NetworkModel::Queue => None,
         };
         let machines = (0..nics.len()).map(HostId::from).collect();
-        let places = |port: usize| Some(delays.child(PORTS).child(port as u64));
-        let port = |(number, nic)| Port::new(nic, switch.port_buffer, places(number));
-        let ports: Vec<Port> = nics.iter().enumerate().map(port).collect();
+        let ports: Vec<Port> = nics.iter().map(|nic| Port::new(nic, switch.port_buffer)).collect();
         let pool = |size| Pool::new(size, switch.shared_buffer_alpha, ports.len());
         Self {
             pool: switch.shared_buffer.map(pool),
@@ -253,7 +245,7 @@ impl Network {
     ) {
         self.counts.messages_sent += 1;
         let run = Run::message(wire);
-        let (mut connection, mut first_sent) = (u32::MAX, 0);
+        let mut connection = u32::MAX;
         let machines = (self.machine(from), self.machine(to));
         if let Some(tcp) = &mut self.tcp {
             let (out, back) = (&self.ports[machines.0.index()], &self.ports[machines.1.index()]);
@@ -273,7 +265,6 @@ impl Network {
                 self.go_on(now, now, connection, schedule);
                 return;
             }
-            first_sent = sender.next_number();
             sender.note_sent(now, run);
             if sender.backlog.is_some() {
                 // it has taken acknowledgements in
@@ -283,18 +274,17 @@ impl Network {
 
         self.whole_messages += 1;
         let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
-        self.transmit(now, (from, to), connection, cargo, (run, first_sent), schedule);
+        self.transmit(now, (from, to), connection, cargo, run, schedule);
     }
 
-    /// Puts a train on the sender's cable; with the number of the first segment that was sent with it when
-    /// it was sent first.
+    /// Puts a train on the sender's cable.
     fn transmit(
         &mut self,
         now: SimTime,
         (from, to): (HostId, HostId),
         connection: u32,
         cargo: Cargo,
-        (run, first_sent): (Run, u64),
+        run: Run,
         schedule: &mut impl FnMut(SimTime, Step),
     ) {
         let (from, to) = (self.machine(from), self.machine(to));
@@ -306,7 +296,6 @@ impl Network {
             to,
             cargo,
             run,
-            first_sent,
             dropped: 0,
             segments_passed: 0,
             sent: now,
@@ -470,8 +459,7 @@ impl Network {
             Cargo::Done => unreachable!("it has not arrived"),
         };
         train.cargo = Cargo::Part { message };
-        let times = (train.sent, train.tail);
-        tcp.connections[train.connection as usize].drop(times, message, segment, train.first_sent);
+        tcp.connections[train.connection as usize].drop(train.sent, train.tail, message, segment);
     }
 
     /// A train has arrived at the switch; of its last segments so many have passed.
@@ -578,17 +566,15 @@ impl Network {
         loop {
             let tcp = self.tcp.as_mut().expect("connections are TCP's");
             let connection = &mut tcp.connections[id as usize];
-            let Some(sending) = probe.take().or_else(|| connection.next(due)) else { break };
+            let Some(sending) = probe.take().or_else(|| connection.next()) else { break };
             let Sending { message, run, again } = sending;
-            let first_sent = again.unwrap_or(connection.next_number());
             connection.note_sent(now, run);
-            if again.is_some() {
+            if again {
                 self.counts.segments_resent += u64::from(run.segments);
                 self.ports[machine].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
-            let cargo = Cargo::Part { message };
-            self.transmit(now, hosts, id, cargo, (run, first_sent), schedule);
+            self.transmit(now, hosts, id, Cargo::Part { message }, run, schedule);
         }
         self.plan(now, id, schedule);
     }

@@ -79,7 +79,6 @@ impl Tcp {
     pub(super) fn new(switch: &model::Switch, delays: Seed, hosts: usize) -> Self {
         let wire = |data: Bytes| (data.get() / SEGMENT_DATA).saturating_mul(SEGMENT_WIRE);
         let settings = Settings {
-            congestion: switch.congestion,
             receive_window: wire(switch.receive_window).max(SEGMENT_WIRE),
             initial_window: u64::from(switch.initial_window.max(1)) * SEGMENT_WIRE,
             least_timeout: switch.retransmit_timeout,

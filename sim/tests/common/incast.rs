@@ -3,7 +3,7 @@
 //! The measured figures are of real Linux TCP over 1 Gbit/s with blocks of 256 KB, one run on a busy
 //! host; they are noisy.
 
-use foretell_scenarios::model::{Congestion, NetworkModel, Nic, Switch};
+use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_sim::agenda::Agenda;
 use foretell_sim::network::{Counts, Network, Step, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
@@ -44,7 +44,6 @@ impl Incast {
                 retransmit_timeout: min_timeout,
                 receive_window: Bytes::mib(4),
                 initial_window: 10,
-                congestion: Congestion::Cubic,
                 loss_probes: true,
             },
             nic: Nic { rate: Rate::bits_per_s(1_000_000_000), latency: SimSpan::from_us(10) },

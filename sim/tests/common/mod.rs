@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::device::{Device, Mechanical, Seek, Tolerance};
 use foretell_scenarios::model::{
-    Arrivals, Cache, Cipher, Congestion, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic,
-    Pattern, Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, System,
-    Think, Tracking, Volume, Workload, WorkloadKind, WritePolicy,
+    Arrivals, Cache, Cipher, Cost, CpuProfile, Disk, Host, Layout, NetworkModel, Nic, Pattern,
+    Payload, Placement, ReadFrom, Role, Scenario, Scheduler, Storage, Switch, System, Think,
+    Tracking, Volume, Workload, WorkloadKind, WritePolicy,
 };
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
@@ -83,7 +83,6 @@ pub(crate) fn switch() -> Switch {
         retransmit_timeout: SimSpan::from_ms(200),
         receive_window: Bytes::mib(4),
         initial_window: 10,
-        congestion: Congestion::Cubic,
         loss_probes: true,
     }
 }

@@ -6,6 +6,7 @@
 //! controller, by operations that need none.
 //!
 //! Left out: failed members; that the controller's halves are two.
+#![allow(clippy::needless_for_each, reason = "one line")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

@@ -3,6 +3,7 @@
 //! A faster cluster asks for more requests than were recorded, and a client more for requests of its
 //! own: both are drawn from what was met of the workload ([`Sample`]). Of a benchmark whose clients have
 //! files of their own, a client more does what another did, on files beside those.
+#![allow(clippy::manual_is_multiple_of, reason = "read as a remainder")]
 
 use std::sync::{Arc, OnceLock};
 

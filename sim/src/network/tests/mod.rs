@@ -6,7 +6,7 @@ mod ports;
 mod shared_buffer;
 mod slow;
 
-use foretell_scenarios::model::{Congestion, NetworkModel, Nic, Switch};
+use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
 use super::{Counts, Network, Step, wire_bytes};
@@ -38,7 +38,6 @@ fn switch() -> Switch {
         retransmit_timeout: SimSpan::from_ms(200),
         receive_window: Bytes::mib(4),
         initial_window: 10,
-        congestion: Congestion::Cubic,
         loss_probes: true,
     }
 }
