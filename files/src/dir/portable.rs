@@ -1,5 +1,9 @@
 //! By paths, looked at before they are used.
-#![allow(clippy::unused_self, clippy::cast_possible_wrap, reason = "the same calls as of the Unix ones")]
+#![allow(
+    clippy::unused_self,
+    clippy::cast_possible_wrap,
+    reason = "the same calls as of the Unix ones"
+)]
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
