@@ -192,7 +192,7 @@ fn make(seed: u64) -> Made {
             };
             let class = if text.contains("class hdd") { class } else { "" };
             writeln!(text, "\tstep take {from}{class}").unwrap();
-            let mode = if erasure != chance.one_in(8) { "indep" } else { "firstn" };
+            let mode = if erasure == chance.one_in(8) { "firstn" } else { "indep" };
             let count = |chance: &mut Chance| chance.of(&["0", "0", "0", "-1", "1", "2", "3", "5"]);
             if chance.one_in(3) {
                 let kind = levels[chance.below(levels.len())];
