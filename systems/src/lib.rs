@@ -9,7 +9,7 @@
 //! store to [`Protocol::stored`], a timer to [`Protocol::timer`]. After each call it takes completed
 //! requests with [`Protocol::take_done`].
 //!
-//! A storage system is one folder, which implements [`system::System`]; `system.rs` lists them.
+//! A storage system is one folder, which implements `system::System`; `system.rs` lists them.
 //!
 //! Not modelled: failures of hosts and links, versions, authentication.
 

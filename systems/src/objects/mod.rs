@@ -2,7 +2,7 @@
 //!
 //! A volume is a set of objects. For each object that a request touches the client asks one server,
 //! which stands *in front* of the others: it has them read or write their copies or shards, and answers
-//! when enough of them have. [`Rules`] say what each system does differently.
+//! when enough of them have. `Rules` say what each system does differently.
 //!
 //! Not modelled: versions, locks, recovery, scrubbing, heartbeats.
 
