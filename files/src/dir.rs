@@ -12,6 +12,7 @@ mod unix;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::FilesError;
 
@@ -111,9 +112,11 @@ pub(crate) fn make(path: &Path) -> Result<Vec<PathBuf>, FilesError> {
 /// Removes directories that [`make`] made, as far as nothing is in them.
 pub(crate) fn unmake(made: &[PathBuf]) {
     for path in made.iter().rev() {
-        // one that is not empty stays, and so do those above
-        if fs::remove_dir(path).is_err() {
-            break;
+        match fs::remove_dir(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // one that is not empty stays, and so do those above
+            Err(_) => break,
         }
     }
 }
@@ -121,6 +124,19 @@ pub(crate) fn unmake(made: &[PathBuf]) {
 /// Makes all that was written to a file reach the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
+}
+
+/// A new directory that is to be called `target` when all that belongs in it is there; returns it with
+/// the name that it has until then.
+pub(crate) fn make_temporary(above: &Dir, target: &str) -> io::Result<(Dir, String)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let name = temporary(target, NEXT.fetch_add(1, Ordering::Relaxed));
+        // a process that was killed may have had our number
+        if above.entry(&name)?.is_none() {
+            return Ok((above.make_sub(&name)?, name));
+        }
+    }
 }
 
 /// A name for what is to get the name `target` when it is whole; the `number`-th that is tried.
@@ -167,6 +183,8 @@ mod tests {
         assert_eq!(made, ["a", "a/b", "a/b/c"].map(|name| place.path().join(name)));
         assert_eq!(make(&deep).unwrap(), [""; 0].map(PathBuf::from));
         fs::write(place.path().join("a/mine"), "").unwrap();
+        // one is gone already
+        fs::remove_dir(&deep).unwrap();
         unmake(&made);
         assert!(place.path().join("a/mine").exists() && !place.path().join("a/b").exists());
         let below = place.path().join("a/mine/x");

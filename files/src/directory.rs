@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::abandon::Entered;
+use crate::abandon::{self, Entered};
 use crate::dir::{self, Dir, Entry, Kind};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::new_file::{NewFile, Temporary, not_named};
@@ -156,8 +156,8 @@ impl Directory {
             let found = "it means standard output (a directory of that name is `./-`)";
             return Err(FilesError::Special { path: path.to_owned(), found });
         }
-        let made = dir::make(path)?;
-        let opened = open(path, purpose.access).inspect_err(|error| {
+        let mut made = dir::make(path)?;
+        let opened = open(path, purpose.access, &mut made).inspect_err(|error| {
             // what another process has is its own by now
             if !matches!(error, FilesError::Busy { .. }) {
                 dir::unmake(&made);
@@ -202,14 +202,22 @@ impl Directory {
         let failed = |error| FilesError::system("make the directory", &path)(error);
         let (sub, lock) = loop {
             let sub = match dir.entry(last).map_err(failed)? {
-                Some(Entry { kind: Kind::Directory, .. }) | None => {
-                    dir.make_sub(last).map_err(failed)?
-                }
+                Some(Entry { kind: Kind::Directory, .. }) => match dir.open_sub(last) {
+                    // another has removed it
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    sub => sub,
+                },
+                None => match make_part(&dir, last, purpose.command) {
+                    // another was faster
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                    made => made,
+                },
                 Some(other) => {
                     let found = other.kind.described();
                     return Err(FilesError::Special { path, found });
                 }
             };
+            let sub = sub.map_err(failed)?;
             let lock = lock(&sub, purpose.access, &path)?;
             // another may have removed it before it was locked
             let own = sub.id().map_err(failed)?;
@@ -596,18 +604,52 @@ impl Drop for Inner {
     }
 }
 
-/// Opens and locks the directory at a path.
-fn open(path: &Path, access: Access) -> Result<(Dir, Option<File>), FilesError> {
+/// Opens and locks the directory at a path, which was there or made; adds what is made once more.
+fn open(
+    path: &Path,
+    access: Access,
+    made: &mut Vec<PathBuf>,
+) -> Result<(Dir, Option<File>), FilesError> {
     let failed = |error| FilesError::system("make the directory", path)(error);
     loop {
-        let dir = Dir::open(path).map_err(failed)?;
-        let lock = lock(&dir, access, path)?;
-        if dir.is_at(path) {
-            return Ok((dir, lock));
+        match Dir::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => {
+                let dir = opened.map_err(failed)?;
+                let lock = lock(&dir, access, path)?;
+                if dir.is_at(path) {
+                    return Ok((dir, lock));
+                }
+            }
         }
         // another command has removed it before it was locked
-        dir::make(path)?;
+        for again in dir::make(path)? {
+            if !made.contains(&again) {
+                made.push(again);
+            }
+        }
     }
+}
+
+/// Makes a directory that is a part, with its manifest in it from the first instant: whoever finds it
+/// after a process was killed knows whose it is.
+fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
+    // nothing is left half made by an interrupt
+    let _held = abandon::not_now();
+    let (part, temporary) = dir::make_temporary(above, name)?;
+    let make = || {
+        let mut manifest = part.create(MANIFEST)?;
+        manifest.write_all(Manifest::new(command, true).text().as_bytes())?;
+        dir::sync(&manifest)?;
+        part.sync()?;
+        above.rename_new(&temporary, OsStr::new(name))
+    };
+    if let Err(error) = make() {
+        let _ = part.remove(MANIFEST);
+        let _ = above.remove_dir(&temporary);
+        return Err(error);
+    }
+    above.open_sub(name)
 }
 
 fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
@@ -634,10 +676,16 @@ fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesErr
 
 /// The manifest of a directory; none: it is empty. Errors if it is neither empty nor ours.
 fn examine(dir: &Dir, path: &Path) -> Result<Option<Manifest>, FilesError> {
-    if let Some(manifest) = Manifest::read(dir, path)? {
-        return Ok(Some(manifest));
-    }
-    let names = dir.all_names().map_err(FilesError::system("read", path))?;
+    let names = loop {
+        if let Some(manifest) = Manifest::read(dir, path)? {
+            return Ok(Some(manifest));
+        }
+        let names = dir.all_names().map_err(FilesError::system("read", path))?;
+        // one that shares the directory may have written its manifest in between
+        if !names.iter().flatten().any(|name| name == MANIFEST) {
+            break names;
+        }
+    };
     // a process that was killed before its manifest was there has made nothing else
     let beginning = |name: &str| name.starts_with("..foretell.json.") && dir::is_temporary(name);
     let others = names.iter().filter(|name| !name.as_deref().is_some_and(beginning));

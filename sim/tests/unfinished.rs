@@ -38,7 +38,6 @@ fn a_run_that_ends_by_itself_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "open: the load of the test is not the one that it was written for"]
 fn a_queue_that_grows_is_not_hidden() {
     // a disk serves some hundred random reads a second, of 400 that are asked for
     let mut scenario = loop_of_four();

@@ -207,11 +207,22 @@ impl Contents {
         });
         for dir in std::iter::once(self.dir.clone()).chain(below) {
             for name in dir.names().unwrap_or_default() {
-                let is_file =
-                    |entry: Option<Entry>| entry.is_some_and(|entry| entry.kind == Kind::File);
-                if is_left_over(&name) && dir.entry(&name).is_ok_and(is_file) {
-                    // what cannot be removed harms nobody
-                    let _ = dir.remove(&name);
+                if !is_left_over(&name) {
+                    continue;
+                }
+                // what cannot be removed harms nobody
+                match dir.entry(&name).ok().flatten().map(|entry| entry.kind) {
+                    Some(Kind::File) => drop(dir.remove(&name)),
+                    // a part that was not whole: at most its manifest is there
+                    Some(Kind::Directory) => {
+                        if let Ok(Some((part, manifest))) = part(&dir, &name, &self.path)
+                            && manifest.files.is_empty()
+                        {
+                            let _ = part.remove(MANIFEST);
+                        }
+                        let _ = dir.remove_dir(&name);
+                    }
+                    _ => {}
                 }
             }
         }

@@ -94,7 +94,6 @@ fn what_is_ours_is_listed_replaced_and_removed() {
 }
 
 #[test]
-#[ignore = "open: directories made above the one that is taken stay, empty"]
 fn a_directory_that_nothing_comes_into_is_gone() {
     let place = Place::new();
     let deep = place.path("a/b/out");
@@ -312,7 +311,6 @@ fn of_two_that_take_a_directory_one_says_so() {
 }
 
 #[test]
-#[ignore = "open: of many that take a directory at the same instant, some are told that it is not ours"]
 fn many_that_share_a_directory_list_everything() {
     let place = Place::new();
     let share = RUN.with_access(Access::Shared);
