@@ -7,8 +7,8 @@
 //!
 //! **Losses.** A segment is taken for lost when three that were sent later have been acknowledged
 //! (SACK, RFC 6675). Then the window is halved once, and all that is known to be lost is sent again
-//! as the window allows; until the gap is closed the window neither opens nor closes again. If too
-//! few segments follow for that, the retransmission timeout passes: the window closes to one
+//! as the window allows; until the gap is closed the window does not open, and it closes again only if
+//! something is lost that was first sent after it was halved (beyond the recovery point). If too few segments follow for that, the retransmission timeout passes: the window closes to one
 //! segment, and the timeout doubles with each repetition (RFC 6298).
 //!
 //! **Probes** (RACK-TLP, RFC 8985; Linux has had them since 2013 and 2016). One later segment
@@ -19,7 +19,8 @@
 //!
 //! **Trains.** What goes out in one go is acknowledged in one go, when the last segment of it that
 //! passed has come, as receive offload does. New data goes out in trains of a third of the window
-//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet).
+//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet). What a
+//! short message leaves of that is filled with the next ones.
 //!
 //! A connection is told by the network what will be acknowledged when and what was dropped; it acts
 //! on it only when the acknowledgement arrives or a timer runs out.
@@ -118,6 +119,9 @@ pub(super) struct Connection {
     limited: bool,
     /// Number of the segment that was sent again last.
     resent: u64,
+    /// Number of the first segment sent after the window was closed last: if that or a later one is
+    /// lost, the window closes again (the recovery point of RFC 6675).
+    recovery_point: u64,
     /// Messages that did not go out whole, or lost something, or follow such a one.
     pub(super) backlog: Option<Box<Backlog>>,
 }
@@ -147,6 +151,8 @@ pub(super) struct Backlog {
     urgent: bool,
     /// Whether a probe has been sent since the last acknowledgement.
     probed: bool,
+    /// Segments that the train which is being sent may still have.
+    begun: u32,
 }
 
 /// Segments that the switch dropped, before the sender knows.
@@ -155,6 +161,8 @@ struct Lost {
     piece: Piece,
     /// Number of the first of them, counting all that were sent on the connection.
     number: u64,
+    /// Whether they had been sent again.
+    again: bool,
     /// When the last segment of their train was at the switch: nothing happens to the train later.
     tail: SimTime,
 
@@ -189,6 +197,7 @@ impl Connection {
             state: State::Open,
             limited: false,
             resent: 0,
+            recovery_point: 0,
             backlog: None,
         }
     }
@@ -256,7 +265,13 @@ impl Connection {
     }
 
     /// The switch has dropped a segment of a train that was sent at `sent` and is there at `tail`.
-    pub(super) fn drop(&mut self, sent: SimTime, tail: SimTime, message: u32, run: Run) {
+    pub(super) fn drop(
+        &mut self,
+        (sent, tail): (SimTime, SimTime),
+        message: u32,
+        run: Run,
+        again: bool,
+    ) {
         let piece = Piece { message, run };
         let (before, number) = (self.passed, self.passed + self.dropped);
         self.dropped += u64::from(piece.run.segments);
@@ -272,6 +287,7 @@ impl Connection {
                 lost.push_back(Lost {
                     piece,
                     number,
+                    again,
                     before,
                     tail,
                     since,
@@ -333,7 +349,7 @@ impl Connection {
     /// Finds the losses that show by now; whether that halved the window.
     pub(super) fn find_losses(&mut self, now: SimTime, settings: &Settings) -> bool {
         let Some(backlog) = &mut self.backlog else { return false };
-        let mut found = false;
+        let (mut found, mut since_then) = (false, false);
         while let Some(lost) = backlog.lost.front_mut() {
             let later = self.acked.saturating_sub(lost.before);
             if later < LATER_ACKS {
@@ -347,14 +363,22 @@ impl Connection {
             }
             self.in_flight -= lost.piece.run.wire;
             backlog.resend.push_back(lost.piece);
+            since_then |= !lost.again && lost.number >= self.recovery_point;
             backlog.lost.pop_front();
             found = true;
         }
-        if !found || self.state != State::Open {
+        let closes = match self.state {
+            State::Open => found,
+            State::Recovery => since_then,
+            // all goes out again anyhow, from a window of one segment
+            State::Loss => false,
+        };
+        if !closes {
             return false;
         }
         backlog.urgent = true;
         self.state = State::Recovery;
+        self.recovery_point = self.sent;
         self.halve();
         self.window = self.threshold;
         true
@@ -384,6 +408,7 @@ impl Connection {
             self.halve();
         }
         self.state = State::Loss;
+        self.recovery_point = self.sent;
         self.window = SEGMENT_WIRE;
         let backlog = self.backlog.as_mut().expect("it has a deadline");
         backlog.timeouts += 1;
@@ -444,18 +469,22 @@ impl Connection {
 
     /// What the window allows to be sent now.
     pub(super) fn next(&mut self) -> Option<Sending> {
-        let backlog = self.backlog.as_ref()?;
+        let backlog = self.backlog.as_mut()?;
         let Some(count) = backlog.room(self.window, self.in_flight) else {
             self.limited = !backlog.is_idle();
+            backlog.begun = 0;
             return None;
         };
-        let backlog = self.backlog.as_mut().expect("it is there");
         backlog.urgent = false;
         let again = !backlog.resend.is_empty();
         let queue = if again { &mut backlog.resend } else { &mut backlog.unsent };
         let piece = take(queue, count);
         if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
+        } else {
+            // what one message leaves of a train is the next one's
+            let left = if backlog.begun > 0 { backlog.begun } else { portion(self.window) };
+            backlog.begun = left - piece.run.segments;
         }
         Some(piece.sending(again))
     }
@@ -524,15 +553,35 @@ impl Backlog {
         let run = queue.front()?.run;
         let room = run.fitting(window.saturating_sub(in_flight));
         let portion = portion(window);
-        let least = if again { u32::from(!self.urgent) } else { portion.min(run.segments) };
-        (room >= least || in_flight == 0).then(|| room.clamp(1, portion))
+        if again {
+            let enough = room >= u32::from(!self.urgent) || in_flight == 0;
+            return enough.then(|| room.clamp(1, portion));
+        }
+        if self.begun > 0 {
+            return (room > 0).then(|| room.min(self.begun));
+        }
+        // beyond the message, too
+        let free = room.max((window.saturating_sub(in_flight) / SEGMENT_WIRE) as u32);
+        (free >= self.waiting(portion) || in_flight == 0).then(|| room.clamp(1, portion))
+    }
+
+    /// Segments that wait to be sent for the first time, as far as `most`.
+    fn waiting(&self, most: u32) -> u32 {
+        let mut sum = 0;
+        for piece in &self.unsent {
+            sum += piece.run.segments;
+            if sum >= most {
+                return most;
+            }
+        }
+        sum
     }
 
     /// Makes it ready to be used for another connection.
     pub(super) fn reset(&mut self) {
         debug_assert!(self.incomplete.is_empty() && self.unsent.is_empty());
         debug_assert!(self.lost.is_empty() && self.resend.is_empty());
-        (self.timeouts, self.urgent, self.probed) = (0, false, false);
+        (self.timeouts, self.urgent, self.probed, self.begun) = (0, false, false, 0);
     }
 }
 

@@ -16,7 +16,7 @@
 //! segmentation offload do. A host acts on an acknowledgement within the time of a segment on the
 //! receiver's cable, at random: without it, simulated senders fall into step with the port and some
 //! starve (Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, who add
-//! the same).
+//! the same). For the same reason a port's last place goes to nobody for good (see `port`).
 //!
 //! **Events.** Segments are no events. When a train is sent, the time is known before which its last
 //! segment cannot be with the receiver; then the port is asked (see `port`) what became of it. If
@@ -61,6 +61,9 @@ use port::{Coming, Outcome, Port};
 use segment::Run;
 pub use segment::{segments, wire_bytes};
 use tcp::Tcp;
+
+/// Of the places in ports' buffers, among the draws of a network.
+const PORTS: u64 = u64::MAX;
 
 /// All cables, the switch between them, and the connections over them.
 #[derive(Debug)]
@@ -124,6 +127,8 @@ struct Train {
     to: HostId,
     cargo: Cargo,
     run: Run,
+    /// Whether it had been sent before.
+    again: bool,
     /// Of it, bytes on the wire that were dropped.
     dropped: u64,
     segments_passed: u32,
@@ -179,7 +184,9 @@ impl Network {
             NetworkModel::Queue => None,
         };
         let machines = (0..nics.len()).map(HostId::from).collect();
-        let ports: Vec<Port> = nics.iter().map(|nic| Port::new(nic, switch.port_buffer)).collect();
+        let places = |port: usize| Some(delays.child(PORTS).child(port as u64));
+        let port = |(number, nic)| Port::new(nic, switch.port_buffer, places(number));
+        let ports: Vec<Port> = nics.iter().enumerate().map(port).collect();
         let pool = |size| Pool::new(size, switch.shared_buffer_alpha, ports.len());
         Self {
             pool: switch.shared_buffer.map(pool),
@@ -274,7 +281,7 @@ impl Network {
 
         self.whole_messages += 1;
         let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
-        self.transmit(now, (from, to), connection, cargo, run, schedule);
+        self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
     }
 
     /// Puts a train on the sender's cable.
@@ -283,8 +290,7 @@ impl Network {
         now: SimTime,
         (from, to): (HostId, HostId),
         connection: u32,
-        cargo: Cargo,
-        run: Run,
+        (cargo, run, again): (Cargo, Run, bool),
         schedule: &mut impl FnMut(SimTime, Step),
     ) {
         let (from, to) = (self.machine(from), self.machine(to));
@@ -296,6 +302,7 @@ impl Network {
             to,
             cargo,
             run,
+            again,
             dropped: 0,
             segments_passed: 0,
             sent: now,
@@ -459,7 +466,8 @@ impl Network {
             Cargo::Done => unreachable!("it has not arrived"),
         };
         train.cargo = Cargo::Part { message };
-        tcp.connections[train.connection as usize].drop(train.sent, train.tail, message, segment);
+        let times = (train.sent, train.tail);
+        tcp.connections[train.connection as usize].drop(times, message, segment, train.again);
     }
 
     /// A train has arrived at the switch; of its last segments so many have passed.
@@ -574,7 +582,7 @@ impl Network {
                 self.ports[machine].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
-            self.transmit(now, hosts, id, Cargo::Part { message }, run, schedule);
+            self.transmit(now, hosts, id, (Cargo::Part { message }, run, again), schedule);
         }
         self.plan(now, id, schedule);
     }

@@ -76,8 +76,8 @@ impl Pool {
         }
         // what is coming may be counted a little short, by rounding, once a port
         held += self.lively.len() as u64 + 1;
-        // a short segment needs the room of a full one, too
-        most + SEGMENT_WIRE <= self.threshold(held)
+        // a short segment needs the room of a full one, too, and as much may be missing
+        most + 2 * SEGMENT_WIRE <= self.threshold(held)
     }
 
     /// Finds out what became of the segments that arrive at any port by `now`.
@@ -108,7 +108,8 @@ impl Pool {
         while let Some(Reverse(((at, _), port))) = due.pop() {
             let held = self.lively.iter().map(|&port| ports[port as usize].bytes(at).0).sum();
             let threshold = self.threshold(held);
-            let room = |port: &Port| port.bytes(at).0 + SEGMENT_WIRE <= threshold;
+            let room =
+                |port: &Port, missing| port.bytes(at).0 + SEGMENT_WIRE + missing <= threshold;
             ports[port as usize].step_next(room, outcomes);
             due.extend(next(ports, port));
         }

@@ -10,11 +10,19 @@
 //! served, a train's last segment leaves when all that arrived up to it has been served; and a
 //! train from a cable that is no slower than the port's lets the port have no pause from its first
 //! segment to its last. Where the buffer could overflow the walk goes segment by segment.
+//!
+//! **The last place.** Here cables of one rate have it to the bit. A sender whose cable feeds a full port
+//! at the port's own rate would find the place of the segment that has just left each time, and whoever
+//! came in between would find none, for ever. Real clocks drift against each other by up to 200 ppm
+//! (IEEE 802.3: 100 either way), a segment's time in sixty milliseconds, so that either comes first in
+//! turn. In place of that, up to a segment's worth of the buffer is missing for a segment that comes, at
+//! random: Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, say why
+//! simulations need it.
 
 use std::collections::VecDeque;
 
 use foretell_scenarios::model;
-use foretell_units::{Bytes, SimSpan, SimTime};
+use foretell_units::{Bytes, Seed, SimSpan, SimTime};
 
 use super::segment::{Run, SEGMENT_WIRE};
 use crate::ledger::{Usage, Violation};
@@ -35,6 +43,8 @@ pub(super) struct Port {
     byte: Option<SimSpan>,
     /// What the buffer holds.
     buffer: SimSpan,
+    /// Of what is missing of it for a segment; `None`: nothing ever is.
+    places: Option<Seed>,
     /// Trains on their way, of which segments have not been walked, by the arrival of the first.
     coming: VecDeque<Coming>,
     /// What these have left.
@@ -207,8 +217,8 @@ impl Coming {
 }
 
 impl Port {
-    /// An idle port with so large a buffer.
-    pub(super) fn new(nic: &model::Nic, buffer: Bytes) -> Self {
+    /// An idle port with so large a buffer. `places`: of what is missing of it.
+    pub(super) fn new(nic: &model::Nic, buffer: Bytes, places: Option<Seed>) -> Self {
         let unlimited = buffer == Bytes(u64::MAX);
         Self {
             transmit: Link::new(nic.rate),
@@ -218,6 +228,7 @@ impl Port {
             byte: Some(nic.rate.time_for(Bytes(1)))
                 .filter(|byte| byte.as_ns() * nic.rate.as_bits_per_s() == 8_000_000_000),
             buffer: if unlimited { SimSpan::MAX } else { nic.rate.time_for(buffer) },
+            places: places.filter(|_| !unlimited),
             coming: VecDeque::new(),
             coming_service: SimSpan::ZERO,
             last_end: (SimTime::ZERO, 0),
@@ -262,7 +273,21 @@ impl Port {
     /// was on its way then.
     #[inline]
     fn ample(&self, now: SimTime) -> bool {
-        self.receive.backlog(now) + self.coming_service <= self.buffer
+        self.receive.backlog(now) + self.coming_service + self.most_missing() <= self.buffer
+    }
+
+    /// The most that may be missing of the buffer.
+    #[inline]
+    fn most_missing(&self) -> SimSpan {
+        if self.places.is_some() { self.segment } else { SimSpan::ZERO }
+    }
+
+    /// What is missing of the buffer for the segment of a train that arrives at `at`.
+    pub(super) fn missing(&self, at: SimTime, train: u64) -> SimSpan {
+        let Some(places) = self.places else { return SimSpan::ZERO };
+        let Seed(bits) = places.child(train).child(at.as_ns());
+        let part = ((u128::from(bits) * u128::from(self.segment.as_ns())) >> 64);
+        SimSpan::from_ns(part as u64)
     }
 
     /// Whether nothing is there or on its way.
@@ -340,7 +365,7 @@ impl Port {
                 if ended == train {
                     return finish;
                 }
-            } else if self.step(survey.front, |_| true, outcomes) == Some(train) {
+            } else if self.step(survey.front, |_, _| true, outcomes) == Some(train) {
                 return None;
             }
         }
@@ -355,7 +380,7 @@ impl Port {
             }
             let end = self.coming[survey.ending].end().min((now, u64::MAX));
             if !self.stride(&survey, end) {
-                self.step(survey.front, |_| true, outcomes);
+                self.step(survey.front, |_, _| true, outcomes);
             } else if self.coming[survey.ending].left == 0 {
                 self.end(survey.ending, NONE, outcomes);
             }
@@ -414,7 +439,8 @@ impl Port {
                 finish = start + work;
             }
         }
-        if start - self.coming[survey.front].next_at + work > self.buffer {
+        let held = start - self.coming[survey.front].next_at + work;
+        if held + self.most_missing() > self.buffer {
             return false;
         }
         self.receive.serve(start, finish, work);
@@ -453,11 +479,11 @@ impl Port {
         (train, None)
     }
 
-    /// What arrives next finds room, or is dropped. `room`: whether there is room elsewhere for so
-    /// much more.
+    /// What arrives next finds room, or is dropped. `room`: whether there is room elsewhere, of which so
+    /// many bytes are missing.
     pub(super) fn step_next(
         &mut self,
-        room: impl FnOnce(&Self) -> bool,
+        room: impl FnOnce(&Self, u64) -> bool,
         outcomes: &mut Vec<Outcome>,
     ) {
         self.step(self.survey().front, room, outcomes);
@@ -468,13 +494,17 @@ impl Port {
     fn step(
         &mut self,
         index: usize,
-        room: impl FnOnce(&Self) -> bool,
+        room: impl FnOnce(&Self, u64) -> bool,
         outcomes: &mut Vec<Outcome>,
     ) -> Option<u32> {
-        let Coming { train, left, next_at, last, segments, head, .. } = self.coming[index];
+        let Coming { train, left, next_at, last, segments, head, sequence, .. } =
+            self.coming[index];
         let service = if left == 1 { last } else { self.segment };
         let waiting = self.receive.backlog(next_at);
-        let fits = waiting + service <= self.buffer && room(self);
+        // where nobody waits, there is a place
+        let missing =
+            if waiting.is_zero() { SimSpan::ZERO } else { self.missing(next_at, sequence) };
+        let fits = waiting + service + missing <= self.buffer && room(self, self.to_bytes(missing));
         self.coming_service -= service;
         if !self.coming[index].entered {
             self.coming[index].entered = true;

@@ -1,6 +1,6 @@
 //! A port that walks timetables against one that is told of each segment.
 
-use foretell_units::{Bytes, Rate, SimTime};
+use foretell_units::{Bytes, Rate, Seed, SimTime};
 use proptest::prelude::*;
 
 use super::nic;
@@ -43,7 +43,7 @@ fn timetable(train: &Train) -> Vec<(u64, u64)> {
 /// What became of each train: which of its segments passed, and when the last of these left.
 type Fates = Vec<(Vec<bool>, u64)>;
 
-fn told_of_each(trains: &[Train], buffer: u64) -> Fates {
+fn told_of_each(trains: &[Train], port: &Port, buffer: u64) -> Fates {
     let mut segments: Vec<(u64, usize, u64)> = Vec::new();
     for (number, train) in trains.iter().enumerate() {
         segments.extend(timetable(train).into_iter().map(|(at, bytes)| (at, number, bytes)));
@@ -52,7 +52,10 @@ fn told_of_each(trains: &[Train], buffer: u64) -> Fates {
     let mut fates: Fates = vec![(Vec::new(), 0); trains.len()];
     let mut free = 0_u64;
     for (at, number, bytes) in segments {
-        let passes = free.saturating_sub(at) + bytes * 8 <= buffer * 8;
+        let waiting = free.saturating_sub(at);
+        let missing = port.missing(SimTime::from_ns(at), number as u64).as_ns();
+        let missing = if waiting == 0 { 0 } else { missing };
+        let passes = waiting + bytes * 8 + missing <= buffer * 8;
         if passes {
             free = free.max(at) + bytes * 8;
             fates[number].1 = free;
@@ -62,8 +65,7 @@ fn told_of_each(trains: &[Train], buffer: u64) -> Fates {
     fates
 }
 
-fn walked(trains: &[Train], buffer: u64, single_steps: bool) -> Fates {
-    let mut port = Port::new(&nic(1000), Bytes(buffer));
+fn walked(trains: &[Train], mut port: Port, single_steps: bool) -> Fates {
     port.single_steps = single_steps;
     let mut outcomes = Vec::new();
     let mut ends = Vec::new();
@@ -115,10 +117,12 @@ proptest! {
     fn oracle_walks_find_what_each_segment_finds(
         trains in trains(),
         buffer in prop::sample::select(vec![1_538_u64, 5_000, 16_384, 65_536, 262_144, 1 << 30]),
+        places in prop::option::of(0..100_u64),
     ) {
-        let slow = told_of_each(&trains, buffer);
+        let port = || Port::new(&nic(1000), Bytes(buffer), places.map(Seed));
+        let slow = told_of_each(&trains, &port(), buffer);
         for single_steps in [false, true] {
-            let fast = walked(&trains, buffer, single_steps);
+            let fast = walked(&trains, port(), single_steps);
             for (number, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
                 prop_assert_eq!(&fast.0, &slow.0, "train {}", number);
                 if slow.0.last() == Some(&true) {
@@ -136,7 +140,8 @@ proptest! {
 fn a_full_port_drops_the_tail() {
     // the buffer holds 4 segments; two trains of 5 arrive together, twice as fast as they leave
     let train = Train { start_ns: 0, mbit: 1000, run: Run::message(Bytes(5 * SEGMENT_WIRE)) };
-    let fates = walked(&[train, train], 4 * SEGMENT_WIRE, false);
+    let port = Port::new(&nic(1000), Bytes(4 * SEGMENT_WIRE), None);
+    let fates = walked(&[train, train], port, false);
     // queued at the arrival of the n-th pair: 0 and 1, 1 and 2, 2 and 3, 3 and 4 (full): the last
     // one's place is taken by then, as is that of the fifth pair's second
     let passed: Vec<Vec<bool>> = fates.iter().map(|fate| fate.0.clone()).collect();
@@ -144,4 +149,27 @@ fn a_full_port_drops_the_tail() {
     assert_eq!(passed[1], [true, true, true, false, false]);
     // 8 segments in a row, from the arrival of the first
     assert_eq!(fates[0].1, 12_304 + 8 * 12_304);
+}
+
+#[test]
+fn who_fills_a_port_at_its_own_rate_does_not_keep_its_last_place() {
+    // A train fills the buffer at twice its rate, up to the last byte, and another one keeps it so, at its
+    // own rate. Each 10 ms a segment comes in between, at another phase.
+    let full = Train { start_ns: 0, mbit: 2000, run: Run::message(Bytes(79 * SEGMENT_WIRE)) };
+    let after = 79 * 6_152;
+    let steady =
+        Train { start_ns: after, mbit: 1000, run: Run::message(Bytes(50_000 * SEGMENT_WIRE)) };
+    let others = (1..50).map(|n| Train {
+        start_ns: after + n * 10_000_111,
+        mbit: 1000,
+        run: Run::message(Bytes(SEGMENT_WIRE)),
+    });
+    let trains: Vec<Train> = [full, steady].into_iter().chain(others).collect();
+    let passed = |places| {
+        let port = Port::new(&nic(1000), Bytes(40 * SEGMENT_WIRE), places);
+        let fates = walked(&trains, port, false);
+        fates[2..].iter().filter(|(passed, _)| passed[0]).count()
+    };
+    assert_eq!(passed(None), 0);
+    assert!(passed(Some(Seed(1))) > 49 / 4, "{}", passed(Some(Seed(1))));
 }
