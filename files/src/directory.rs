@@ -563,33 +563,67 @@ impl Inner {
                 state.manifest.add(there);
             }
         }
-        let text = state.manifest.text();
-        if state.stored.as_ref() == Some(&text) {
-            return Ok(());
-        }
-        let name = OsStr::new(MANIFEST);
-        let mut file = Temporary::create(&self.dir, name).map_err(failed)?;
-        let written = file.file().and_then(|file| file.write_all(text.as_bytes()));
-        written.and_then(|()| file.close()).map_err(failed)?;
         loop {
+            let text = state.manifest.text();
+            if state.stored.as_ref() == Some(&text) {
+                return Ok(());
+            }
+            let name = OsStr::new(MANIFEST);
+            let mut file = Temporary::create(&self.dir, name).map_err(failed)?;
+            let written = file.file().and_then(|file| file.write_all(text.as_bytes()));
+            written.and_then(|()| file.close()).map_err(failed)?;
             let before = self.dir.entry(MANIFEST).map_err(failed)?;
             if let Some(other) = before.filter(|before| before.kind != Kind::File) {
                 let fault = other.kind.described().to_owned();
                 return Err(FilesError::BadManifest { path, fault });
             }
-            match file.rename(name, before) {
-                // another that shares the directory was faster; what both list is the same
+            let done = match self.access {
+                Access::Shared if before.is_some() => self.exchange(&mut file, before, state),
+                _ => file.rename(name, before).map(|()| true),
+            };
+            match done {
+                // another that shares the directory was faster
                 Err(error)
                     if self.access == Access::Shared
                         && error.kind() == io::ErrorKind::AlreadyExists => {}
+                Ok(false) => {}
                 done => {
-                    done.and_then(|()| self.dir.sync()).map_err(failed)?;
-                    break;
+                    done.and_then(|_| self.dir.sync()).map_err(failed)?;
+                    state.stored = Some(text);
+                    return Ok(());
                 }
             }
         }
-        state.stored = Some(text);
-        Ok(())
+    }
+
+    /// Puts a manifest in the place of the one that was there `before`; whether it lists all that that one
+    /// did, which another process may have changed in this instant. What is missing is added to the state.
+    fn exchange(
+        &self,
+        file: &mut Temporary,
+        before: Option<Entry>,
+        state: &mut State,
+    ) -> io::Result<bool> {
+        let name = OsStr::new(MANIFEST);
+        match self.dir.exchange(&file.name, name) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                return file.rename(name, before).map(|()| true);
+            }
+            // it was removed
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            done => done?,
+        }
+        // what was there has the name that the new one had, and goes with it
+        let there = Manifest::read_as(&self.dir, &file.name, &self.path);
+        let there = there.map_err(io::Error::other)?;
+        let Some(there) = there.filter(|there| !state.manifest.covers(there)) else {
+            return Ok(true);
+        };
+        state.manifest.add(there);
+        state.stored = None;
+        Ok(false)
     }
 }
 

@@ -53,15 +53,20 @@ impl Manifest {
 
     /// That of a directory, if it has one; `path` is for messages.
     pub(crate) fn read(dir: &Dir, path: &Path) -> Result<Option<Self>, FilesError> {
+        Self::read_as(dir, MANIFEST, path)
+    }
+
+    /// The same under another name.
+    pub(crate) fn read_as(dir: &Dir, name: &str, path: &Path) -> Result<Option<Self>, FilesError> {
         let own = path.join(MANIFEST);
         let failed = |error| FilesError::system("read", &own)(error);
         let bad =
             |fault: &str| FilesError::BadManifest { path: own.clone(), fault: fault.to_owned() };
-        let Some(entry) = dir.entry(MANIFEST).map_err(failed)? else { return Ok(None) };
+        let Some(entry) = dir.entry(name).map_err(failed)? else { return Ok(None) };
         if entry.kind != Kind::File {
             return Err(bad(entry.kind.described()));
         }
-        let file = dir.open_file(MANIFEST, false).map_err(failed)?;
+        let file = dir.open_file(name, false).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > LONGEST {
@@ -97,6 +102,12 @@ impl Manifest {
     pub(crate) fn text(&self) -> String {
         let own = Self { version: env!("CARGO_PKG_VERSION").to_owned(), ..self.clone() };
         serde_json::to_string_pretty(&own).expect("keys are texts") + "\n"
+    }
+
+    /// Whether it lists all that another one does.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.directories.is_superset(&other.directories)
+            && other.files.keys().all(|name| self.files.contains_key(name))
     }
 
     /// Adds what another process has listed meanwhile.

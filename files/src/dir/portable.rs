@@ -90,6 +90,11 @@ impl Dir {
         }
     }
 
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as elsewhere")]
+    pub(crate) fn exchange(&self, _one: &str, _other: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     pub(crate) fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         fs::remove_file(self.0.join(name.as_ref()))
     }

@@ -112,6 +112,20 @@ impl Dir {
         }
     }
 
+    /// Gives two files each other's names, in one step. Errors with `Unsupported` where that cannot be done.
+    pub(crate) fn exchange(&self, one: &str, other: &OsStr) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::io::Errno;
+            match fs::renameat_with(&self.0, one, &self.0, other, fs::RenameFlags::EXCHANGE) {
+                // not every file system knows it
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Removes a file.
     pub(crate) fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())?)
