@@ -482,10 +482,18 @@ impl Directory {
         let there = dir.entry(last).map_err(|error| FilesError::system("write", &path())(error))?;
         let Some(there) = there else { return Ok(None) };
         let mut listed = state.manifest.files.get(name).copied();
-        if listed.is_none() && self.inner.access == Access::Shared {
-            // another that shares the directory has listed what it wrote before it wrote it
-            let manifest = Manifest::read(&self.inner.dir, self.path())?;
-            listed = manifest.and_then(|manifest| manifest.files.get(name).copied());
+        if self.inner.access == Access::Shared {
+            // another that shares the directory has listed what it wrote before it wrote it; for an instant
+            // an older list may have come between
+            let mut tries = 0;
+            while listed.is_none() && tries < LOCK_TRIES {
+                if tries > 0 {
+                    wait();
+                }
+                let manifest = Manifest::read(&self.inner.dir, self.path())?;
+                listed = manifest.and_then(|manifest| manifest.files.get(name).copied());
+                tries += 1;
+            }
         }
         let Some(listed) = listed else {
             return Err(FilesError::InTheWay { path: path(), found: there.kind.noun() });
@@ -686,6 +694,12 @@ fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
     above.open_sub(name)
 }
 
+/// Lets another process go on.
+fn wait() {
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+    std::thread::sleep(LOCK_WAIT);
+}
+
 fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
     let mut tries = 0;
     loop {
@@ -697,8 +711,7 @@ fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesErr
                     && tries < LOCK_TRIES =>
             {
                 tries += 1;
-                #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
-                std::thread::sleep(LOCK_WAIT);
+                wait();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(FilesError::Busy { path: path.to_owned() });

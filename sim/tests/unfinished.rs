@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{cluster, run, ssio};
 use foretell_scenarios::model::{Arrivals, Pattern, Scenario, WorkloadKind};
-use foretell_units::SimSpan;
+use foretell_units::{Bytes, SimSpan};
 
 /// A loop of four requests on one disk.
 fn loop_of_four() -> Scenario {
@@ -39,8 +39,12 @@ fn a_run_that_ends_by_itself_leaves_nothing() {
 
 #[test]
 fn a_queue_that_grows_is_not_hidden() {
-    // a disk serves some hundred random reads a second, of 400 that are asked for
+    // a disk serves some hundred random reads a second, of 400 that are asked for; the node's cache holds a
+    // small part of 1 GiB
     let mut scenario = loop_of_four();
+    if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
+        *working_set = Bytes::gib(1);
+    }
     scenario.duration = Some(SimSpan::from_secs(20));
     scenario.workloads[0].arrivals = Arrivals::Poisson { rate_rps: 400.0 };
     let truth = run(&scenario).unwrap();

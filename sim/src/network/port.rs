@@ -286,7 +286,7 @@ impl Port {
     pub(super) fn missing(&self, at: SimTime, train: u64) -> SimSpan {
         let Some(places) = self.places else { return SimSpan::ZERO };
         let Seed(bits) = places.child(train).child(at.as_ns());
-        let part = ((u128::from(bits) * u128::from(self.segment.as_ns())) >> 64);
+        let part = (u128::from(bits) * u128::from(self.segment.as_ns())) >> 64;
         SimSpan::from_ns(part as u64)
     }
 
