@@ -20,7 +20,7 @@ use foretell_scenarios::Change;
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
-pub use ask::{AskArguments, ModelChoice, ScoreArguments};
+pub use ask::{AskArguments, GeneratorChoice, ModelChoice, ScoreArguments, SystemChoice};
 pub use calibrate::{
     CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
 };

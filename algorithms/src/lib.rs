@@ -5,6 +5,7 @@
 //! predicts itself knows its own software.
 
 pub mod array;
+pub mod bandwidth;
 pub mod cache;
 pub mod codec;
 pub mod cores;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use foretell_algorithms::bandwidth::Limit;
 use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_systems::process::request_thread;
@@ -15,7 +16,6 @@ use foretell_systems::{
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
 
 use crate::agenda::Agenda;
-use crate::bandwidth::Limit;
 use crate::cpu::{Cpu, Slice, StepEnd, Task};
 use crate::device::Device;
 use crate::error::SimError;

@@ -3,7 +3,6 @@
 
 pub mod agenda;
 pub mod array;
-mod bandwidth;
 pub mod batches;
 #[cfg(test)]
 mod clocks;

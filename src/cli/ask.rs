@@ -52,9 +52,43 @@ pub struct ScoreArguments {
     /// Seed of the random scenarios.
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub seed: u64,
+    /// Draw clusters of this system alone.
+    #[arg(long, value_enum, requires = "random")]
+    pub system: Option<SystemChoice>,
+    /// What is drawn: generators stay as they are, so that versions can be compared.
+    #[arg(long, value_enum, default_value_t, requires = "random")]
+    pub generator: GeneratorChoice,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Systems that can be drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SystemChoice {
+    /// Clients encode and place data themselves.
+    UrsaMinor,
+    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    Ceph,
+    /// OpenStack Swift.
+    Swift,
+    /// Virtual machines with block layers of their own.
+    Guest,
+}
+
+impl SystemChoice {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::UrsaMinor, Self::Ceph, Self::Swift, Self::Guest];
+}
+
+/// What random scenarios are drawn by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum GeneratorChoice {
+    /// Clusters of Ursa Minor.
+    #[default]
+    V1,
+    /// Clusters of any system.
+    V2,
 }
 
 /// How an answer is found.

@@ -5,7 +5,7 @@ use foretell_units::SimSpan;
 use foretell_whatif::{Model, Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
-use super::random::{Case, case};
+use super::random::{Case, Draw};
 use super::reasons::reasons;
 use super::{Comparison, all_learned, change, compare, record, simulate};
 use crate::failure::Failure;
@@ -36,20 +36,20 @@ pub(super) struct Scored {
 }
 
 /// Scores cases `0..count`, on all cores.
-pub(super) fn score(count: u32, seed: u64, model: Model) -> Result<Vec<Scored>, Failure> {
+pub(super) fn score(count: u32, draw: Draw, model: Model) -> Result<Vec<Scored>, Failure> {
     let cases: Vec<u32> = (0..count).collect();
-    jobs::perform(&cases, jobs::threads(None), |index| one(seed, *index, model)).all()
+    jobs::perform(&cases, jobs::threads(None), |index| one(draw, *index, model)).all()
 }
 
 /// One case; another with the same number where the changed cluster would be overloaded.
-fn one(seed: u64, index: u32, model: Model) -> Result<Scored, Failure> {
-    let mut attempt = seed;
+fn one(draw: Draw, index: u32, model: Model) -> Result<Scored, Failure> {
+    let mut attempt = draw;
     loop {
-        let case = case(attempt, index);
+        let case = attempt.case(index);
         if let Some(scored) = try_one(&case, index, model)? {
             return Ok(scored);
         }
-        attempt = attempt.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        attempt.seed = attempt.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     }
 }
 

@@ -26,6 +26,7 @@ use crate::screen::fitted;
 use crate::shelf::PartsShelf;
 use crate::simulate::Simulation;
 use crate::tables;
+use random::Draw;
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
@@ -187,7 +188,8 @@ pub(crate) fn change(document: &mut Document, changes: &[Change]) -> Result<(), 
 
 /// Scores random changes of random clusters.
 fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), Failure> {
-    let scored = many::score(count, arguments.seed, model)?;
+    let ScoreArguments { seed, system, generator, .. } = *arguments;
+    let scored = many::score(count, Draw { seed, system, generator }, model)?;
     if let Some(path) = &arguments.history {
         let learned: Vec<PastScore> =
             scored.iter().flat_map(|scored| scored.learned.iter().cloned()).collect();

@@ -32,7 +32,7 @@ mod volume;
 
 pub use exchange::{Exchange, Exchanges, Purpose};
 pub use hosts::{Fragments, Hosts, Labour, Then, Timer, Work};
-pub use protocol::{Clocks, NO_EXCHANGE, Protocol};
+pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};
 pub use store::{Access, Software};
 pub use system::SystemError;

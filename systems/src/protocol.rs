@@ -339,8 +339,8 @@ impl Protocol {
 /// The exchange of an access for which nobody waits.
 pub const NO_EXCHANGE: u32 = u32::MAX;
 
-/// Whose processor and adapter a host has.
-pub(crate) fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
+/// Whose processor and adapter a host has: its own, or of a guest those of the first one of its group.
+pub fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
     let host = scenario.host(id);
     if host.guest.is_none() {
         return id;

@@ -3,33 +3,17 @@
 //! Whatever a change alters and the model does not follow is refused by its name. Otherwise the answer
 //! would be that of the cluster as it was, and look like one about the cluster as it would be.
 
-use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, System, Workload, WorkloadKind};
+use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
 use foretell_scenarios::{Change, workload_kinds_with};
 
 use crate::error::WhatIfError;
 
-const ONLY_URSA_MINOR: &str =
-    "only `ursa-minor` clusters are predicted: simulate the changed scenario instead";
+const OTHER_SYSTEM: &str =
+    "what another storage system would do with the same requests is no change of a setting: simulate \
+     the changed scenario instead";
 
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
-
-/// Why a cluster is not predicted, whatever is asked of it.
-pub(crate) fn unknown_to_the_model(scenario: &Scenario) -> Option<WhatIfError> {
-    if let Some(guest) = scenario.hosts.iter().find(|host| host.guest.is_some()) {
-        return Some(refused(
-            format!("client.{}.guest", guest.group),
-            "the model does not know the block layers of virtual machines",
-        ));
-    }
-    if let Some(node) = scenario.hosts.iter().find(|host| host.machine.is_some()) {
-        return Some(refused(
-            format!("node.{}.machine", node.group),
-            "the model does not know what virtual machines share",
-        ));
-    }
-    None
-}
 
 /// Errors if a change is of a setting that records say nothing of.
 ///
@@ -66,7 +50,7 @@ pub(crate) fn by_its_path(
         {
             OTHER_TIMES
         }
-        ("cluster", _) if !change.value.contains(System::UrsaMinor.name()) => ONLY_URSA_MINOR,
+        ("cluster", Some("system")) if change.value.trim() != recorded.system.name() => OTHER_SYSTEM,
         // the scenario says which sections there are
         _ => return Ok(()),
     };
@@ -90,11 +74,8 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
 
 /// Errors if the changed cluster differs from the recorded one in what the model does not follow.
 pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(), WhatIfError> {
-    if after.system != System::UrsaMinor {
-        return Err(refused(format!("cluster.system={}", after.system.name()), ONLY_URSA_MINOR));
-    }
-    if let Some(error) = unknown_to_the_model(after) {
-        return Err(error);
+    if std::mem::discriminant(&after.system) != std::mem::discriminant(&before.system) {
+        return Err(refused(format!("cluster.system={}", after.system.name()), OTHER_SYSTEM));
     }
     for host in &after.hosts {
         let Some(old) = before.hosts.iter().find(|old| old.name == host.name) else { continue };

@@ -1,11 +1,13 @@
 //! The changed cluster as a network of queues: what [`crate::mva`] solves.
 //!
-//! Each client of a workload is a class. Its stations are its own host's processor and cable, and
-//! processor, cable and disks of the nodes; demands, numbers of visits and their variation are those
-//! that the replay found. Exchanges with several nodes go on side by side.
+//! Each client of a workload is a class. Its stations are processor and cable of its own machine, and
+//! processor, cable and disks of all hosts that serve: nodes, proxies. Demands, numbers of visits and
+//! their variation are those that the replay found. Exchanges with several nodes go on side by side.
 
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use foretell_systems::machine_of;
+use foretell_units::HostId;
 
 use crate::mva::{Class, Population, Seen, Station, Visits, solve};
 use crate::replay::{Outcome, Usage, WorkloadOutcome};
@@ -39,6 +41,10 @@ fn class(
     found: &WorkloadOutcome,
     client: usize,
 ) -> Class {
+    let machine = machine_of(scenario, HostId::from(client));
+    let machines: Vec<HostId> =
+        workload.clients.iter().map(|client| machine_of(scenario, *client)).collect();
+    let here = machines.iter().filter(|of| **of == machine).count() as f64;
     let clients = workload.clients.len() as f64;
     let completed = (found.completed as f64).max(1.0);
     let population = match workload.arrivals {
@@ -54,15 +60,16 @@ fn class(
         if usage.visits == 0 {
             continue;
         }
-        let is_node = scenario.hosts[resource.host].role.storage().is_some();
-        if !is_node && resource.host != client {
+        let host = HostId::from(resource.host);
+        let serves = scenario.host(host).role.storage().is_some() || !machines.contains(&host);
+        if !serves && host != machine {
             continue;
         }
-        let requests = if is_node { completed } else { completed / clients };
+        let requests = if serves { completed } else { completed * here / clients };
         let one = if let Resource::Disk(_) = Resource::at(resource.place) {
             disk(usage, requests, branches.reading)
         } else {
-            let weight = if is_node { 1.0 / branches.all } else { 1.0 };
+            let weight = if serves { 1.0 / branches.all } else { 1.0 };
             server(usage, requests, weight)
         };
         visits.push(Visits { station, ..one });

@@ -24,15 +24,6 @@ pub enum WhatIfError {
         /// What it lacks.
         missing: String,
     },
-    /// The run was of a storage system that is not predicted.
-    #[error(
-        "the run is of a `{system}` cluster, and only `ursa-minor` clusters are predicted: simulate \
-         the changed scenario instead"
-    )]
-    System {
-        /// Which.
-        system: &'static str,
-    },
     /// What is recorded of a device cannot have been measured.
     #[error(
         "`{}` is damaged: the fact `{fact}` should be what was measured of a device; found {found}",

@@ -11,7 +11,7 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use crate::askable;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
-use crate::observed::{Observed, Recorded, Sharing, Streams};
+use crate::observed::{Observed, Recorded, Sharing, Streams, is_whole};
 
 /// What is at hand besides the records: parts that can be measured before they are bought, and
 /// workloads that are described before they are there.
@@ -79,7 +79,8 @@ impl Observed {
                 };
                 let described = parts.requests(&scenario, index).map_err(refused)?;
                 let of_clients = described.iter().map(|stream| recorded(stream)).collect();
-                requests.push(Streams { of_clients, sharing: Sharing::Shared });
+                let whole = is_whole(workload.kind.name());
+                requests.push(Streams { of_clients, sharing: Sharing::Shared, whole });
                 stretch.push(1.0);
             }
         }

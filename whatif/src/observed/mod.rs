@@ -10,16 +10,15 @@ use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{Facts, RecordKind, Requests, RunDb, StoreError, open_run};
 use foretell_scenarios::Document;
-use foretell_scenarios::model::{Host, Scenario, System, Workload};
+use foretell_scenarios::model::{Host, Scenario, Workload};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
-use crate::askable::unknown_to_the_model;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::Outcome;
 
-pub(crate) use requests::{Recorded, Sharing, Streams};
+pub(crate) use requests::{Recorded, Sharing, Streams, is_whole};
 
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
@@ -74,12 +73,6 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
-        if let Some(error) = unknown_to_the_model(&scenario) {
-            return Err(error);
-        }
-        if scenario.system != System::UrsaMinor {
-            return Err(WhatIfError::System { system: scenario.system.name() });
-        }
         all_were_recorded(&run)?;
         // measuring may have begun later than the scenario says
         let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
@@ -97,11 +90,10 @@ impl Observed {
             })?;
             measured.insert(name.to_owned(), Arc::new(measurement));
         }
-        let sharing = |workload: &Workload| {
-            let kind = facts.text(&format!("workload.{}.kind", workload.name));
-            kind.map_or(Sharing::Shared, Sharing::of_kind)
+        let kind = |workload: &Workload| {
+            facts.text(&format!("workload.{}.kind", workload.name)).ok().map(str::to_owned)
         };
-        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration), sharing)?;
+        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration), kind)?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {

@@ -36,6 +36,13 @@ pub(crate) struct Streams {
     /// By position of the client.
     pub(crate) of_clients: Vec<Arc<[Recorded]>>,
     pub(crate) sharing: Sharing,
+    /// Whether each request is one object, whatever its size.
+    pub(crate) whole: bool,
+}
+
+/// Whether each request of a kind of workload is one object, which an operator knows.
+pub(crate) fn is_whole(kind: &str) -> bool {
+    kind == "cosbench"
 }
 
 /// What the clients of a workload have in common.
@@ -74,12 +81,12 @@ pub(super) struct Completed {
 /// Requests by workload and position of the client; what completed, by workload.
 type Found = (Vec<Streams>, Vec<Completed>);
 
-/// `sharing`: by workload.
+/// `kind`: of a workload, if it is known.
 pub(super) fn read(
     run: &RunDb,
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
-    sharing: impl Fn(&Workload) -> Sharing,
+    kind: impl Fn(&Workload) -> Option<String>,
 ) -> Result<Found, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
@@ -147,9 +154,13 @@ pub(super) fn read(
     if let Some(Fault { column, value, wanted }) = fault {
         return Err(run.bad_record(RecordKind::Request, column, value, wanted).into());
     }
-    let streams = scenario.workloads.iter().zip(streams).map(|(workload, clients)| Streams {
-        of_clients: clients.into_iter().map(Arc::from).collect(),
-        sharing: sharing(workload),
+    let streams = scenario.workloads.iter().zip(streams).map(|(workload, clients)| {
+        let kind = kind(workload);
+        Streams {
+            of_clients: clients.into_iter().map(Arc::from).collect(),
+            sharing: kind.as_deref().map_or(Sharing::Shared, Sharing::of_kind),
+            whole: kind.as_deref().is_some_and(is_whole),
+        }
     });
     Ok((streams.collect(), completed))
 }

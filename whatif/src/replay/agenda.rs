@@ -17,11 +17,15 @@ pub(super) enum Event {
     Slice { host: u32, core: u32 },
     /// The network goes on.
     Network(Step),
-    /// The message of an exchange on its own host is there.
+    /// The message of an exchange that met no cable is there.
     Delivered { exchange: u32 },
+    /// The bandwidth of a virtual machine lets the message of an exchange go on to the cable.
+    LetOut { exchange: u32 },
+    /// The bandwidth of a virtual machine lets the message of an exchange in.
+    LetIn { exchange: u32 },
     /// A timer of the protocol runs out.
     Timer(Timer),
-    /// A disk may have finished something.
+    /// A disk of a machine may have finished something.
     Disk { host: u32, disk: u32 },
     /// The flusher of a node looks for old pages.
     Tick { host: u32 },

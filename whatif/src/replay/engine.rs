@@ -4,15 +4,17 @@
 //! costs and rates are facts, disks that were measured. Left out: what TCP does after losses, the angle
 //! of platters.
 
+use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::cores::Slice;
 use foretell_algorithms::node::NOBODY;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_systems::{Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work};
-use foretell_units::{HostId, Op, SimSpan, SimTime, Stream, Thread};
+use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};
 use super::cpu::{Cpu, StepEnd};
+use super::disks::Disks;
 use super::links::{Links, Steps};
 use super::node::{Around, Node};
 use super::tally::{Busy, Path, Usage};
@@ -26,7 +28,7 @@ pub(super) struct Engine<'a> {
     /// Time that was passed over.
     pub(super) skipped: SimSpan,
     pub(super) agenda: Agenda,
-    /// By host: whose processor and adapter it has.
+    /// By host: whose processor it has.
     pub(super) machines: Vec<HostId>,
     pub(super) cpus: Vec<Cpu>,
     /// The host and core that have just done a step of a task; what follows is being worked out.
@@ -34,7 +36,11 @@ pub(super) struct Engine<'a> {
     /// Whether what is computed is done by threads that are woken.
     pub(super) waking: bool,
     pub(super) links: Links,
+    /// By host: of virtual machines whose bandwidth is limited.
+    pub(super) limits: Vec<Option<Limit>>,
     pub(super) nodes: Vec<Option<Node>>,
+    /// By host; virtual machines have those of their machine.
+    pub(super) disks: Vec<Disks>,
     /// By instance of a workload: what chooses fragments.
     pub(super) choosing: Vec<Stream>,
     pub(super) tracking: Tracking,
@@ -111,13 +117,61 @@ impl Engine<'_> {
         self.steps = steps;
     }
 
+    /// The message of an exchange goes on the cable; to another virtual machine on the same machine,
+    /// over the machine's bridge, which takes no time and of which there are no records.
+    pub(super) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
+        let exchange = &exchanges[id];
+        let (from, to) = (exchange.sender(), exchange.receiver());
+        let machine = self.links.machine(from);
+        if machine == self.links.machine(to) {
+            self.agenda.schedule(self.now, Event::Delivered { exchange: id });
+            return;
+        }
+        let wire = exchange.wire();
+        self.tracking.post(from.0, RecordKind::NetworkTransmit);
+        let time = self.links.time(from.index(), wire);
+        self.charge(machine, Resource::Transmit, exchange.workload, time);
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
+        self.take(steps);
+    }
+
+    /// When the bandwidth of its receiver lets a message in that is there now.
+    pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
+        let (from, to) = (exchange.sender(), exchange.receiver());
+        let wire = exchange.wire();
+        let on_cable = self.cable_time(to, (from, to), wire);
+        let limit = self.limits[to.index()].as_mut().filter(|_| from != to);
+        limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_cable))
+    }
+
+    /// How long a message takes the cable of a host: over a bridge, none.
+    fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+        let together = self.links.machine(from) == self.links.machine(to);
+        if together { SimSpan::ZERO } else { self.links.time(of.index(), wire) }
+    }
+
+    /// Whether a resource of a host is its own: virtual machines share some of them, and guests all.
+    pub(super) fn has(&self, host: usize, resource: Resource) -> bool {
+        let owners = match resource {
+            Resource::Cpu => self.machines[host],
+            Resource::Transmit | Resource::Receive | Resource::Disk(_) => {
+                self.links.machine(HostId::from(host))
+            }
+        };
+        owners == HostId::from(host)
+    }
+
     /// What a host stores with, if it is a node.
     pub(super) fn node(&mut self, host: u32) -> Option<(&mut Node, Around<'_>)> {
         let node = self.nodes[host as usize].as_mut()?;
+        let machine = self.links.machine(HostId(host));
         let around = Around {
             now: self.now,
             skipped: self.skipped,
             host,
+            machine: machine.0,
+            disks: &mut self.disks[machine.index()],
             agenda: &mut self.agenda,
             tracking: &mut self.tracking,
         };
@@ -152,12 +206,16 @@ impl Hosts for Engine<'_> {
             return;
         }
         let wire = exchange.wire();
-        self.tracking.post(from.0, RecordKind::NetworkTransmit);
-        let time = self.links.time(from.index(), wire);
-        self.charge(from, Resource::Transmit, exchange.workload, time);
-        let mut steps = std::mem::take(&mut self.steps);
-        self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
-        self.take(steps);
+        let on_cable = self.cable_time(from, (from, to), wire);
+        let at = match &mut self.limits[from.index()] {
+            Some(limit) => limit.let_out(self.now, wire, on_cable),
+            None => self.now,
+        };
+        if at > self.now {
+            self.agenda.schedule(at, Event::LetOut { exchange: id });
+        } else {
+            self.put_on_cable(exchanges, id);
+        }
     }
 
     fn store(&mut self, host: HostId, access: &Access) -> u32 {
@@ -178,7 +236,8 @@ impl Hosts for Engine<'_> {
     }
 
     fn note_request(&mut self, _id: u32, request: &Request, _phase: Phase) {
-        self.tracking.post(request.issue.client.0, RecordKind::Request);
+        let machine = self.machines[request.issue.client.index()];
+        self.tracking.post(machine.0, RecordKind::Request);
     }
 
     fn note_part(&mut self, request: &Request, op: Op, node: HostId, count: usize) {
@@ -193,12 +252,12 @@ impl Hosts for Engine<'_> {
     }
 
     fn note_received(&mut self, exchange: &Exchange) {
-        let host = exchange.receiver();
-        if exchange.sender() == host {
-            return;
+        let [from, to] =
+            [exchange.sender(), exchange.receiver()].map(|host| self.links.machine(host));
+        if from != to {
+            let time = self.links.time(to.index(), exchange.wire());
+            self.charge(to, Resource::Receive, exchange.workload, time);
         }
-        let time = self.links.time(host.index(), exchange.wire());
-        self.charge(host, Resource::Receive, exchange.workload, time);
     }
 }
 

@@ -3,7 +3,7 @@
 use foretell_scenarios::model::{Arrivals, Think};
 use foretell_systems::process::transaction_thread;
 use foretell_systems::{Issue, Then};
-use foretell_units::{Breadcrumb, HostId, SimSpan, SimTime, Stream};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Stream};
 
 use super::agenda::Event;
 use super::stream::{Requests, Wanted};
@@ -15,6 +15,8 @@ pub(super) struct Instance {
     pub(super) workload: u32,
     pub(super) client: u32,
     pub(super) volume: u32,
+    /// Whether each request is one object, whatever its size.
+    whole: bool,
     requests: Requests,
     pace: Pace,
     left: Option<u64>,
@@ -106,6 +108,7 @@ impl Instance {
                     workload: index as u32,
                     client: client.0,
                     volume: workload.volume.0,
+                    whole: known.whole,
                     requests,
                     pace,
                     left: workload.requests.into_iter().chain(recorded).min(),
@@ -256,7 +259,7 @@ impl Replay<'_> {
 
     /// A request of an instance.
     pub(super) fn request_of(&self, id: u32, wanted: Wanted) -> Issue {
-        let Instance { client, workload, volume, .. } = self.instances[id as usize];
+        let Instance { client, workload, volume, whole, .. } = self.instances[id as usize];
         let Wanted { op, offset, size } = wanted;
         Issue {
             instance: id,
@@ -269,7 +272,15 @@ impl Replay<'_> {
             breadcrumb: Breadcrumb::NONE,
             owner: id,
             thread: u64::from(id),
-            whole: false,
+            whole,
         }
+    }
+
+    /// Who writes the journal of a guest.
+    pub(super) fn journal_of(&self, guest: HostId) -> Issue {
+        let of_it = |instance: &Instance| HostId(instance.client) == guest;
+        let owner = self.instances.iter().position(of_it).expect("somebody has written");
+        let nothing = Wanted { op: Op::Write, offset: Bytes::ZERO, size: Bytes::ZERO };
+        self.request_of(owner as u32, nothing)
     }
 }

@@ -15,7 +15,7 @@ use foldhash::fast::FixedState;
 use foretell_algorithms::message::SEGMENT_WIRE;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{Host, NetworkModel, Switch};
-use foretell_units::{Bytes, Rate, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, Rate, SimSpan, SimTime};
 use hashbrown::HashMap;
 
 /// Bytes on the wire of the longest train: 64 KiB of data.
@@ -25,6 +25,8 @@ const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
 #[derive(Debug)]
 pub(super) struct Links {
     cables: Vec<Cable>,
+    /// By host: whose cable it has.
+    machines: Vec<u32>,
     /// Connections by sender and receiver.
     directory: HashMap<(u32, u32), u32, FixedState>,
     connections: Vec<Connection>,
@@ -50,6 +52,7 @@ struct Cable {
 
 #[derive(Clone, Debug)]
 struct Connection {
+    /// The cables at its ends.
     from: u32,
     to: u32,
     /// Messages that have not left whole, with what is left of each.
@@ -107,7 +110,8 @@ impl Connection {
 }
 
 impl Links {
-    pub(super) fn new(hosts: &[Host], switch: &Switch) -> Self {
+    /// `machines`: by host, whose cable it has.
+    pub(super) fn new(hosts: &[Host], machines: &[HostId], switch: &Switch) -> Self {
         let cable = |host: &Host| Cable {
             rate: host.nic.rate,
             latency: host.nic.latency,
@@ -120,6 +124,7 @@ impl Links {
         };
         Self {
             cables: hosts.iter().map(cable).collect(),
+            machines: machines.iter().map(|machine| machine.0).collect(),
             directory: HashMap::default(),
             connections: Vec::new(),
             trains: Slab::new(),
@@ -134,8 +139,8 @@ impl Links {
         let initial = self.tcp.map_or(u64::MAX, |tcp| u64::from(tcp.initial_window) * SEGMENT_WIRE);
         let number = self.connections.len() as u32;
         self.connections.push(Connection {
-            from,
-            to,
+            from: self.machines[from as usize],
+            to: self.machines[to as usize],
             queue: VecDeque::new(),
             window: initial,
             threshold: u64::MAX,
@@ -161,8 +166,9 @@ impl Links {
         steps: &mut Steps,
     ) {
         let number = self.connection(from, to);
-        let base = (self.cables[from as usize].latency + self.cables[to as usize].latency) * 2;
         let connection = &mut self.connections[number as usize];
+        let ends = [connection.from, connection.to];
+        let base = ends.map(|end| self.cables[end as usize].latency * 2).into_iter().sum::<SimSpan>();
         if let Some(tcp) = &self.tcp {
             // an idle timeout halves the window, down to the initial one
             let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
@@ -361,6 +367,11 @@ impl Links {
 
     /// Time on a host's cable.
     pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
-        self.cables[host].rate.time_for(wire)
+        self.cables[self.machines[host] as usize].rate.time_for(wire)
+    }
+
+    /// Whose cable a host has.
+    pub(super) fn machine(&self, host: HostId) -> HostId {
+        HostId(self.machines[host.index()])
     }
 }

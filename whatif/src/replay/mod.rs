@@ -9,6 +9,7 @@
 
 mod agenda;
 mod cpu;
+mod disks;
 mod engine;
 mod instance;
 mod links;
@@ -21,17 +22,19 @@ mod tracking;
 
 use std::sync::Arc;
 
+use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::node::NOBODY;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario};
-use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then};
+use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
-use crate::disk::{Measurement, Taken};
+use crate::disk::{self, Measurement, Taken};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
 use agenda::{Agenda, Event};
 use cpu::Cpu;
+use disks::{Disks, Tag};
 use engine::Engine;
 use instance::Instance;
 use links::{Links, Step};
@@ -71,7 +74,7 @@ struct Replay<'a> {
     instances: Vec<Instance>,
     tallies: Vec<Tally>,
     ready: Vec<u32>,
-    served: Vec<node::Served>,
+    finished: Vec<(Tag, disk::Done)>,
     /// Size of the file of the Activity DB when the last stretch of detail began.
     database_before: Bytes,
     active: usize,
@@ -110,9 +113,26 @@ impl<'a> Replay<'a> {
             let id = HostId::from(index);
             let owner = clocks(id);
             let software = Software::of(scenario, id, protocol.volumes(), reserved, &owner)?;
-            Some(Node::new(storage, software, &material.measured[index], &owner))
+            let place = host.machine.map_or(0, |machine| machine.place);
+            Some(Node::new((storage, place), software))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
+        let hosts = (0..scenario.hosts.len()).map(HostId::from);
+        let machines: Vec<HostId> = hosts.map(|host| protocol.machine(host)).collect();
+        let cables: Vec<HostId> = scenario
+            .hosts
+            .iter()
+            .zip(&machines)
+            .map(|(host, machine)| host.machine.map_or(*machine, |machine| machine.host))
+            .collect();
+        let disks = |(index, host): (usize, &Host)| {
+            let id = HostId::from(index);
+            let storage = host.role.storage().filter(|_| cables[index] == id);
+            let measured = &material.measured[index];
+            storage.map_or_else(Disks::default, |storage| Disks::new(storage, measured, &clocks(id)))
+        };
+        let disks = scenario.hosts.iter().enumerate().map(disks).collect();
+        let limit = |host: &Host| host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
         let instances = Instance::all(material);
         let streams = material.requests.iter().flat_map(|streams| &streams.of_clients);
         let recorded = streams.map(|stream| stream.len() as u64).sum();
@@ -123,19 +143,20 @@ impl<'a> Replay<'a> {
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
         let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
-        let hosts = (0..scenario.hosts.len()).map(HostId::from);
         let cpu = |host: &Host| Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch);
         let engine = Engine {
             scenario,
             now: SimTime::ZERO,
             skipped: SimSpan::ZERO,
             agenda: Agenda::default(),
-            machines: hosts.map(|host| protocol.machine(host)).collect(),
+            machines,
             cpus: scenario.hosts.iter().map(cpu).collect(),
             in_hand: None,
             waking: false,
-            links: Links::new(&scenario.hosts, &scenario.switch),
+            links: Links::new(&scenario.hosts, &cables, &scenario.switch),
+            limits: scenario.hosts.iter().map(limit).collect(),
             nodes,
+            disks,
             choosing: instances.iter().map(|instance| instance.choosing.clone()).collect(),
             tracking: Tracking::new(scenario),
             usage: vec![unused; scenario.workloads.len()],
@@ -150,7 +171,7 @@ impl<'a> Replay<'a> {
             instances,
             tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             ready: Vec::new(),
-            served: Vec::new(),
+            finished: Vec::new(),
             database_before: Bytes::ZERO,
             busy: idle,
             ticks_from: SimTime::ZERO,
@@ -166,6 +187,7 @@ impl<'a> Replay<'a> {
         for instance in 0..self.instances.len() as u32 {
             self.begin(instance);
         }
+        self.protocol.begin(&mut self.engine);
         let Some(plan) = plan else {
             self.go_until(Some(self.mark_at))?;
             self.mark();
@@ -246,12 +268,23 @@ impl<'a> Replay<'a> {
             Event::Issue { instance } => return self.issue(instance),
             Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
             Event::Network(Step::Arrived { message: exchange }) | Event::Delivered { exchange } => {
-                protocol.delivered(engine, exchange);
+                let at = engine.let_in_at(&protocol.exchanges()[exchange]);
+                if at > engine.now {
+                    engine.agenda.schedule(at, Event::LetIn { exchange });
+                } else {
+                    protocol.delivered(engine, exchange);
+                }
             }
+            Event::LetOut { exchange } => engine.put_on_cable(protocol.exchanges(), exchange),
+            Event::LetIn { exchange } => protocol.delivered(engine, exchange),
             Event::Network(step) => {
                 let mut steps = std::mem::take(&mut engine.steps);
                 engine.links.step(engine.now, step, &mut steps);
                 engine.take(steps);
+            }
+            Event::Timer(timer @ Timer::Journal { host }) => {
+                let journal = self.journal_of(HostId(host));
+                self.protocol.timer(&mut self.engine, timer, Some(journal));
             }
             Event::Timer(timer) => protocol.timer(engine, timer, None),
             Event::Disk { host, disk } => self.disk(HostId(host), disk),
@@ -290,24 +323,28 @@ impl<'a> Replay<'a> {
         self.protocol.ship_records(&mut self.engine, (HostId(host), store), batch);
     }
 
-    fn disk(&mut self, host: HostId, disk: u32) {
+    /// A disk of a machine was to be called now.
+    fn disk(&mut self, machine: HostId, disk: u32) {
         let mut ready = std::mem::take(&mut self.ready);
-        let mut served = std::mem::take(&mut self.served);
+        let mut finished = std::mem::take(&mut self.finished);
         let engine = &mut self.engine;
-        let (node, mut around) = engine.node(host.0).expect("it has a disk");
-        node.disk(&mut around, disk, &mut ready, &mut served);
-        for served in served.drain(..) {
+        let disks = &mut engine.disks[machine.index()];
+        disks.complete(engine.now, &mut engine.agenda, (machine.0, disk), &mut finished);
+        for (Tag { host, number }, done) in finished.drain(..) {
+            let (node, mut around) = engine.node(host).expect("it has asked a disk");
+            let done = disk::Done { number, ..done };
+            let served = node.disk_done(&mut around, done, &mut ready);
             let Taken { service, work, alone } = served.taken;
             let busy = Busy { seen: service, worked: work };
-            engine.charge(host, Resource::Disk(disk), served.workload, busy);
+            engine.charge(machine, Resource::Disk(disk), served.workload, busy);
             if engine.measuring && served.workload != NOBODY && served.op == Op::Read {
                 let place = Resource::Disk(disk).index();
-                let usage = &mut engine.usage[served.workload as usize][host.index()][place];
+                let usage = &mut engine.usage[served.workload as usize][machine.index()][place];
                 usage.reading += alone;
                 usage.reads += 1;
             }
         }
-        self.served = served;
+        self.finished = finished;
         for exchange in ready.drain(..).filter(|exchange| *exchange != NO_EXCHANGE) {
             self.protocol.stored(&mut self.engine, exchange);
         }
@@ -343,6 +380,9 @@ impl<'a> Replay<'a> {
 
     /// A request is done.
     fn complete(&mut self, done: &Done) {
+        if done.is_journal {
+            return;
+        }
         let Issue { instance, workload, op, size, .. } = done.issue;
         if self.measuring.is_some() {
             let tally = &mut self.tallies[workload as usize];
@@ -358,12 +398,8 @@ impl<'a> Replay<'a> {
                 let (sent, received) = self.engine.links.busy(host, self.engine.now);
                 let busy = [self.engine.cpus[host].busy(self.engine.now), sent, received];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
-                if let Some(node) = &self.engine.nodes[host] {
-                    let disks = node.disks.iter();
-                    busy.extend(
-                        disks.map(|disk| Busy { seen: disk.busy(), worked: disk.worked() }),
-                    );
-                }
+                let disks = self.engine.disks[host].iter();
+                busy.extend(disks.map(|disk| Busy { seen: disk.busy(), worked: disk.worked() }));
                 busy
             })
             .collect()
@@ -374,6 +410,9 @@ impl<'a> Replay<'a> {
         let mut resources = Vec::new();
         for (host, busy) in self.busy.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
+                if !self.engine.has(host, Resource::at(place)) {
+                    continue;
+                }
                 let servers = if place == 0 { self.engine.cpus[host].count() } else { 1 };
                 let part = |of: SimSpan| of.as_secs_f64() / seconds / servers as f64;
                 let (utilization, occupancy) = (part(busy.seen), part(busy.worked));

@@ -1,17 +1,18 @@
 //! A storage node: the software that is known, on disks that were measured.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{DiskOperation, Machine, Note, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
 use foretell_systems::{Access, Software};
-use foretell_units::{Breadcrumb, Op, Owner, Sectors, SimSpan, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 
 use super::agenda::{Agenda, Event};
+use super::disks::{Disks, Tag};
 use super::tracking::Tracking;
-use crate::disk::{Disk, Done, Measurement, Taken};
+use crate::disk::{Done, Taken};
 
 /// A disk operation that is done: for whom, and what it took.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +26,12 @@ pub(super) struct Served {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) software: Software,
-    pub(super) disks: Vec<Disk>,
-    /// When each disk is called next, if it is.
-    calls: Vec<Option<SimTime>>,
+    /// Where its part of each disk begins.
+    begins: Vec<Sectors>,
     /// While disk operations take no time: those that were started.
     instant: Option<Vec<u32>>,
-    /// When the flusher looks, in the time of the whole run.
-    pub(super) tick_at: Option<SimTime>,
+    /// When the software looks at what has waited, in the time of the whole run.
+    ticks: BTreeSet<SimTime>,
     aside: Option<SetAside>,
     /// Dirty pages when the last stretch of detail began.
     dirty_before: u64,
@@ -44,37 +44,34 @@ pub(super) struct Around<'a> {
     /// What was passed over until now.
     pub(super) skipped: SimSpan,
     pub(super) host: u32,
+    /// Where its disks are, which other virtual machines may share.
+    pub(super) machine: u32,
+    pub(super) disks: &'a mut Disks,
     pub(super) agenda: &'a mut Agenda,
     pub(super) tracking: &'a mut Tracking,
 }
 
 impl Around<'_> {
-    /// The flusher is to look then, in the time of the whole run.
-    pub(super) fn schedule_tick(&mut self, at: SimTime) {
+    /// The software is to look then, in the time of the whole run.
+    fn schedule_tick(&mut self, at: SimTime) {
         let at = SimTime::ZERO + (at.saturating_since(SimTime::ZERO + self.skipped));
         let host = self.host;
         self.agenda.schedule(at.max(self.now), Event::Tick { host });
+    }
+
+    /// Whom a disk takes a reader for: each virtual machine has readers of its own.
+    fn reader(&self, reader: u64) -> u64 {
+        // readers are numbers of clients and workloads, which leave the highest bits free
+        let is_alone = self.host == self.machine;
+        if is_alone { reader } else { reader ^ u64::from(self.host).rotate_right(14) }
     }
 }
 
 struct Hardware<'a, 'b> {
     around: &'a mut Around<'b>,
-    disks: &'a mut [Disk],
-    calls: &'a mut [Option<SimTime>],
+    begins: &'a [Sectors],
     instant: &'a mut Option<Vec<u32>>,
-    tick_at: &'a mut Option<SimTime>,
-}
-
-impl Hardware<'_, '_> {
-    fn call(&mut self, disk: u32, at: Option<SimTime>) {
-        let Some(at) = at else { return };
-        let call = &mut self.calls[disk as usize];
-        if call.is_none_or(|call| at < call) {
-            *call = Some(at);
-            let host = self.around.host;
-            self.around.agenda.schedule(at, Event::Disk { host, disk });
-        }
-    }
+    ticks: &'a mut BTreeSet<SimTime>,
 }
 
 impl Machine for Hardware<'_, '_> {
@@ -96,46 +93,35 @@ impl Machine for Hardware<'_, '_> {
 
     fn start(&mut self, number: u32, operation: &DiskOperation) {
         self.around.tracking.post(self.around.host, RecordKind::DiskOp);
+        let &DiskOperation { disk, op, reader, .. } = operation;
+        let lbn = self.begins[disk as usize] + operation.lbn;
+        let sectors = Sectors::covering(operation.size);
+        let thread = self.around.reader(reader);
+        let Around { now, host, machine, ref mut disks, ref mut agenda, .. } = *self.around;
         if let Some(instant) = self.instant {
             instant.push(number);
-            let what = (operation.op, operation.lbn, Sectors::covering(operation.size));
-            self.disks[operation.disk as usize].touch(self.around.now, what);
+            disks.touch(now, disk, (op, lbn, sectors));
             return;
         }
-        let io = Io {
-            lbn: operation.lbn,
-            sectors: Sectors::covering(operation.size),
-            op: operation.op,
-            thread: operation.reader,
-            tag: number,
-        };
-        let next = self.disks[operation.disk as usize].submit(self.around.now, io);
-        self.call(operation.disk, next);
+        let io = Io { lbn, sectors, op, thread, tag: () };
+        disks.submit(now, agenda, (machine, disk), Tag { host, number }, io);
     }
 
     fn tick(&mut self, at: SimTime) {
-        *self.tick_at = Some(at);
+        self.ticks.insert(at);
         self.around.schedule_tick(at);
     }
 }
 
 impl Node {
-    pub(super) fn new(
-        storage: &Storage,
-        software: Software,
-        measured: &[Arc<Measurement>],
-        owner: &Owner,
-    ) -> Self {
-        let stream = |disk: usize| owner.stream(&format!("disk{disk}"));
-        let disks = storage.disks.iter().zip(measured).enumerate();
+    /// `place`: which part of its disks it has.
+    pub(super) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
+        let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
-            disks: disks
-                .map(|(index, (disk, measured))| Disk::new(disk.scheduler, measured, stream(index)))
-                .collect(),
-            calls: vec![None; storage.disks.len()],
+            begins: storage.capacities().map(begin).collect(),
             instant: None,
-            tick_at: None,
+            ticks: BTreeSet::new(),
             aside: None,
             dirty_before: 0,
         }
@@ -147,10 +133,9 @@ impl Node {
     ) -> (&'a mut Software, Hardware<'a, 'b>) {
         let hardware = Hardware {
             around,
-            disks: &mut self.disks,
-            calls: &mut self.calls,
+            begins: &self.begins,
             instant: &mut self.instant,
-            tick_at: &mut self.tick_at,
+            ticks: &mut self.ticks,
         };
         (&mut self.software, hardware)
     }
@@ -161,30 +146,19 @@ impl Node {
         software.access(&mut hardware, access)
     }
 
-    /// A disk was to be called now. Appends the legs that need not wait any more to `ready`, and
-    /// for whom it was busy to `served`.
-    pub(super) fn disk(
+    /// A disk has finished one of its operations. Appends the legs that need not wait any more to
+    /// `ready`; returns for whom the disk was busy.
+    pub(super) fn disk_done(
         &mut self,
         around: &mut Around,
-        disk: u32,
+        Done { number, taken }: Done,
         ready: &mut Vec<u32>,
-        served: &mut Vec<Served>,
-    ) {
-        if self.calls[disk as usize] != Some(around.now) {
-            return;
-        }
-        self.calls[disk as usize] = None;
-        let mut done = Vec::new();
-        let next = self.disks[disk as usize].complete(around.now, &mut done);
+    ) -> Served {
         let (software, mut hardware) = self.parts(around);
-        hardware.call(disk, next);
-        for Done { number, taken } in done {
-            let operation = software.operation(number);
-            let (workload, op) = (operation.workload, operation.op);
-            served.push(Served { workload, op, taken });
-            hardware.around.tracking.post(hardware.around.host, RecordKind::DiskOp);
-            software.disk_done(&mut hardware, number, ready);
-        }
+        let operation = software.operation(number);
+        hardware.around.tracking.post(hardware.around.host, RecordKind::DiskOp);
+        software.disk_done(&mut hardware, number, ready);
+        Served { workload: operation.workload, op: operation.op, taken }
     }
 
     /// Disk operations take no time from now on. So many times longer than the last stretch of
@@ -202,8 +176,11 @@ impl Node {
     }
 
     /// Disk operations take their time again.
-    pub(super) fn resume(&mut self) {
+    pub(super) fn resume(&mut self, around: &mut Around) {
         self.instant = None;
+        for &at in &self.ticks {
+            around.schedule_tick(at);
+        }
         let Some(files) = self.software.files_mut() else { return };
         if let Some(aside) = self.aside.take() {
             files.resume(aside);
@@ -227,12 +204,18 @@ impl Node {
         }
     }
 
-    /// The flusher looks, if it is time.
+    /// When the software looks at what has waited, in the time of the whole run.
+    pub(super) fn next_tick(&self) -> Option<SimTime> {
+        self.ticks.first().copied()
+    }
+
+    /// The software looks at what has waited, if it is time.
     pub(super) fn tick(&mut self, around: &mut Around) {
-        if self.tick_at.is_none_or(|at| at > around.now + around.skipped) {
+        let now = around.now + around.skipped;
+        if self.next_tick().is_none_or(|at| at > now) {
             return;
         }
-        self.tick_at = None;
+        self.ticks.retain(|at| *at > now);
         let (software, mut hardware) = self.parts(around);
         software.flush_tick(&mut hardware);
         self.settle(around);

@@ -128,10 +128,7 @@ impl Replay<'_> {
         self.engine.tracking.paused = false;
         for host in 0..self.engine.nodes.len() as u32 {
             let Some((node, mut around)) = self.engine.node(host) else { continue };
-            node.resume();
-            if let Some(at) = node.tick_at {
-                around.schedule_tick(at);
-            }
+            node.resume(&mut around);
         }
         Ok(())
     }
@@ -146,7 +143,7 @@ impl Replay<'_> {
         for host in 0..self.engine.nodes.len() as u32 {
             let Some((node, mut around)) = self.engine.node(host) else { continue };
             node.tick(&mut around);
-            let next = node.tick_at.unwrap_or(SimTime::MAX);
+            let next = node.next_tick().unwrap_or(SimTime::MAX);
             self.ticks_from = self.ticks_from.min(next);
         }
     }
@@ -182,6 +179,6 @@ impl Replay<'_> {
 fn touch_node(engine: &mut Engine, ticks_from: &mut SimTime, host: HostId, access: &Access) {
     let Some((node, mut around)) = engine.node(host.0) else { return };
     node.touch(&mut around, access);
-    let next = node.tick_at.unwrap_or(SimTime::MAX);
+    let next = node.next_tick().unwrap_or(SimTime::MAX);
     *ticks_from = next.min(*ticks_from);
 }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn streams(of_clients: Vec<Arc<[Recorded]>>, sharing: Sharing) -> Streams {
-        Streams { of_clients, sharing }
+        Streams { of_clients, sharing, whole: false }
     }
 
     /// The first blocks that each of so many clients asks for, of a volume of so many.

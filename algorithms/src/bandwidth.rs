@@ -24,26 +24,26 @@ impl Lane {
 
 /// A virtual adapter with limited bandwidth, the same in both directions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
+pub struct Limit {
     out: Lane,
     inward: Lane,
 }
 
 impl Limit {
     /// Nothing has passed yet.
-    pub(crate) fn new(rate: Rate) -> Self {
+    pub fn new(rate: Rate) -> Self {
         let lane = Lane { rate, free_at: SimTime::ZERO };
         Self { out: lane, inward: lane }
     }
 
     /// When a message that is sent now may go on to the cable, where it takes `on_cable`.
-    pub(crate) fn let_out(&mut self, now: SimTime, wire: Bytes, on_cable: SimSpan) -> SimTime {
+    pub fn let_out(&mut self, now: SimTime, wire: Bytes, on_cable: SimSpan) -> SimTime {
         let through = self.out.pass(now, wire);
         now.max(SimTime::ZERO + through.saturating_since(SimTime::ZERO + on_cable))
     }
 
     /// When a message is in whose last byte has come over the cable now, on which it took `on_cable`.
-    pub(crate) fn let_in(&mut self, now: SimTime, wire: Bytes, on_cable: SimSpan) -> SimTime {
+    pub fn let_in(&mut self, now: SimTime, wire: Bytes, on_cable: SimSpan) -> SimTime {
         let began = SimTime::ZERO + now.saturating_since(SimTime::ZERO + on_cable);
         now.max(self.inward.pass(began, wire))
     }

@@ -1,63 +1,36 @@
-//! Random clusters and random questions about them.
+//! Random clusters of Ursa Minor, and questions about them: generator `v1`.
 //!
-//! Everything that can be asked about is drawn: 3 to 12 nodes of mixed hardware, 1 to 4 workloads,
-//! any encoding, cipher and placement, and one or two changes. How long a cluster is run follows
-//! from a short run of it: long enough that the truth itself is known well.
+//! 3 to 12 nodes of mixed hardware, 1 to 4 workloads, any encoding, cipher and placement, and one or
+//! two changes.
 
 use std::fmt::Write;
 
-use foretell_scenarios::{Change, Document};
-use foretell_units::{Seed, Stream};
+use super::Dice;
 
-/// A cluster and what is asked of it.
-pub(super) struct Case {
-    /// It runs for 20 seconds, which is for the caller to change.
-    pub(super) document: Document,
-    pub(super) changes: Vec<Change>,
-}
-
-const CPUS: [&str; 3] = ["pentium4-2.6", "pentium4-3.0", "xeon-2023"];
-const DISKS: [&str; 6] =
+pub(super) const CPUS: [&str; 3] = ["pentium4-2.6", "pentium4-3.0", "xeon-2023"];
+pub(super) const DISKS: [&str; 6] =
     ["sata-7200-2005", "barracuda-7200.8", "cheetah-15k", "fc-15k-2008", "sata-ssd", "nvme-3gbs"];
-const POLICIES: [&str; 9] =
+pub(super) const POLICIES: [&str; 9] =
     ["lru", "fifo", "clock", "lfu", "2q", "arc", "lirs", "s3-fifo", "sieve"];
-const SCHEDULERS: [&str; 6] = ["elevator", "fcfs", "sstf", "noop", "deadline", "cfq"];
-const CACHES: [&str; 6] = ["32 MiB", "64 MiB", "128 MiB", "256 MiB", "512 MiB", "1 GiB"];
+pub(super) const SCHEDULERS: [&str; 6] = ["elevator", "fcfs", "sstf", "noop", "deadline", "cfq"];
+pub(super) const CACHES: [&str; 6] = ["32 MiB", "64 MiB", "128 MiB", "256 MiB", "512 MiB", "1 GiB"];
 const ENCODINGS: [(u32, u32); 9] =
     [(1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 5), (4, 6)];
-const RATES: [&str; 4] = ["1 Gbit/s", "1 Gbit/s", "10 Gbit/s", "100 Mbit/s"];
+pub(super) const RATES: [&str; 4] = ["1 Gbit/s", "1 Gbit/s", "10 Gbit/s", "100 Mbit/s"];
 const ACCESSES: [&str; 6] = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "256 KiB"];
 
-/// Draws from lists.
-struct Dice(Stream);
-
-impl Dice {
-    fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.0.below(list.len() as u64) as usize]
-    }
-
-    /// From the first to the last, both possible.
-    fn between(&mut self, first: u64, last: u64) -> u64 {
-        first + self.0.below(last - first + 1)
-    }
-
-    fn chance(&mut self, p: f64) -> bool {
-        self.0.chance(p)
-    }
-}
-
 /// What was drawn, as far as questions need it.
-struct Cluster {
+pub(super) struct Cluster {
     /// Storage nodes by group: name and count.
-    groups: Vec<(String, u64)>,
-    clients: u64,
+    pub(super) groups: Vec<(String, u64)>,
+    pub(super) clients: u64,
     /// Names of workloads; each has a volume of its name. Whether it is a closed loop, and its rate.
-    workloads: Vec<(String, Option<u64>)>,
+    pub(super) workloads: Vec<(String, Option<u64>)>,
 }
 
 impl Cluster {
     /// The names of all storage nodes.
-    fn nodes(&self) -> Vec<String> {
+    pub(super) fn nodes(&self) -> Vec<String> {
         let names = |(group, count): &(String, u64)| {
             (0..*count).map(|index| format!("{group}{index}")).collect::<Vec<_>>()
         };
@@ -65,32 +38,7 @@ impl Cluster {
     }
 }
 
-/// Case number `index` of those with that seed.
-pub(super) fn case(seed: u64, index: u32) -> Case {
-    let owner = format!("random/{index}");
-    let mut dice = Dice(Seed(seed).stream(&owner));
-    loop {
-        let (text, cluster) = draw_cluster(&mut dice);
-        let Ok(document) = Document::parse("random.toml", &text, "") else { continue };
-        if document.check().is_err() {
-            continue;
-        }
-        for _ in 0..20 {
-            let Some(changes) = draw_changes(&mut dice, &cluster) else { continue };
-            let mut after = document.clone();
-            let set = |change: &Change| after.set(&change.path, &change.value).is_ok();
-            if !changes.iter().all(set) {
-                continue;
-            }
-            let same = after.resolved().ok() == document.resolved().ok();
-            if after.check().is_ok() && !same {
-                return Case { document, changes };
-            }
-        }
-    }
-}
-
-fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
+pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let total = dice.between(3, 12);
     let kinds = dice.between(1, 3).min(total);
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
@@ -166,7 +114,7 @@ fn draw_node(dice: &mut Dice, text: &mut String, name: &str, count: u64) {
 }
 
 /// At least so many nodes that follow one another, as a list.
-fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> String {
+pub(super) fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> String {
     let nodes = cluster.nodes();
     let count = dice.between(least.min(nodes.len() as u64), nodes.len() as u64);
     let first = dice.between(0, nodes.len() as u64 - 1) as usize;
@@ -176,7 +124,7 @@ fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> String {
 }
 
 /// The keys of a workload; `rate`: of open arrivals.
-fn draw_workload(dice: &mut Dice, volume: &str, clients: u64, rate: Option<u64>) -> String {
+pub(super) fn draw_workload(dice: &mut Dice, volume: &str, clients: u64, rate: Option<u64>) -> String {
     let first = dice.between(0, clients - 1);
     let last = dice.between(first, clients - 1);
     let reads = dice.of(&[0, 20, 50, 70, 90, 100]);
@@ -205,14 +153,8 @@ fn draw_workload(dice: &mut Dice, volume: &str, clients: u64, rate: Option<u64>)
     text
 }
 
-/// One or two changes, or none if what was drawn does not apply.
-fn draw_changes(dice: &mut Dice, cluster: &Cluster) -> Option<Vec<Change>> {
-    let count = if dice.chance(0.3) { 2 } else { 1 };
-    let changes: Option<Vec<String>> = (0..count).map(|_| draw_change(dice, cluster)).collect();
-    changes?.iter().map(|text| text.parse().ok()).collect()
-}
-
-fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
+/// A change, or none if what was drawn does not apply.
+pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, rate) = dice.of(&cluster.workloads).clone();
     let group = dice.of(&cluster.groups).0.clone();
     Some(match dice.between(0, 14) {

@@ -1,0 +1,104 @@
+//! Random clusters and random questions about them.
+//!
+//! Everything that can be asked about is drawn; each system has a file that says what that is. How long a
+//! cluster is run follows from a short run of it: long enough that the truth itself is known well.
+
+mod guest;
+mod objects;
+mod ursa_minor;
+
+use foretell_scenarios::{Change, Document};
+use foretell_units::{Seed, Stream};
+
+use crate::cli::{GeneratorChoice, SystemChoice};
+use ursa_minor::Cluster;
+
+/// A cluster and what is asked of it.
+pub(super) struct Case {
+    /// It runs for 20 seconds, which is for the caller to change.
+    pub(super) document: Document,
+    pub(super) changes: Vec<Change>,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draw {
+    pub(super) seed: u64,
+    /// Of this system; without it, what the generator says.
+    pub(super) system: Option<SystemChoice>,
+    pub(super) generator: GeneratorChoice,
+}
+
+/// Draws from lists.
+struct Dice(Stream);
+
+impl Dice {
+    fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.0.below(list.len() as u64) as usize]
+    }
+
+    /// From the first to the last, both possible.
+    fn between(&mut self, first: u64, last: u64) -> u64 {
+        first + self.0.below(last - first + 1)
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        self.0.chance(p)
+    }
+}
+
+impl Draw {
+    /// Case number `index`.
+    pub(super) fn case(&self, index: u32) -> Case {
+        let owner = format!("random/{index}");
+        let mut dice = Dice(Seed(self.seed).stream(&owner));
+        let system = match (self.system, self.generator) {
+            (Some(system), _) => system,
+            (None, GeneratorChoice::V1) => SystemChoice::UrsaMinor,
+            (None, GeneratorChoice::V2) => *dice.of(&SystemChoice::ALL),
+        };
+        loop {
+            if let Some(case) = draw(&mut dice, system) {
+                return case;
+            }
+        }
+    }
+}
+
+/// A cluster and a question about it, if what was drawn is possible and the question changes anything.
+fn draw(dice: &mut Dice, system: SystemChoice) -> Option<Case> {
+    let (text, cluster) = match system {
+        SystemChoice::UrsaMinor => ursa_minor::draw_cluster(dice),
+        SystemChoice::Ceph => objects::draw_ceph(dice),
+        SystemChoice::Swift => objects::draw_swift(dice),
+        SystemChoice::Guest => guest::draw_cluster(dice),
+    };
+    let document = Document::parse("random.toml", &text, "").ok()?;
+    document.check().ok()?;
+    for _ in 0..20 {
+        let Some(changes) = draw_changes(dice, system, &cluster) else { continue };
+        let mut after = document.clone();
+        let set = |change: &Change| after.set(&change.path, &change.value).is_ok();
+        if !changes.iter().all(set) {
+            continue;
+        }
+        let same = after.resolved().ok() == document.resolved().ok();
+        if after.check().is_ok() && !same {
+            return Some(Case { document, changes });
+        }
+    }
+    None
+}
+
+/// One or two changes, or none if what was drawn does not apply.
+fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Option<Vec<Change>> {
+    let count = if dice.chance(0.3) { 2 } else { 1 };
+    let mut one = || match system {
+        SystemChoice::UrsaMinor => ursa_minor::draw_change(dice, cluster),
+        SystemChoice::Ceph => objects::draw_ceph_change(dice, cluster),
+        SystemChoice::Swift => objects::draw_swift_change(dice, cluster),
+        SystemChoice::Guest => guest::draw_change(dice, cluster),
+    };
+    let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
+    changes?.iter().map(|text| text.parse().ok()).collect()
+}
