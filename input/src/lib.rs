@@ -11,9 +11,11 @@
 
 mod file;
 mod limit;
+mod memory;
 mod rows;
 
 pub use file::{Limited, bytes, limited, open, text};
+pub use memory::available_memory;
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
 pub use rows::Rows;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foretell_units::{Bytes, HostId};
 
-use super::{Context, MOST_HOSTS, machines, section};
+use super::{BYTES_BY_HOST, Context, MOST_HOSTS, machines, section};
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
 use crate::model::{Host, Role, Storage};
@@ -28,6 +28,10 @@ pub(crate) struct Hosts {
     caches: Vec<Place>,
     /// Whether hosts may be missing because something is wrong.
     pub(crate) incomplete: bool,
+}
+
+fn gib(bytes: Bytes) -> f64 {
+    bytes.get() as f64 / Bytes::gib(1).get() as f64
 }
 
 /// The groups of a tree whose structure was checked, with or without defaults; nodes first.
@@ -143,13 +147,22 @@ impl Hosts {
 
     fn count_is_right(&self, entries: &[(Group, &Entry)], context: &mut Context<'_>) -> bool {
         let total: usize = self.groups.iter().map(|group| group.count).sum();
-        if total > MOST_HOSTS {
+        let needed = Bytes(total as u64 * BYTES_BY_HOST);
+        let available = foretell_input::available_memory().map(Bytes);
+        if total > MOST_HOSTS || available.is_some_and(|available| needed > available) {
             let largest = entries.iter().max_by_key(|(group, _)| group.count);
             let place = largest.map_or(Place::default(), |(_, entry)| {
                 let count = entry.node.table().and_then(|table| table.get("count"));
                 count.map_or(entry.key_place, |node| node.place)
             });
-            let message = format!("the scenario has more than {MOST_HOSTS} hosts");
+            let message = match available {
+                Some(available) if total <= MOST_HOSTS => format!(
+                    "{total} hosts take {:.1} GiB of memory, and {:.1} GiB are free",
+                    gib(needed),
+                    gib(available)
+                ),
+                _ => format!("the scenario has more than {MOST_HOSTS} hosts"),
+            };
             context.add(Problem::new(place, message));
             return false;
         }

@@ -21,7 +21,7 @@ fn policies() -> Vec<&'static str> {
 #[schemars(inline)]
 pub(crate) struct RawNode {
     /// How many; the hosts are called by the group's name and a number from 0.
-    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 100_000))]
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 10_000_000))]
     #[allow(dead_code, reason = "read when groups are expanded")]
     pub(crate) count: At<i64>,
     /// The processor: a profile, and what differs from it.
@@ -63,7 +63,7 @@ pub(crate) struct RawNode {
 pub(crate) struct RawMachine {
     /// How many machines the hosts are dealt to in turn. Their adapters and disks are the group's `nic`
     /// and `disk`.
-    #[schemars(extend("minimum" = 1, "maximum" = 100_000))]
+    #[schemars(extend("minimum" = 1, "maximum" = 10_000_000))]
     pub(crate) count: Option<At<i64>>,
     /// The group of nodes whose machines they are, instead of `count`.
     pub(crate) of: Option<At<String>>,
@@ -79,7 +79,7 @@ pub(crate) struct RawMachine {
 #[schemars(inline)]
 pub(crate) struct RawClient {
     /// How many; the hosts are called by the group's name and a number from 0.
-    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 100_000))]
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 10_000_000))]
     #[allow(dead_code, reason = "read when groups are expanded")]
     pub(crate) count: At<i64>,
     /// The processor: a profile, and what differs from it.
