@@ -31,7 +31,7 @@ use plan::Plan;
 use sheet::Sheet;
 use summary::Summary;
 
-/// How often each point is measured, as in paper 004 (IV-A).
+/// How often each point is measured, as in Thereska et al. 2006 (IV-A).
 const SEEDS: u64 = 10;
 /// The same with `--quick`.
 const QUICK_SEEDS: u64 = 3;
@@ -90,7 +90,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
 }
 
-/// Paper 004.
+/// Thereska et al. 2006.
 fn ursa_minor(arguments: &ReproduceArguments, directory: &Directory) -> Result<(), Failure> {
     let wanted = |figure: &&Figure| arguments.wants(figure.file);
     let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();

@@ -167,7 +167,7 @@ fn a_trace_without_requests_is_refused() {
     assert!(done.stderr.contains("did you mean `vscsi`?"), "{}", done.stderr);
 }
 
-/// A cluster on which paper 004's benchmarks end soon.
+/// A cluster on which Thereska et al. 2006's benchmarks end soon.
 const BENCHMARKS: &str = r#"
 warmup   = "0 s"
 

@@ -1,4 +1,4 @@
-//! Virtual machines before a storage server: the effects of paper 001 come out of the model, at small scale.
+//! Virtual machines before a storage server: the effects of Noorshams et al. 2013 come out of the model, at small scale.
 
 mod common;
 

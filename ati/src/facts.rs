@@ -1,6 +1,6 @@
 //! What an operator knows without asking the records: the facts of a run.
 //!
-//! A self-predicting system knows its own configuration (paper 004, section III): which hosts
+//! A self-predicting system knows its own configuration (Thereska et al. 2006, section III): which hosts
 //! there are, how data are encoded and placed, cache sizes and policies, and what was measured
 //! when a disk or processor was installed. Never here: seeds, the truth, disk mechanics.
 

@@ -29,7 +29,7 @@ impl RecordKind {
     /// How many types there are.
     pub const COUNT: usize = 11;
 
-    /// All types, in the order of Table II of paper 004, and `request`.
+    /// All types, in the order of Table II of Thereska et al. 2006, and `request`.
     pub const ALL: [Self; Self::COUNT] = [
         Self::UserThreadSwitch,
         Self::KernelProcessSwitch,

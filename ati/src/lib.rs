@@ -1,6 +1,6 @@
 //! Activity tracking infrastructure (ATI): record types, recorder, SQLite store, queries.
 //!
-//! Source: paper 004, section III-B, Figure 2 (the record) and Table II (its types). Every host of
+//! Source: Thereska et al. 2006, section III-B, Figure 2 (the record) and Table II (its types). Every host of
 //! the simulated cluster posts *activity records* where a resource is demanded; each carries a
 //! header with a timestamp unique on its host and the *breadcrumb* of the request that caused it,
 //! so that a request can be followed from host to host. The records are retained in relational

@@ -1,6 +1,6 @@
 //! The activity record: a header common to all types, and the payload of one.
 //!
-//! Source: paper 004, Figure 2 and Table II. The header's `host` is ours: the paper keeps an
+//! Source: Thereska et al. 2006, Figure 2 and Table II. The header's `host` is ours: the paper keeps an
 //! activity database for each computer, we keep one store for all.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use foretell_units::{Breadcrumb, HostId, Op, SimTime};
 
 use crate::RecordKind;
 
-/// What every record begins with (paper 004, Figure 2).
+/// What every record begins with (Thereska et al. 2006, Figure 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// When it was posted, by the clock of the simulation: nanoseconds since its start, unique on

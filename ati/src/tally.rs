@@ -3,7 +3,7 @@
 //! Rows stand in the order of posting, which is nearly the order of time and of breadcrumbs. So
 //! the least and the greatest timestamp and breadcrumb of each stretch of rows, a *zone*, find the
 //! rows of one request or of one second without an index, which would cost more to keep than the
-//! rows themselves (paper 004 asks for the records of a request; DESIGN: live indexes halve the
+//! rows themselves (Thereska et al. 2006 asks for the records of a request; DESIGN: live indexes halve the
 //! rate).
 
 use foretell_units::{Breadcrumb, HostId};

@@ -1,6 +1,6 @@
 //! The performance of a mixed load from few measured points: points in, models out.
 //!
-//! Source: Ra and Lee, "Fighting with Unknowns" (paper 002), whose rule is
+//! Source: Ra and Lee, "Fighting with Unknowns", whose rule is
 //! [`ConstantCapacity`]. The rule holds while reads and writes wait for the same resource; where they
 //! do not, [`Bottleneck`] learns from mixed points, or from what the operator knows, by how much it
 //! fails, and [`doubts`] says so beforehand.

@@ -1,4 +1,4 @@
-//! The constant-capacity rule of paper 002, equations 1 to 7.
+//! The constant-capacity rule of Ra and Lee, equations 1 to 7.
 //!
 //! A system has a constant budget, of which a write takes `f_rw` times as much as a read:
 //! `C = T_read + f_rw · T_write`. Both follow from two points, reads alone and writes alone.

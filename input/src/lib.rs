@@ -15,8 +15,8 @@ mod memory;
 mod rows;
 
 pub use file::{Limited, bytes, limited, open, text};
-pub use memory::available_memory;
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
+pub use memory::available_memory;
 pub use rows::Rows;
 
 use std::io;

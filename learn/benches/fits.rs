@@ -84,7 +84,7 @@ fn main() {
         row(&format!("{text}, 5,300 x 128"), found, target);
     }
 
-    // paper 000's size: 32 metrics, 4 features of each, of OSDs and of monitors
+    // Hsu et al. 2016's size: 32 metrics, 4 features of each, of OSDs and of monitors
     let (x, y) = synthetic(5300, 256, 12);
     for text in ["inside-out", "two-level:second=relative", "adaptive-lasso"] {
         let found = best_of_three(|| spec(text).fit(&x, &y).expect("it fits"));

@@ -1,4 +1,4 @@
-//! Errors with parameters searched inside the training folds (Algorithm 1 of paper 001: k = 4, n = 5,
+//! Errors with parameters searched inside the training folds (Algorithm 1 of Noorshams et al. 2013: k = 4, n = 5,
 //! 10 iterations), beside the defaults and what R found by its own search.
 //!
 //! `cargo bench -p foretell-learn --bench searches [-- PART]`: rows that contain PART, such as

@@ -21,7 +21,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Paper 000's accuracy, in percent: what the mean relative error leaves of 100, 0 at the least.
+    /// Hsu et al. 2016's accuracy, in percent: what the mean relative error leaves of 100, 0 at the least.
     pub fn accuracy_percent(&self) -> Option<f64> {
         self.mape_percent.map(|mape| (100.0 - mape).max(0.0))
     }

@@ -80,7 +80,7 @@ pub enum Kind {
     Boost,
 }
 
-/// Other names of models, and what they stand for: those of paper 000, and Zou's.
+/// Other names of models, and what they stand for: those of Hsu et al. 2016, and Zou's.
 const OTHER_NAMES: [(&str, &str); 4] = [
     ("inside-out", "two-level"),
     ("auto-dtl", "two-level:first=tree"),

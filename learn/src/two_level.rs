@@ -1,6 +1,6 @@
 //! Two levels: a first model says which columns matter, a second is fitted to these alone.
 //!
-//! Algorithm 1 of paper 000 (Inside-Out). A column stays if its weight in the first model reaches
+//! Algorithm 1 of Hsu et al. 2016 (Inside-Out). A column stays if its weight in the first model reaches
 //! α × the median weight; the α of a grid whose second model has the least error in cross-validation is
 //! taken. Weights are the absolute coefficients of standardised columns, or what trees take from the
 //! sum of squares by splits on a column. Ridge → lasso is the paper's Inside-Out; its Auto-DTL and

@@ -1,4 +1,4 @@
-//! From many hosts' metrics to one row of features, whatever the number of hosts (paper 000, IV-A).
+//! From many hosts' metrics to one row of features, whatever the number of hosts (Hsu et al. 2016, IV-A).
 //!
 //! 1. *Alignment.* Samples of different hosts belong together if they are the nearest to one moment of
 //!    a common grid; the moment itself is the average of their timestamps.

@@ -1,6 +1,6 @@
 //! Low-level metrics of hosts: what dstat measures, its files, and features over many hosts.
 //!
-//! Source: paper 000 (Inside-Out), sections III-A and IV-A.
+//! Source: Hsu et al. 2016 (Inside-Out), sections III-A and IV-A.
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
 mod civil;

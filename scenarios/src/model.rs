@@ -73,7 +73,7 @@ pub struct Intervals {
 /// A storage system: who does what with a request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum System {
-    /// Clients encode, and send fragments to all nodes: paper 004.
+    /// Clients encode, and send fragments to all nodes: Thereska et al. 2006.
     UrsaMinor,
     /// The first OSD of a placement group does for the others what clients ask for.
     Ceph(Ceph),
@@ -565,7 +565,7 @@ pub struct Workload {
 /// What a workload requests.
 #[derive(Clone, PartialEq, Debug)]
 pub enum WorkloadKind {
-    /// Paper 004's SSIO benchmark.
+    /// Thereska et al. 2006's SSIO benchmark.
     Ssio {
         /// Share of reads, 0 to 1.
         read_share: f64,
@@ -593,7 +593,7 @@ pub enum WorkloadKind {
         /// Bad lines and records are left out.
         skip_bad: bool,
     },
-    /// Paper 004's OLTP workload.
+    /// Thereska et al. 2006's OLTP workload.
     Oltp {
         /// Bytes of the database, from the beginning of the volume.
         database: Bytes,
@@ -648,7 +648,7 @@ pub enum WorkloadKind {
         /// The workload file.
         path: std::path::PathBuf,
     },
-    /// FFSB as paper 001 runs it.
+    /// FFSB as Noorshams et al. 2013 runs it.
     Ffsb {
         /// Share of operations that read.
         read_share: f64,

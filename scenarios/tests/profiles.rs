@@ -74,7 +74,7 @@ fn write_ms(cpu: &CpuProfile, size: Bytes, passes: u64, encrypted: bool) -> f64 
 
 #[test]
 fn published_fig3_encryption_dominates_erasure_coding() {
-    // 32 KiB on the clients of paper 004; 3-of-5 makes n - m = 2 passes, replication none
+    // 32 KiB on the clients of Thereska et al. 2006; 3-of-5 makes n - m = 2 passes, replication none
     let scenario = check(SMALL);
     let cpu = &scenario.hosts[2].cpu;
     let size = Bytes::kib(32);

@@ -1,6 +1,6 @@
 //! What the caches of arrays hold before the first request.
 //!
-//! FFSB creates its files before it measures, and warms up (paper 001, Section 4.3): gigabytes that would
+//! FFSB creates its files before it measures, and warms up (Noorshams et al. 2013, Section 4.3): gigabytes that would
 //! take longer to simulate than everything after them. So both are done without time, on the caches of
 //! arrays alone (warming in the sense of Wunderlich et al., SMARTS, ISCA 2003):
 //!
@@ -27,7 +27,7 @@ use crate::load;
 
 /// Requests of the warm-up, at the most.
 const MOST_REQUESTS: u64 = 1 << 21;
-/// The same where nothing is written: about those of an average minute of paper 001's system.
+/// The same where nothing is written: about those of an average minute of Noorshams et al. 2013's system.
 const MOST_READS: u64 = 1 << 19;
 
 /// Files of one instance, and what works on them.

@@ -1,7 +1,7 @@
 //! Means of intervals: how far a run's mean response times can be trusted.
 //!
 //! The measured time is cut into intervals of equal length; the standard error of their means, relative
-//! to the mean of all, is what paper 001 reports (Section 4.3). While it is too large, or an interval has
+//! to the mean of all, is what Noorshams et al. 2013 reports (Section 4.3). While it is too large, or an interval has
 //! too few requests to tell, it is measured anew for twice as long.
 
 use foretell_scenarios::model;

@@ -1,6 +1,6 @@
 //! Posting activity records, and what that costs the simulated hosts.
 //!
-//! Paper 004, III-B and IV-D: records are posted on the critical path, buffered in 20 MB of each
+//! Thereska et al. 2006, III-B and IV-D: records are posted on the critical path, buffered in 20 MB of each
 //! host's memory, and shipped in batches to the host that keeps the Activity DB. Here the time for
 //! posting is charged to the task that the host runs next, and a full batch is a message like any
 //! other, which the storing node writes to a file of its own.

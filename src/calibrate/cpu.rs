@@ -1,7 +1,7 @@
 //! `foretell calibrate cpu`: what the codecs cost on this host.
 //!
 //! Two things are measured. The demand of a request in each encoding, by doing what a client does
-//! many times, as the CPU What-if module of paper 004 does (III-C.4, Figure 3). And the costs of a
+//! many times, as the CPU What-if module of Thereska et al. 2006 does (III-C.4, Figure 3). And the costs of a
 //! processor profile, each by itself at several sizes. The table shows beside each demand what
 //! `run` charges with that profile: nothing for copying fragments, and for erasure coding by the
 //! number of passes, whatever m and n.
@@ -133,7 +133,7 @@ impl Measured {
         let mut text = format!("{}, {} cores\n", self.machine.processor, self.machine.cores);
         let _ = writeln!(
             text,
-            "\nClient CPU for a request of {}, us (paper 004, Figure 3)",
+            "\nClient CPU for a request of {}, us (Thereska et al. 2006, Figure 3)",
             arguments.request
         );
         let mut demands = table(&[

@@ -94,7 +94,7 @@ pub enum GeneratorChoice {
 /// How an answer is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ModelChoice {
-    /// Operational bounds on throughput: equations 1 and 2 of paper 004.
+    /// Operational bounds on throughput: equations 1 and 2 of Thereska et al. 2006.
     Bounds,
     /// Mean value analysis of a network of queues.
     Mva,

@@ -1,4 +1,4 @@
-//! The figures of paper 004.
+//! The figures of Thereska et al. 2006.
 
 mod caches;
 mod encodings;

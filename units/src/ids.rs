@@ -46,7 +46,7 @@ index_id!(
     WorkloadId
 );
 
-/// What correlates the records of one request within and across hosts (paper 004, III-B).
+/// What correlates the records of one request within and across hosts (Thereska et al. 2006, III-B).
 ///
 /// Zero belongs to no request: the host's own work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

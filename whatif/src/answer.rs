@@ -135,7 +135,7 @@ impl ResponseTimeMs {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Operational bounds: equations 1 and 2 of paper 004.
+    /// Operational bounds: equations 1 and 2 of Thereska et al. 2006.
     Bounds,
     /// Approximate mean value analysis of a network of queues: throughput and mean response time in
     /// the middle of the curve too.

@@ -1,4 +1,4 @@
-//! Model `bounds`: the asymptotic bounds of operational analysis, equations 1 and 2 of paper 004.
+//! Model `bounds`: the asymptotic bounds of operational analysis, equations 1 and 2 of Thereska et al. 2006.
 
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};

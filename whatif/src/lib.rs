@@ -1,7 +1,7 @@
 //! What-if modules and automation agents: prediction from activity records alone.
 //!
 //! A self-predicting cluster answers "what would throughput and response time be, if ...?" from what
-//! it recorded (paper 004, sections III-C and IV). This crate sees a `run.db` and a question and
+//! it recorded (Thereska et al. 2006, sections III-C and IV). This crate sees a `run.db` and a question and
 //! nothing else: it knows the system's own software, what was measured of its hardware, and the
 //! requests that were recorded.
 

@@ -1,4 +1,4 @@
-//! A file server in front of the volume: the NFS server of paper 004 (Section IV-A), through which
+//! A file server in front of the volume: the NFS server of Thereska et al. 2006 (Section IV-A), through which
 //! its macro-benchmarks run, with a small cache of its own.
 //!
 //! It is the client of the storage nodes: it keeps blocks that were read or written lately, answers

@@ -1,7 +1,7 @@
 //! Encryption of blocks.
 //!
 //! AES-128 in CBC mode with PKCS#7 padding (FIPS 197, NIST SP 800-38A, RFC 5652 6.3), the cipher
-//! of paper 004's experiments. It hides contents; it does not authenticate them.
+//! of Thereska et al. 2006's experiments. It hides contents; it does not authenticate them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -33,7 +33,7 @@ impl JsonSchema for RawCluster {
     }
 }
 
-/// Clients encode and send fragments to all nodes themselves, as in paper 004.
+/// Clients encode and send fragments to all nodes themselves, as in Thereska et al. 2006.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

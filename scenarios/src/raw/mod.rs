@@ -63,7 +63,7 @@ pub(crate) struct RawScenario {
     /// Whether requests carry bytes.
     #[schemars(extend("default" = "none"))]
     pub(crate) payload: At<RawPayload>,
-    /// What storage system the cluster is; without it, that of paper 004, `ursa-minor`.
+    /// What storage system the cluster is; without it, that of Thereska et al. 2006, `ursa-minor`.
     pub(crate) cluster: Option<RawCluster>,
     /// Groups of storage nodes: `[node.brick]` with `count = 8` is `brick0` to `brick7`.
     #[schemars(extend("default" = {}))]
@@ -190,10 +190,10 @@ pub(crate) struct RawTracking {
     #[schemars(extend("default" = []))]
     pub(crate) types: Vec<At<RawRecordType>>,
     /// Whether tracking costs the simulated system anything: CPU for each record posted, memory
-    /// of each node, network and disk for shipping. Paper 004 saw less than 6 %.
+    /// of each node, network and disk for shipping. Thereska et al. 2006 saw less than 6 %.
     #[schemars(extend("default" = true))]
     pub(crate) overhead: At<bool>,
-    /// Memory taken from each node's cache for records that wait (20 MB in paper 004).
+    /// Memory taken from each node's cache for records that wait (20 MB in Thereska et al. 2006).
     #[schemars(extend("default" = "20 MB", "x-when" = { "overhead": [true] }))]
     pub(crate) buffer: Option<Size>,
     /// Size of a record when shipped.

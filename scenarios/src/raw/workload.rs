@@ -142,7 +142,7 @@ pub(crate) struct RawPace<'a> {
 }
 
 generated! {
-    /// Paper 004's SSIO benchmark: requests of one size with a given share of reads and order of
+    /// Thereska et al. 2006's SSIO benchmark: requests of one size with a given share of reads and order of
     /// addresses.
     RawSsio, "ssio", RawArrivals at ["times"],
     outstanding = 1: "Requests that each instance keeps outstanding." {
@@ -165,7 +165,7 @@ generated! {
         /// Share of the accesses that go to the hot blocks.
         #[schemars(extend("default" = "80%", "x-when" = { "pattern": ["hot-cold"] }))]
         hot_share: Option<At<Share>>,
-        /// Bytes of each request (32 KiB in paper 004).
+        /// Bytes of each request (32 KiB in Thereska et al. 2006).
         #[schemars(extend("default" = "32 KiB"))]
         access: Size,
         /// Part of the volume that is used, from its beginning: a size, or a percentage.
@@ -178,14 +178,14 @@ generated! {
 }
 
 generated! {
-    /// Paper 004's OLTP workload: transactions that read records of a database and write them back,
+    /// Thereska et al. 2006's OLTP workload: transactions that read records of a database and write them back,
     /// counted per minute. All instances share the database.
     RawOltp, "oltp", RawArrivals at ["times"],
     outstanding = 1: "Transactions that each instance keeps going." {
-        /// Bytes of the database, from the beginning of the volume (5 GB in paper 004).
+        /// Bytes of the database, from the beginning of the volume (5 GB in Thereska et al. 2006).
         #[schemars(extend("default" = "5 GiB"))]
         database: Size,
-        /// Bytes of a record (8 KB in paper 004).
+        /// Bytes of a record (8 KB in Thereska et al. 2006).
         #[schemars(extend("default" = "8 KiB"))]
         record: Size,
         /// Records that a transaction reads and writes back, one after the other. Assumed: the paper
@@ -203,7 +203,7 @@ generated! {
         /// What stands between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: paper 004 does not give it.
+        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
         /// Transactions after which an instance stops; without it, it goes on.
@@ -241,7 +241,7 @@ generated! {
         /// What stands between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: paper 004 does not give it.
+        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
     }
@@ -252,10 +252,10 @@ generated! {
     /// file of its own and ends with it.
     RawIozone, "iozone", RawArrivals at ["times"],
     outstanding = 1: "Records that each instance keeps going." {
-        /// Bytes of the file (2 GB in paper 004).
+        /// Bytes of the file (2 GB in Thereska et al. 2006).
         #[schemars(extend("default" = "2 GiB"))]
         file: Size,
-        /// Bytes of a record (64 KB in paper 004).
+        /// Bytes of a record (64 KB in Thereska et al. 2006).
         #[schemars(extend("default" = "64 KiB"))]
         record: Size,
         /// How often the file is written and read.
@@ -264,29 +264,29 @@ generated! {
         /// What stands between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: paper 004 does not give it.
+        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
     }
 }
 
 generated! {
-    /// FFSB as paper 001 runs it: threads that read or write files, each operation by sub-requests
+    /// FFSB as Noorshams et al. 2013 runs it: threads that read or write files, each operation by sub-requests
     /// of one size to one file. All instances share the files.
     RawFfsb, "ffsb", RawArrivals at ["times"],
-    threads = 100: "Threads of each instance (100 in paper 001)." {
+    threads = 100: "Threads of each instance (100 in Noorshams et al. 2013)." {
         /// Share of operations that read.
         reads: At<Share>,
         /// Bytes of all files of a client; whole files of it are used.
         #[schemars(extend("default" = "25 GiB"))]
         file_set: Size,
-        /// Bytes of a file (16 MB in paper 001).
+        /// Bytes of a file (16 MB in Noorshams et al. 2013).
         #[schemars(extend("default" = "16 MiB"))]
         file: Size,
         /// Bytes of a sub-request.
         #[schemars(extend("default" = "4 KiB"))]
         request: Size,
-        /// Sub-requests of an operation (256 in paper 001).
+        /// Sub-requests of an operation (256 in Noorshams et al. 2013).
         #[schemars(extend("default" = 256, "minimum" = 1, "maximum" = 1_000_000))]
         sub_requests: At<i64>,
         /// Where in its file each sub-request of an operation goes.
@@ -362,7 +362,7 @@ pub(crate) enum RawChoice {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawThrough {
-    /// A file server on the client, such as paper 004's NFS server: a cache that reads are served
+    /// A file server on the client, such as Thereska et al. 2006's NFS server: a cache that reads are served
     /// from and writes go through.
     FileServer,
     /// Nothing.

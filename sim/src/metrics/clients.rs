@@ -6,7 +6,7 @@ use foretell_metrics::ClientSample;
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 
-/// How often COSBench's drivers report (paper 000, IV-A).
+/// How often COSBench's drivers report (Hsu et al. 2016, IV-A).
 const INTERVAL: SimSpan = SimSpan::from_secs(5);
 
 /// All drivers: a workload on a client each.

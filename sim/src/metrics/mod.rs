@@ -2,7 +2,7 @@
 //!
 //! Each host's collector wakes once in each second of the host's own clock and posts the 32 metrics of
 //! `foretell_metrics` (see `host` for what each is derived from). Hosts' clocks are off by what NTP
-//! leaves; collectors were not started at the same moment; each wakes a little late (paper 000, IV-A:
+//! leaves; collectors were not started at the same moment; each wakes a little late (Hsu et al. 2016, IV-A:
 //! "inefficiency of data collectors, system clock skews"). Drivers count the requests that complete in
 //! each interval of 5 s, as COSBench does. Collectors only look: a run with them is the same run.
 

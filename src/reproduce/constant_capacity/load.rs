@@ -1,4 +1,4 @@
-//! The clusters of paper 002 and the loads that they are measured under.
+//! The clusters of Ra and Lee and the loads that they are measured under.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
@@ -178,7 +178,7 @@ fn cosbench(sizes: &Sizes, reads: u32) -> String {
     // the second stage, which is never reached, says how large the objects are that are read
     format!(
         r#"<?xml version="1.0" encoding="UTF-8" ?>
-<workload name="mix" description="paper 002">
+<workload name="mix" description="Ra and Lee">
   <storage type="swift" config="" />
   <workflow>
     <workstage name="main"><work name="main" workers="{WORKERS}" runtime="3600">{operations}</work></workstage>

@@ -1,4 +1,4 @@
-//! The experiments of paper 002: does the capacity of Ceph and Swift stay constant over mixes of reads
+//! The experiments of Ra and Lee: does the capacity of Ceph and Swift stay constant over mixes of reads
 //! and writes, and how well do two points for each size predict the rest?
 //!
 //! Every mix is simulated. The plain rule is given the two pure points of each size; the

@@ -1,4 +1,4 @@
-//! The experiments of paper 000: what clients see, told from hosts' low-level metrics.
+//! The experiments of Hsu et al. 2016: what clients see, told from hosts' low-level metrics.
 //!
 //! A few hundred runs of a Ceph-like cluster are simulated ([`runs`]); learners are fitted to some and
 //! predict others ([`scenarios`]); each figure is a table of accuracies. What the paper learns and

@@ -1,4 +1,4 @@
-//! `foretell reproduce virtualized`: paper 001, "Predictive performance modeling of virtualized storage
+//! `foretell reproduce virtualized`: Noorshams et al. 2013, "Predictive performance modeling of virtualized storage
 //! systems using optimized statistical regression techniques" (Noorshams et al., ICPE 2013).
 //!
 //! The system under study (`scenarios/virtualized.toml`) is simulated in the configurations of Table 1;

@@ -2,7 +2,7 @@
 //!
 //! Nothing here needs to know what the device is made of: these are the figures of a program that
 //! reads and writes it and looks at the clock (Worthington et al., *On-Line Extraction of SCSI Disk
-//! Drive Parameters*, SIGMETRICS 1995, measure in this way). Paper 004, III-C.7, takes four of them:
+//! Drive Parameters*, SIGMETRICS 1995, measure in this way). Thereska et al. 2006, III-C.7, takes four of them:
 //! random and sequential, read and write; here the random ones depend on the distance and on how
 //! many operations the device holds, and the sequential ones on the place and on the pause before.
 

@@ -2,7 +2,7 @@
 //!
 //! A disk is its I/O scheduler, which is software and known, in front of a device of which only
 //! measurements are known: [`Measurement`]. Service times follow from the distance, the place, the
-//! pause before, and how many operations are there, so that a queue that is not full (paper 004,
+//! pause before, and how many operations are there, so that a queue that is not full (Thereska et al. 2006,
 //! Postmark at 512 MB) and one that is both come out. An array is its controller, of which level,
 //! members and caches are known, in front of members that were measured.
 

@@ -1,4 +1,4 @@
-//! The Flexible File System Benchmark as paper 001 runs it (Section 4.3).
+//! The Flexible File System Benchmark as Noorshams et al. 2013 runs it (Section 4.3).
 //!
 //! A set of files of 16 MB; each operation of a thread reads or writes one of them, chosen at
 //! random, by 256 sub-requests of one size, one after the other: sequentially, subsequent blocks

@@ -1,4 +1,4 @@
-//! `IOzone` as paper 004 runs it (Section IV-A): one file of 2 GB is written sequentially in records
+//! `IOzone` as Thereska et al. 2006 runs it (Section IV-A): one file of 2 GB is written sequentially in records
 //! of 64 KB, then read sequentially; results are megabytes per second written and read.
 //!
 //! One pass over the file by each test, as `iozone -i 0 -i 1` has them, but for its re-write and

@@ -1,4 +1,4 @@
-//! The OLTP workload of paper 004 (Section IV-A): an on-line database that processes transactions.
+//! The OLTP workload of Thereska et al. 2006 (Section IV-A): an on-line database that processes transactions.
 //!
 //! A transaction reads and writes back a small number of records of 8 KB in a database of 5 GB, one
 //! after the other, and results are transactions per minute. The paper does not say how many

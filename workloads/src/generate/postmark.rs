@@ -1,4 +1,4 @@
-//! `PostMark` (Katcher 1997, Network Appliance TR3022), as paper 004 runs it: small files of mail
+//! `PostMark` (Katcher 1997, Network Appliance TR3022), as Thereska et al. 2006 runs it: small files of mail
 //! and news; results are transactions per second.
 //!
 //! A pool of files in subdirectories; a transaction reads a file whole or appends to it, and then

@@ -1,4 +1,4 @@
-//! The SSIO benchmark of paper 004 (Section IV-A).
+//! The SSIO benchmark of Thereska et al. 2006 (Section IV-A).
 //!
 //! A micro-benchmark with a chosen read:write ratio, access pattern and number of outstanding
 //! requests, and accesses of 32 KB. The paper does not say how reads and writes are mixed: here
