@@ -31,9 +31,12 @@ pub use import::{
     TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
+pub(crate) use learn::training;
 pub use learn::{
-    DataArguments, EvaluateArguments, FeaturesArguments, FoldArguments, KindFile, LearnArguments,
-    Learning, PredictArguments, SearchArguments, ShowArguments, SpaceArguments, TrainArguments,
+    CrossValidation, DataArguments, EvaluateArguments, ExplainArguments, FeaturesArguments,
+    FoldArguments, IntervalArguments, KindFile, LearnArguments, LearnScoreArguments, Learning,
+    MethodName, PredictArguments, ScaleName, SearchArguments, ShowArguments, SpaceArguments,
+    TrainArguments, TransformName,
 };
 pub use plan::{PlanArguments, UpmapKind};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};

@@ -2,9 +2,11 @@
 
 mod data_set;
 mod evaluate;
+mod explain;
 mod features;
 mod keep;
 mod rows;
+mod score;
 mod space;
 
 use std::fmt::Write as _;
@@ -18,9 +20,11 @@ use crate::failure::Failure;
 pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
     let text = match &arguments.step {
         Learning::Evaluate(arguments) => evaluate::evaluate(arguments)?,
+        Learning::Score(arguments) => score::score(arguments)?,
         Learning::Train(arguments) => keep::train(arguments)?,
         Learning::Predict(arguments) => keep::predict(arguments)?,
         Learning::Search(arguments) => space::search(arguments)?,
+        Learning::Explain(arguments) => explain::explain(arguments)?,
         Learning::Show(arguments) => keep::show(arguments)?,
         Learning::Models => models(),
         Learning::Features(arguments) => features::features(arguments)?,

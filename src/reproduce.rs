@@ -10,7 +10,7 @@ mod figures;
 mod inside_out;
 mod lab;
 mod page;
-mod picture;
+pub(crate) mod picture;
 mod plan;
 mod sheet;
 mod statistics;

@@ -95,7 +95,7 @@ fn a_model_is_trained_kept_shown_and_asked() {
     assert!((predicted[1].as_f64().unwrap() - 12.3).abs() < 0.4);
     std::fs::write(&asked, "kind,size,jobs\ntape,4,0\n").unwrap();
     let fault = fault(&["predict", model, "--data", asked.to_str().unwrap()]);
-    assert!(fault.contains("row 0: `kind` is `tape`, which the model never saw"), "{fault}");
+    assert!(fault.contains("row 1: `kind` is `tape`, which the model never saw"), "{fault}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn wrong_input_is_told() {
     let bad = directory.path().join("bad.csv");
     for (text, wanted) in [
         ("a,y\n1,2\nx,3\n", "line 3, column `a`: `x` is not a number"),
-        ("a,y\n1,2\nNaN,3\n", "line 3, column `a`: `NaN` is not a finite number"),
+        ("a,y\n1,2\ninf,3\n", "line 3, column `a`: `inf` is not a finite number"),
         ("a,b,y\n1,7,2\n2,7,3\n", "column `b` is constant (always 7)"),
     ] {
         std::fs::write(&bad, text).unwrap();
@@ -175,7 +175,7 @@ fn wrong_input_is_told() {
     let bad = bad.to_str().unwrap();
     told(
         &["train", "--data", bad, "--target", "y", "--model", "lrm", "--log-target"],
-        "row 1: the target is -3; its logarithm needs values above 0",
+        "row 2: the target is -3; its logarithm needs values above 0",
     );
     told(&["show", bad], "not a saved model");
 }
@@ -303,4 +303,160 @@ fn faults_of_features_are_told() {
     let run = metrics_run(&place);
     let told = fault(&["features", run.to_str().unwrap(), "--window", "600", "-o", "f.csv"]);
     assert!(told.contains("make `--window` smaller"), "{told}");
+}
+
+/// A grid of 5 × 4 × 3 where y = 1000·size^0.7·jobs/(1 + share/200): a power law.
+fn grid() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("grid.csv");
+    let mut text = String::from("name;size;jobs;reads_percent;y\n");
+    for (size, jobs, reads) in [4, 8, 16, 32, 64].into_iter().flat_map(|size| {
+        [1, 4, 16, 64].into_iter().flat_map(move |jobs| [0, 50, 100].map(|r| (size, jobs, r)))
+    }) {
+        let y =
+            1000.0 * f64::from(size).powf(0.7) * f64::from(jobs) / (1.0 + f64::from(reads) / 200.0);
+        let _ = writeln!(text, "s{size}j{jobs}r{reads};{size};{jobs};{reads};{y}");
+    }
+    std::fs::write(&path, text).unwrap();
+    (directory, path)
+}
+
+#[test]
+fn a_process_is_scored_between_levels_with_intervals_and_keys() {
+    let (directory, path) = grid();
+    let path = path.to_str().unwrap();
+    let out = directory.path().join("p.csv");
+    let common = ["--data", path, "--target", "y", "--key", "name"];
+    let document = json(
+        &[
+            &["evaluate", "--cv", "leave-level-out", "--model", "gp", "--model", "cart"],
+            &common[..],
+            &["--intervals", "--predictions", out.to_str().unwrap(), "--json"],
+        ]
+        .concat(),
+    );
+    // of 5, 4 and 3 levels 3, 2 and 1 lie between others
+    assert_eq!(document["folds"], 6);
+    let gp = &document["models"][0];
+    assert!(gp["mape_percent"].as_f64().unwrap() < 3.0, "{gp}");
+    assert!(document["models"][1]["mape_percent"].as_f64().unwrap() > 20.0);
+    assert_eq!(gp["by_level"].as_array().unwrap().len(), 6);
+    assert!(gp["intervals"]["coverage_percent"].is_number());
+    let lines = std::fs::read_to_string(&out).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    assert!(lines[0].starts_with("row,name,left_out,y,gp,low,high,cart,"), "{}", lines[0]);
+    // a row with k levels between others stands k times: 36 + 30 + 20
+    assert_eq!(lines.len(), 1 + 36 + 30 + 20);
+    assert!(lines[1].starts_with("2,s4j1r50,"), "{}", lines[1]);
+    // plain folds come with a note, those that leave levels out do not
+    let text = succeed([&["learn", "evaluate", "--model", "cart"], &common[..]].concat());
+    assert!(text.contains("note: `size` takes 5 values"), "{text}");
+    assert!(text.contains("--cv leave-level-out"), "{text}");
+    assert!(document["notes"].is_null(), "{document}");
+}
+
+#[test]
+fn score_learns_from_one_table_chooses_and_tells_errors_on_another() {
+    let (directory, path) = grid();
+    let other = directory.path().join("between.csv");
+    // 1000·24^0.7·32/1.375 and 1000·6^0.7·2/1.125
+    let rows: Vec<String> = [(24.0_f64, 32.0, 75.0), (6.0, 2.0, 25.0), (12.0, 8.0, 10.0)]
+        .iter()
+        .map(|(size, jobs, reads)| {
+            let y = 1000.0 * size.powf(0.7) * jobs / (1.0 + reads / 200.0);
+            format!("n,{size},{jobs},{reads},{y}\n")
+        })
+        .collect();
+    std::fs::write(&other, format!("name,size,jobs,reads_percent,y\n{}", rows.concat())).unwrap();
+    let document = json(&[
+        "score",
+        "--data",
+        path.to_str().unwrap(),
+        "--target",
+        "y",
+        "--drop",
+        "name",
+        "--test",
+        other.to_str().unwrap(),
+        "--model",
+        "cart",
+        "--model",
+        "gp",
+        "--json",
+    ]);
+    assert_eq!(document["chosen"], "gp");
+    assert_eq!(document["validation"], "leaving out levels of the design");
+    let gp = &document["models"][1];
+    assert!(gp["tests"][0]["errors"]["mape_percent"].as_f64().unwrap() < 3.0, "{gp}");
+}
+
+#[test]
+fn a_kept_model_predicts_with_intervals() {
+    let (directory, path) = table();
+    let model = directory.path().join("m.json");
+    let model = model.to_str().unwrap();
+    let data = path.to_str().unwrap();
+    for kind in ["gp", "cubist", "forest:ntrees=20"] {
+        succeed(["learn", "train", "--data", data, "--target", "y", "--model", kind, "-o", model]);
+        let text = succeed(["learn", "predict", model, "--data", data, "--key", "kind"]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "row,kind,y,low,high");
+        assert!(lines[1].starts_with("1,ssd,") && lines.len() == 61, "{text}");
+        for line in &lines[1..] {
+            let cells: Vec<f64> =
+                line.split(',').skip(2).map(|cell| cell.parse().unwrap()).collect();
+            assert!(cells[1] <= cells[0] && cells[0] <= cells[2], "{kind}: {line}");
+        }
+        let wide = json(&["predict", model, "--data", data, "--level", "99", "--json"]);
+        let narrow = json(&["predict", model, "--data", data, "--level", "50", "--json"]);
+        let width = |of: &Value| of["high"][5].as_f64().unwrap() - of["low"][5].as_f64().unwrap();
+        assert!(width(&wide) > width(&narrow), "{kind}");
+        assert_eq!(wide["sigma"].is_array(), kind == "gp");
+    }
+}
+
+#[test]
+fn trees_learn_with_missing_values_and_others_name_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.tsv");
+    let mut text = String::from("a\tb\ty\n");
+    for row in 0..40 {
+        let a = if row % 4 == 0 { String::new() } else { (row % 4).to_string() };
+        let y = if row % 4 == 0 { 50 } else { row % 4 };
+        let _ = writeln!(text, "{a}\t{}\t{y}", row % 7);
+    }
+    std::fs::write(&path, text).unwrap();
+    let data = path.to_str().unwrap();
+    let evaluate = ["evaluate", "--data", data, "--target", "y", "--json", "--model"];
+    for model in ["tree", "cart:minsplit=4", "forest:ntrees=20", "boost:minleaf=1,rows=1"] {
+        let document = json(&[&evaluate[..], &[model]].concat());
+        assert!(document["models"][0]["rmse"].as_f64().unwrap() < 2.0, "{model}: {document}");
+    }
+    let fault = fault(&[&evaluate[..], &["lrm"]].concat());
+    assert!(fault.contains("row 1: `a` is missing; `lrm` needs every value"), "{fault}");
+}
+
+#[test]
+fn a_model_is_explained() {
+    let (directory, path) = table();
+    let pictures = directory.path().join("pictures");
+    let document = json(&[
+        "explain",
+        "--data",
+        path.to_str().unwrap(),
+        "--target",
+        "y",
+        "--model",
+        "lrm:interactions=false",
+        "--pictures",
+        pictures.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(document["importance"][0]["feature"], "size");
+    assert_eq!(document["importance"][2]["feature"], "jobs");
+    let curve = document["learning_curve"].as_array().unwrap();
+    assert_eq!(curve.last().unwrap()["rows"], 54);
+    for picture in ["importance.svg", "learning-curve.png", "dependence-size.svg"] {
+        assert!(pictures.join(picture).is_file(), "{picture}");
+    }
 }

@@ -34,7 +34,7 @@ pub use finish::{CONTENT_FILE, Content, DataFile, finish, missing, table_directo
 pub use journal::{EncodedEntry, Entry, JournalWriter, Journals, Row, WINDOW};
 pub use manifest::{Format, MANIFEST_FILE, Manifest};
 pub use quantity::Quantity;
-pub use read::read_columns;
+pub use read::{read_columns, read_parquet_file};
 pub use split::{Part, Split};
 pub use sweep::{Invalid, Point, Run, Sweep};
 pub use table_file::TableFile;

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use foretell_input::Rows;
+use foretell_input::{MOST_CELLS, MOST_COLUMNS, Rows};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -43,6 +46,42 @@ pub fn read_columns(
     Ok(found)
 }
 
+/// Reads a Parquet file of its own: names and cells of its columns, by row. Columns of numbers, texts and
+/// truth values are known; errors name others.
+pub fn read_parquet_file(path: &Path) -> Result<Vec<(String, Vec<Value>)>, DataError> {
+    let fault = |error: &dyn std::fmt::Display| DataError::Format {
+        path: path.to_owned(),
+        wanted: "a Parquet table",
+        fault: error.to_string(),
+    };
+    let file = foretell_input::open(path).map_err(DataError::file("read", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| fault(&e))?;
+    let names: Vec<String> =
+        builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX);
+    if names.len() > MOST_COLUMNS || rows.saturating_mul(names.len() as u64) > MOST_CELLS {
+        let columns = names.len();
+        return Err(fault(&format!(
+            "it holds {rows} rows of {columns} columns; {MOST_COLUMNS} columns and {MOST_CELLS} cells \
+             are read at most"
+        )));
+    }
+    let mut columns: Vec<(String, Vec<Value>)> =
+        names.into_iter().map(|name| (name, Vec::new())).collect();
+    for batch in builder.build().map_err(|e| fault(&e))? {
+        let batch = batch.map_err(|error| fault(&error))?;
+        for (name, values) in &mut columns {
+            let other = || {
+                let found = batch.column_by_name(name).map(|array| array.data_type().to_string());
+                let found = found.unwrap_or_default();
+                fault(&format!("column `{name}` holds {found}; numbers or texts are wanted"))
+            };
+            append(&batch, name, values).ok_or_else(other)?;
+        }
+    }
+    Ok(columns)
+}
+
 fn read_parquet(
     path: &Path,
     columns: &[String],
@@ -77,8 +116,20 @@ fn append(batch: &RecordBatch, name: &str, values: &mut Vec<Value>) -> Option<()
         Some(match array.data_type() {
             DataType::Boolean => Value::Flag(array.as_boolean().value(row)),
             DataType::Int64 => Value::Whole(array.as_primitive::<Int64Type>().value(row)),
-            DataType::Float64 => Value::Number(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Int32 => Value::Whole(array.as_primitive::<Int32Type>().value(row).into()),
+            DataType::Int16 => Value::Whole(array.as_primitive::<Int16Type>().value(row).into()),
+            DataType::Int8 => Value::Whole(array.as_primitive::<Int8Type>().value(row).into()),
+            DataType::UInt64 => Value::count(array.as_primitive::<UInt64Type>().value(row)),
+            DataType::UInt32 => Value::Whole(array.as_primitive::<UInt32Type>().value(row).into()),
+            DataType::UInt16 => Value::Whole(array.as_primitive::<UInt16Type>().value(row).into()),
+            DataType::UInt8 => Value::Whole(array.as_primitive::<UInt8Type>().value(row).into()),
+            DataType::Float64 => Value::number(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Float32 => {
+                Value::number(array.as_primitive::<Float32Type>().value(row).into())
+            }
             DataType::Utf8 => Value::from(array.as_string::<i32>().value(row)),
+            DataType::LargeUtf8 => Value::from(array.as_string::<i64>().value(row)),
+            DataType::Utf8View => Value::from(array.as_string_view().value(row)),
             _ => return None,
         })
     };

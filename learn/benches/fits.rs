@@ -66,6 +66,10 @@ fn main() {
         row(&format!("{text}: 1,000,000 predictions"), found, "-");
     }
 
+    let (x, y) = synthetic(2000, 8, 4);
+    let found = best_of_three(|| spec("gp").fit(&x, &y).expect("it fits"));
+    row("gp, 2,000 x 8", found, "20");
+
     let (x, y) = synthetic(5300, 128, 12);
     for (text, target) in [
         ("lrm:interactions=false", "-"),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
 use foretell_learn::{
-    Cells, Dataset, Folds, SearchSettings, Spec, Table, default_ranges, out_of_fold,
+    Cells, Dataset, Folds, SearchSettings, Spec, Table, Transform, default_ranges, out_of_fold,
     tuned_out_of_fold,
 };
 use foretell_units::Seed;
@@ -46,9 +46,16 @@ fn main() {
                 let plain = out_of_fold(&spec, &data, &folds, log, settings.jobs).expect("it fits");
                 let start = ProcessTime::now();
                 let ranges = |rows: usize| default_ranges(spec.kind(), rows - rows / 10);
-                let tuned =
-                    tuned_out_of_fold(&spec, &data, &folds, log, ranges, &settings, (10, Seed(1)))
-                        .expect("it can be searched");
+                let tuned = tuned_out_of_fold(
+                    &spec,
+                    &data,
+                    &folds,
+                    Transform::of_target(log),
+                    ranges,
+                    &settings,
+                    (10, Seed(1)),
+                )
+                .expect("it can be searched");
                 let seconds = start.elapsed().as_secs_f64();
                 let rmse = |p: &[f64]| Scores::of(&data.y, p).expect("rows").rmse;
                 let points: usize =

@@ -1,7 +1,8 @@
 //! Gradient boosting of small regression trees for squared error (Friedman 2001, 2002).
 //!
-//! Each tree is fitted to what those before it left, on half of the rows and some of the columns, both
-//! drawn at random, and is added with a small weight.
+//! Each tree is fitted to what those before it left, on a random share of the rows and of the columns
+//! (all of both if that is wanted), and is added with a small weight. With `leaves` a tree grows where a
+//! split takes most, as LightGBM's do.
 
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,8 @@ use crate::cart::{self, Tree};
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::{Matrix, mean};
 
-/// Levels of a tree, and rows of a leaf.
-#[derive(Clone, Copy, Debug)]
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
     /// Trees.
     pub(crate) trees: usize,
@@ -21,11 +22,17 @@ pub(crate) struct Settings {
     pub(crate) depth: u32,
     /// Rows of a leaf, at least.
     pub(crate) leaf: usize,
+    /// Leaves of a tree at most, the best splits first.
+    pub(crate) leaves: Option<usize>,
+    /// Share of the rows that each tree is fitted to.
+    pub(crate) rows: f64,
+    /// Share of the columns that each node may split on; `None`: a third, at least 8.
+    pub(crate) columns: Option<f64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { trees: 300, rate: 0.1, depth: 5, leaf: 5 }
+        Self { trees: 300, rate: 0.1, depth: 5, leaf: 5, leaves: None, rows: 0.5, columns: None }
     }
 }
 
@@ -40,29 +47,85 @@ pub struct Boost {
     pub trees: Vec<Tree>,
 }
 
+/// Fits it for squared error.
 pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
-    let sorted = Sorted::new(x);
-    let mut stream = Seed(0).stream("learn/boost");
     let base = mean(y);
     let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
-    let limits =
-        Limits { deepest: settings.depth, ..Limits::new(2 * settings.leaf, settings.leaf, 0.0) };
-    let columns = x.columns().div_ceil(3).max(8).min(x.columns());
-    let trees = (0..settings.trees)
-        .map(|_| {
-            let counts: Vec<u32> = y.iter().map(|_| u32::from(stream.chance(0.5))).collect();
-            // a small set may be drawn empty
-            let counts = counts.contains(&1).then_some(counts);
-            let sampling = Sampling { columns, stream: &mut stream };
-            let nodes = grow::grow(x, &left, &sorted, counts.as_deref(), limits, Some(sampling));
-            let tree = Tree { nodes };
-            for (row, left) in left.iter_mut().enumerate() {
-                *left -= settings.rate * tree.predict_row(|column| x.get(row, column));
-            }
-            tree
-        })
-        .collect();
+    let trees = add_trees(x, settings, |grow| {
+        let tree = Tree { nodes: grow(&left) };
+        for (row, left) in left.iter_mut().enumerate() {
+            *left -= settings.rate * tree.predict_row(|column| x.get(row, column));
+        }
+        tree
+    });
     Boost { base, rate: settings.rate, trees }
+}
+
+/// Fits it for the quantile at `share`: trees are grown on the gradient of the pinball loss, and their
+/// leaves moved to the quantile of what is left there (Friedman 2001, section 4.4).
+pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f64) -> Boost {
+    let quantile = |values: &mut Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        let rank = (share * values.len() as f64).ceil().max(1.0) as usize;
+        values.get(rank - 1).copied().unwrap_or(0.0)
+    };
+    let base = quantile(&mut y.to_vec());
+    let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
+    // leaves need rows for a quantile far out
+    let settings = Settings { leaf: settings.leaf.max(20).min(y.len() / 4).max(1), ..*settings };
+    let trees = add_trees(x, &settings, |grow| {
+        let slopes: Vec<f64> =
+            left.iter().map(|left| if *left < 0.0 { share - 1.0 } else { share }).collect();
+        let mut tree = Tree { nodes: grow(&slopes) };
+        let mut of_leaf: Vec<Vec<f64>> = vec![Vec::new(); tree.nodes.len()];
+        let leaves: Vec<usize> =
+            (0..left.len()).map(|row| tree.leaf(|column| x.get(row, column))).collect();
+        for (leaf, left) in leaves.iter().zip(&left) {
+            of_leaf[*leaf].push(*left);
+        }
+        for (node, values) in tree.nodes.iter_mut().zip(&mut of_leaf) {
+            node.mean = quantile(values);
+        }
+        for (leaf, left) in leaves.iter().zip(&mut left) {
+            *left -= settings.rate * tree.nodes[*leaf].mean;
+        }
+        tree
+    });
+    Boost { base, rate: settings.rate, trees }
+}
+
+/// Trees one after the other; `add` grows one on targets of its choice.
+fn add_trees(
+    x: &Matrix,
+    settings: &Settings,
+    mut add: impl FnMut(&mut dyn FnMut(&[f64]) -> Vec<grow::Node>) -> Tree,
+) -> Vec<Tree> {
+    let sorted = Sorted::new(x);
+    let mut stream = Seed(0).stream("learn/boost");
+    let limits = Limits {
+        deepest: settings.depth,
+        leaves: settings.leaves,
+        ..Limits::new(2 * settings.leaf, settings.leaf, 0.0)
+    };
+    let p = x.columns();
+    let columns = settings.columns.map_or_else(
+        || p.div_ceil(3).max(8).min(p),
+        |share| ((share * p as f64).round() as usize).clamp(1, p),
+    );
+    (0..settings.trees)
+        .map(|_| {
+            add(&mut |left| {
+                let counts = (settings.rows < 1.0).then(|| {
+                    let draw = |_| u32::from(stream.chance(settings.rows));
+                    (0..x.rows()).map(draw).collect::<Vec<u32>>()
+                });
+                // a small set may be drawn empty
+                let counts = counts.filter(|counts| counts.contains(&1));
+                let sampling = (columns < p).then_some(Sampling { columns, stream: &mut stream });
+                grow::grow(x, left, &sorted, counts.as_deref(), limits, sampling)
+            })
+        })
+        .collect()
 }
 
 impl Boost {

@@ -125,7 +125,7 @@ impl Worthy<'_> {
     fn predict(&self, cp: f64, row: impl Fn(usize) -> f64) -> f64 {
         let mut node = 0;
         while let Some(split) = self.keeps(node, cp) {
-            node = if row(split.column) < split.cut { split.left } else { split.right };
+            node = if split.goes_left(row(split.column)) { split.left } else { split.right };
         }
         self.nodes[node].mean
     }
@@ -260,6 +260,11 @@ impl Tree {
         grow::predict(&self.nodes, row)
     }
 
+    /// The leaf that a row falls into.
+    pub(crate) fn leaf(&self, row: impl Fn(usize) -> f64) -> usize {
+        grow::leaf_of(&self.nodes, row)
+    }
+
     /// Whether columns and nodes are there, and children behind their parents.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         let splits = self.nodes.iter().map(|node| node.split.as_ref());
@@ -278,8 +283,17 @@ impl Tree {
                 writeln!(text, "{:indent$}{condition}: {rows}, {deviance:.6}, {mean:.6}{mark}", "");
             if let Some(split) = split {
                 let name = &names[split.column];
-                open.push((split.right, depth + 1, format!("{name} >= {}", split.cut)));
-                open.push((split.left, depth + 1, format!("{name} < {}", split.cut)));
+                let known = split.cut < f64::MAX;
+                let (mut low, high) = if known {
+                    (format!("{name} < {}", split.cut), format!("{name} >= {}", split.cut))
+                } else {
+                    (format!("{name} is known"), format!("{name} is missing"))
+                };
+                if known && split.missing_left {
+                    low.push_str(" or missing");
+                }
+                open.push((split.right, depth + 1, high));
+                open.push((split.left, depth + 1, low));
             }
         }
         text

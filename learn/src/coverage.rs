@@ -6,7 +6,7 @@
 #![allow(clippy::format_push_string, reason = "short lists")]
 
 use crate::dataset::Dataset;
-use crate::folds::Folds;
+use crate::validate::{Part, Parts};
 
 /// An input that takes more values than this is taken to vary freely.
 const MOST_LEVELS: usize = 20;
@@ -16,16 +16,16 @@ const LEAST_REPEATS: usize = 3;
 /// What of the inputs' space rows cover.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// Numeric inputs that take few values with gaps between them, and how many; where there are
-    /// folds, only those of which every fold learned from all values that it predicts.
+    /// Numeric inputs that take few values with gaps between them, and how many; where rows are left
+    /// out, only those of which every part learns from all values that it predicts.
     pub levels: Vec<(String, usize)>,
-    /// Rows with the inputs of a row of another fold.
+    /// Rows that are predicted by a model that learned from a row with the same inputs.
     pub repeated: usize,
 }
 
 impl Coverage {
-    /// Of rows, and of the folds in which they are predicted if they are.
-    pub fn of(data: &Dataset, folds: Option<&Folds>) -> Self {
+    /// Of rows, and of the parts that are left out and predicted if any are.
+    pub fn of(data: &Dataset, parts: Option<&Parts>) -> Self {
         let inputs = Inputs::of(data);
         let owners = data.schema.column_features();
         let numeric = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
@@ -35,11 +35,11 @@ impl Coverage {
             let few = (2..=MOST_LEVELS).contains(&levels.len())
                 && levels.len() * LEAST_REPEATS <= inputs.different
                 && levels.windows(2).any(|pair| pair[1] - pair[0] > 1.0 || pair[0].fract() != 0.0);
-            let untested = folds.is_none_or(|folds| learned_all(values, folds));
+            let untested = parts.is_none_or(|parts| learned_all(values, parts));
             let name = &data.schema.features[owners[column]].name;
             (few && untested).then(|| (name.clone(), levels.len()))
         });
-        let repeated = folds.map_or(0, |folds| inputs.repeated(folds));
+        let repeated = parts.map_or(0, |parts| inputs.repeated(parts));
         Self { levels: levels.collect(), repeated }
     }
 }
@@ -52,13 +52,12 @@ fn levels(values: &[f64]) -> Vec<f64> {
     levels
 }
 
-/// Whether each fold learns from all values that it predicts.
-fn learned_all(values: &[f64], folds: &Folds) -> bool {
-    (0..folds.count()).all(|fold| {
-        let (learned, predicted) = folds.split(fold);
+/// Whether each part learns from all values that it predicts.
+fn learned_all(values: &[f64], parts: &Parts) -> bool {
+    parts.0.iter().all(|Part { train, test, .. }| {
         let of = |rows: &[usize]| levels(&rows.iter().map(|&row| values[row]).collect::<Vec<_>>());
-        let learned = of(&learned);
-        of(&predicted).iter().all(|value| learned.binary_search_by(|l| l.total_cmp(value)).is_ok())
+        let learned = of(train);
+        of(test).iter().all(|value| learned.binary_search_by(|l| l.total_cmp(value)).is_ok())
     })
 }
 
@@ -85,18 +84,19 @@ impl Inputs {
         Self { of_row, different }
     }
 
-    /// Rows that have the inputs of a row of another fold.
-    fn repeated(&self, folds: &Folds) -> usize {
-        let mut fold_of = vec![None; self.different];
-        let mut shared = vec![false; self.different];
-        for fold in 0..folds.count() {
-            for row in folds.split(fold).1 {
-                let inputs = self.of_row[row];
-                shared[inputs] |= fold_of[inputs].is_some_and(|other| other != fold);
-                fold_of[inputs] = Some(fold);
+    /// Rows that are predicted by a model that learned from a row with the same inputs.
+    fn repeated(&self, parts: &Parts) -> usize {
+        let mut is_repeated = vec![false; self.of_row.len()];
+        for Part { train, test, .. } in &parts.0 {
+            let mut learned = vec![false; self.different];
+            for &row in train {
+                learned[self.of_row[row]] = true;
+            }
+            for &row in test {
+                is_repeated[row] |= learned[self.of_row[row]];
             }
         }
-        self.of_row.iter().filter(|inputs| shared[**inputs]).count()
+        is_repeated.into_iter().filter(|repeated| *repeated).count()
     }
 }
 
@@ -105,6 +105,7 @@ mod tests {
     use foretell_units::Seed;
 
     use super::*;
+    use crate::folds::Folds;
     use crate::table::Table;
 
     /// `size` in `sizes`, `jobs` from 1 to 4, each twice.
@@ -137,9 +138,9 @@ mod tests {
         let grid = design(&[4.0, 16.0, 64.0, 256.0]);
         let by_size: Vec<i64> = grid.x.column(0).iter().map(|size| *size as i64).collect();
         let folds = Folds::from_labels(&by_size).unwrap();
-        assert_eq!(Coverage::of(&grid, Some(&folds)), Coverage::default());
+        assert_eq!(Coverage::of(&grid, Some(&Parts::from(&folds))), Coverage::default());
         let random = Folds::random(32, 4, Seed(1)).unwrap();
-        let found = Coverage::of(&grid, Some(&random));
+        let found = Coverage::of(&grid, Some(&Parts::from(&random)));
         assert_eq!(found.levels, [("size".to_owned(), 4)]);
         assert!(found.repeated > 10, "rows are there twice: {found:?}");
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::LearnError;
 use crate::error::nearest;
 use crate::matrix::Matrix;
+use crate::spec::{Kind, Spec};
 use crate::table::{Cells, Table};
 
 /// One feature as the user names it.
@@ -58,6 +59,29 @@ impl Schema {
         owners
     }
 
+    /// The same rows with this schema's columns; `x` has those of `other`. Features are found by name;
+    /// errors if one is not there, or has a name that this schema does not know.
+    pub fn recode(&self, other: &Self, x: &Matrix) -> Result<Matrix, LearnError> {
+        let owners = other.column_features();
+        let mut columns = Vec::new();
+        for (place, feature) in other.features.iter().enumerate() {
+            let first = owners.partition_point(|owner| *owner < place);
+            let cells = match &feature.levels {
+                None => Cells::Numbers(x.column(first).to_vec()),
+                Some(levels) => {
+                    let code = |row: usize| {
+                        let is = |level: &usize| x.get(row, first + level - 1) > 0.5;
+                        (1..levels.len()).find(is).unwrap_or(0)
+                    };
+                    let names = (0..x.rows()).map(|row| levels[code(row)].as_str());
+                    Cells::names(names)
+                }
+            };
+            columns.push((feature.name.clone(), cells));
+        }
+        self.encode(&Table::from_columns(columns))
+    }
+
     /// The features of other rows as a matrix. Columns are found by name; others are ignored.
     pub fn encode(&self, table: &Table) -> Result<Matrix, LearnError> {
         let (rows, wide) = (table.rows(), self.column_features().len());
@@ -80,7 +104,7 @@ impl Schema {
                     for (code, level) in levels.iter().enumerate() {
                         let found = places.get(level.as_str()).copied();
                         of_known.push(found.ok_or_else(|| LearnError::UnknownLevel {
-                            row: codes.iter().position(|&c| c == code).unwrap_or(0),
+                            row: 1 + codes.iter().position(|&c| c == code).unwrap_or(0),
                             column: name.clone(),
                             level: level.clone(),
                             nearest: nearest(level, known.iter().map(String::as_str)),
@@ -132,6 +156,9 @@ impl Dataset {
         if y.len() < 2 {
             return Err(LearnError::TooFewRows { found: y.len(), wanted: 2 });
         }
+        if let Some(row) = y.iter().position(|y| y.is_nan()) {
+            return Err(LearnError::MissingTarget { row: row + 1, column: target.to_owned() });
+        }
         if is_constant(&y) {
             return Err(LearnError::ConstantTarget { column: target.to_owned(), value: y[0] });
         }
@@ -141,7 +168,7 @@ impl Dataset {
                 continue;
             }
             let value = match cells {
-                Cells::Numbers(numbers) => is_constant(numbers).then(|| numbers[0].to_string()),
+                Cells::Numbers(numbers) => constant(numbers),
                 Cells::Names { levels, .. } => {
                     (levels.len() < 2).then(|| format!("`{}`", levels[0]))
                 }
@@ -168,6 +195,11 @@ impl Dataset {
         self.groups.as_ref().map(|groups| crate::folds::different(groups).len())
     }
 
+    /// That no value is missing that this model needs.
+    pub(crate) fn check_missing(&self, spec: &Spec) -> Result<(), LearnError> {
+        check_missing(spec, &self.schema, &self.x)
+    }
+
     /// These rows alone, in this order.
     pub fn take_rows(&self, rows: &[usize]) -> Self {
         let groups = self.groups.as_ref();
@@ -181,9 +213,37 @@ impl Dataset {
     }
 }
 
+/// The only value of a column; missing ones aside.
+fn constant(numbers: &[f64]) -> Option<String> {
+    let known: Vec<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
+    match known.first() {
+        None => Some("missing".to_owned()),
+        Some(first) if known.len() == numbers.len() => {
+            is_constant(&known).then(|| first.to_string())
+        }
+        // that it is known or not may tell something
+        Some(_) => None,
+    }
+}
+
 #[expect(clippy::float_cmp, reason = "a constant column holds the very same number")]
 fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|value| *value == values[0])
+}
+
+/// That no value is missing that a model needs.
+pub(crate) fn check_missing(spec: &Spec, schema: &Schema, x: &Matrix) -> Result<(), LearnError> {
+    if matches!(spec.kind(), Kind::Cart | Kind::Tree | Kind::Forest | Kind::Boost) {
+        return Ok(());
+    }
+    for column in 0..x.columns() {
+        if let Some(row) = x.column(column).iter().position(|value| value.is_nan()) {
+            let name = schema.column_names().swap_remove(column);
+            let model = spec.kind().name().to_owned();
+            return Err(LearnError::MissingValue { row: row + 1, column: name, model });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -233,6 +293,6 @@ mod tests {
         let x = schema.encode(&table("s,k\n9,b\n")).unwrap();
         assert_eq!((x.column(0), x.column(1)), (&[1.0][..], &[9.0][..]));
         let fault = schema.encode(&table("s,k\n9,c\n")).unwrap_err();
-        assert!(matches!(fault, LearnError::UnknownLevel { row: 0, .. }));
+        assert!(matches!(fault, LearnError::UnknownLevel { row: 1, .. }));
     }
 }

@@ -52,17 +52,7 @@ pub enum LearnError {
         /// Whether the column could be taken as names.
         factor_possible: bool,
     },
-    /// An empty cell.
-    #[error("`{file}` line {line}, column `{column}`: the cell is empty; a number is wanted")]
-    Empty {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: u64,
-        /// Name of the column.
-        column: String,
-    },
-    /// A cell that is NaN or infinite.
+    /// A cell that is infinite.
     #[error("`{file}` line {line}, column `{column}`: `{cell}` is not a finite number")]
     NotFinite {
         /// The file.
@@ -99,6 +89,27 @@ pub enum LearnError {
         rows: usize,
         /// Columns.
         columns: usize,
+    },
+    /// A target that is missing.
+    #[error("row {row}: the target `{column}` is missing; leave the row out")]
+    MissingTarget {
+        /// Row, from 1.
+        row: usize,
+        /// Name of the column.
+        column: String,
+    },
+    /// A missing value of a feature, for a model that needs all.
+    #[error(
+        "row {row}: `{column}` is missing; `{model}` needs every value, `cart`, `tree`, `forest` and \
+         `boost` do not"
+    )]
+    MissingValue {
+        /// Row, from 1.
+        row: usize,
+        /// Name of the column.
+        column: String,
+        /// The model.
+        model: String,
     },
     /// No such column.
     #[error("there is no column `{column}`{}", nearest_text(.nearest.as_deref()))]
@@ -183,7 +194,7 @@ pub enum LearnError {
     /// A value in a matrix that is not finite.
     #[error("row {row}, {column}: {value} is not a finite number")]
     ValueNotFinite {
-        /// Row, from 0.
+        /// Row, from 1.
         row: usize,
         /// The column.
         column: String,
@@ -193,7 +204,7 @@ pub enum LearnError {
     /// The logarithm of a target that is not positive.
     #[error("row {row}: the target is {value}; its logarithm needs values above 0")]
     LogOfTarget {
-        /// Row, from 0.
+        /// Row, from 1.
         row: usize,
         /// The value.
         value: f64,
@@ -201,7 +212,7 @@ pub enum LearnError {
     /// A name that a factor did not have when the model was fitted.
     #[error("row {row}: `{column}` is `{level}`, which the model never saw{}", nearest_text(.nearest.as_deref()))]
     UnknownLevel {
-        /// Row, from 0.
+        /// Row, from 1.
         row: usize,
         /// The column.
         column: String,
@@ -259,6 +270,24 @@ pub enum LearnError {
     NotAModel {
         /// What the reader says.
         error: String,
+    },
+    /// Covariances without a decomposition.
+    #[error(
+        "the covariances of the rows cannot be decomposed, as rows are too much alike; allow more \
+         noise (`noise=0.001`)"
+    )]
+    NotPositive,
+    /// No feature whose levels could be left out.
+    #[error("no feature of numbers has three levels or more, and {most} at most, to leave out")]
+    NoLevels {
+        /// Levels at most.
+        most: usize,
+    },
+    /// Quantiles of a model that has none.
+    #[error("`{model}` learns no quantiles; `forest` and `boost` do")]
+    NoQuantiles {
+        /// The model.
+        model: String,
     },
     /// A search that cannot be done.
     #[error("search: {fault}")]

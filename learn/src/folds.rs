@@ -42,6 +42,14 @@ impl Folds {
         Ok(Self { of_row: groups.iter().map(fold).collect(), count })
     }
 
+    /// `count` folds of consecutive rows. Errors as [`Folds::random`] does.
+    pub fn blocked(rows: usize, count: usize) -> Result<Self, LearnError> {
+        if count < 2 || rows < count {
+            return Err(LearnError::TooFewRows { found: rows, wanted: count.max(2) });
+        }
+        Ok(Self { of_row: (0..rows).map(|row| row * count / rows).collect(), count })
+    }
+
     /// From labels by row, whatever they are.
     pub fn from_labels(labels: &[i64]) -> Result<Self, LearnError> {
         let different = different(labels);
@@ -53,7 +61,7 @@ impl Folds {
         Ok(Self { of_row, count: different.len() })
     }
 
-    /// Reads a table with a column `fold`, and perhaps `row` (from 0) that says whose; without it
+    /// Reads a table with a column `fold`, and perhaps `row` (from 1, or from 0 if there is a 0) that says whose; without it
     /// folds are in the order of the data. `rows` is what the data has.
     pub fn read(input: impl Read, file: &str, rows: usize) -> Result<Self, LearnError> {
         let table = Table::read(input, file, &[])?;
@@ -72,13 +80,16 @@ impl Folds {
             Ok(Cells::Numbers(numbers)) => {
                 let mut seen = vec![false; rows];
                 let mut order = Vec::with_capacity(rows);
+                let first = usize::from(numbers.iter().all(|number| *number >= 1.0));
                 for number in numbers {
-                    let row = *number as usize;
+                    let row = (*number as usize).wrapping_sub(first);
                     if number.fract() != 0.0 || *number < 0.0 || row >= rows {
-                        return Err(fault(format!("row {number} is not one of 0 to {}", rows - 1)));
+                        let last = rows - 1 + first;
+                        let fits = format!("row {number} is not one of {first} to {last}");
+                        return Err(fault(fits));
                     }
                     if std::mem::replace(&mut seen[row], true) {
-                        return Err(fault(format!("row {row} stands there twice")));
+                        return Err(fault(format!("row {number} stands there twice")));
                     }
                     order.push(row);
                 }
@@ -90,7 +101,7 @@ impl Folds {
         let mut labels = vec![0; rows];
         for (row, fold) in order.into_iter().zip(folds) {
             if fold.fract() != 0.0 {
-                return Err(fault(format!("fold {fold} of row {row} is not a whole number")));
+                return Err(fault(format!("fold {fold} of row {} is not a whole number", row + 1)));
             }
             labels[row] = *fold as i64;
         }
@@ -152,6 +163,8 @@ mod tests {
         let folds = Folds::read("row,fold\n1,7\n0,3\n2,7\n".as_bytes(), "f", 3).unwrap();
         assert_eq!(folds.split(0), (vec![1, 2], vec![0]));
         assert_eq!(folds.split(1), (vec![0], vec![1, 2]));
+        let from_1 = Folds::read("row,fold\n2,7\n1,3\n3,7\n".as_bytes(), "f", 3).unwrap();
+        assert_eq!(from_1, folds);
     }
 
     #[test]

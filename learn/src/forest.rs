@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::cart::{self, Tree};
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::Matrix;
+use crate::spec::Spec;
 
 /// The mean of many trees.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -19,22 +20,140 @@ pub struct Forest {
     pub trees: Vec<Tree>,
 }
 
+/// Rows that a node of a usual forest needs to be split.
+const SPLIT: usize = 6;
+
+/// Grows trees and shows each, with how often it drew each row.
+fn grow_trees(
+    x: &Matrix,
+    y: &[f64],
+    (trees, mtry): (usize, Option<usize>),
+    (min_split, min_leaf): (usize, usize),
+    mut show: impl FnMut(&Tree, &[u32]),
+) -> Forest {
+    let sorted = Sorted::new(x);
+    let columns = mtry.unwrap_or_else(|| x.columns().div_ceil(3).max(8)).clamp(1, x.columns());
+    let limits = Limits { deepest: u32::MAX, ..Limits::new(min_split, min_leaf, 0.0) };
+    let seed = Seed(0);
+    let tree = |index: usize| {
+        let mut stream = seed.child(index as u64).stream("learn/forest");
+        let mut counts = vec![0_u32; y.len()];
+        for _ in 0..y.len() {
+            counts[stream.below(y.len() as u64) as usize] += 1;
+        }
+        let sampling = Sampling { columns, stream: &mut stream };
+        let tree = Tree { nodes: grow::grow(x, y, &sorted, Some(&counts), limits, Some(sampling)) };
+        show(&tree, &counts);
+        tree
+    };
+    Forest { trees: (0..trees.max(1)).map(tree).collect() }
+}
+
+/// A forest with leaves of at least `leaf` rows, and what each row is predicted by the trees that did
+/// not draw it.
+pub(crate) fn out_of_bag(x: &Matrix, y: &[f64], trees: usize, leaf: usize) -> (Forest, Vec<f64>) {
+    let mut sums = vec![(0.0, 0_u32); y.len()];
+    let forest = grow_trees(x, y, (trees, None), (2 * leaf, leaf), |tree, counts| {
+        for (row, (sum, count)) in sums.iter_mut().enumerate() {
+            if counts[row] == 0 {
+                *sum += tree.predict_row(|column| x.get(row, column));
+                *count += 1;
+            }
+        }
+    });
+    let fallback = crate::matrix::mean(y);
+    let mean =
+        |(sum, count): (f64, u32)| if count == 0 { fallback } else { sum / f64::from(count) };
+    (forest, sums.into_iter().map(mean).collect())
+}
+
+/// A quantile forest (Meinshausen 2006): a row's target is distributed like those of the training rows
+/// that share its leaves.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Quantiles {
+    forest: Forest,
+    /// By tree: rows in the order of their leaves, and by node where its own begin.
+    rows: Vec<(Vec<u32>, Vec<u32>)>,
+    y: Vec<f64>,
+    /// Rows in the order of y.
+    ascending: Vec<u32>,
+}
+
+/// Rows of a quantile forest's leaves.
+const QUANTILE_LEAF: usize = 5;
+
+impl Quantiles {
+    /// With the trees that `spec`, of a forest, asks for.
+    pub(crate) fn fit(x: &Matrix, y: &[f64], spec: &Spec) -> Self {
+        let count = |name: &str| spec.value(name).map(|value| value as usize);
+        let wanted = (count("ntrees").unwrap_or(500), count("mtry"));
+        let leaf = QUANTILE_LEAF;
+        let forest = grow_trees(x, y, wanted, (2 * leaf, leaf), |_, _| {});
+        let rows = forest
+            .trees
+            .iter()
+            .map(|tree| {
+                let mut keyed: Vec<(u32, u32)> = (0..y.len())
+                    .map(|row| (tree.leaf(|column| x.get(row, column)) as u32, row as u32))
+                    .collect();
+                keyed.sort_unstable();
+                let start =
+                    |node: usize| keyed.partition_point(|(leaf, _)| (*leaf as usize) < node);
+                let starts = (0..=tree.nodes.len()).map(|node| start(node) as u32).collect();
+                (keyed.into_iter().map(|(_, row)| row).collect(), starts)
+            })
+            .collect();
+        let mut ascending: Vec<u32> = (0..y.len() as u32).collect();
+        ascending.sort_by(|&a, &b| y[a as usize].total_cmp(&y[b as usize]));
+        Self { forest, rows, y: y.to_vec(), ascending }
+    }
+
+    /// The quantiles at `tail` and 1 − `tail`.
+    pub(crate) fn of_row(&self, row: &[f64], tail: f64) -> (f64, f64) {
+        let mut weights = vec![0.0; self.y.len()];
+        for (tree, (rows, starts)) in self.forest.trees.iter().zip(&self.rows) {
+            let leaf = tree.leaf(|column| row[column]);
+            let same = &rows[starts[leaf] as usize..starts[leaf + 1] as usize];
+            for &row in same {
+                weights[row as usize] += 1.0 / (same.len() * self.rows.len()) as f64;
+            }
+        }
+        let at = |share: f64| {
+            let mut sum = 0.0;
+            let reached = |&&row: &&u32| {
+                sum += weights[row as usize];
+                sum >= share - 1e-9
+            };
+            let row = self.ascending.iter().find(reached).or(self.ascending.last());
+            row.map_or(0.0, |&row| self.y[row as usize])
+        };
+        (at(tail), at(1.0 - tail))
+    }
+
+    /// Whether columns, nodes and rows are there.
+    pub(crate) fn fits(&self, columns: usize) -> bool {
+        let n = self.y.len();
+        self.forest.fits(columns)
+            && self.rows.len() == self.forest.trees.len()
+            && self.ascending.len() == n
+            && self.ascending.iter().all(|row| (*row as usize) < n)
+            && self.rows.iter().zip(&self.forest.trees).all(|((rows, starts), tree)| {
+                starts.len() == tree.nodes.len() + 1
+                    && starts.is_sorted()
+                    && starts.last().is_some_and(|last| *last as usize <= rows.len())
+                    && rows.iter().all(|row| (*row as usize) < n)
+            })
+    }
+}
+
 impl Forest {
     pub(crate) fn fit(x: &Matrix, y: &[f64], trees: usize, mtry: Option<usize>) -> Self {
-        let sorted = Sorted::new(x);
-        let columns = mtry.unwrap_or_else(|| x.columns().div_ceil(3).max(8)).clamp(1, x.columns());
-        let limits = Limits { deepest: u32::MAX, ..Limits::new(6, 1, 0.0) };
-        let seed = Seed(0);
-        let tree = |index: usize| {
-            let mut stream = seed.child(index as u64).stream("learn/forest");
-            let mut counts = vec![0_u32; y.len()];
-            for _ in 0..y.len() {
-                counts[stream.below(y.len() as u64) as usize] += 1;
-            }
-            let sampling = Sampling { columns, stream: &mut stream };
-            Tree { nodes: grow::grow(x, y, &sorted, Some(&counts), limits, Some(sampling)) }
-        };
-        Self { trees: (0..trees.max(1)).map(tree).collect() }
+        grow_trees(x, y, (trees, mtry), (SPLIT, 1), |_, _| {})
+    }
+
+    /// Whether trees and their columns are there.
+    pub(crate) fn fits(&self, columns: usize) -> bool {
+        !self.trees.is_empty() && self.trees.iter().all(|tree| tree.fits(columns))
     }
 
     pub(crate) fn predict_row(&self, row: impl Fn(usize) -> f64) -> f64 {

@@ -3,7 +3,8 @@
 //! Every feature's rows are sorted once; a split moves the rows of a node's segment, in each
 //! feature's own order, to the segments of its children. So a level costs one pass over all cells,
 //! whatever the depth. Cuts lie half-way between values; of equally good splits the first feature's
-//! and then the lowest cut is taken.
+//! and then the lowest cut is taken. Rows whose value is missing go to the side where they take more from
+//! the sum of squares, or are a side of their own; where none was missing, to the right.
 
 use foretell_units::Stream;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,8 @@ pub struct Node {
 }
 
 /// A split: rows with x below the cut go left, the others right.
+///
+/// A cut of `f64::MAX` parts the known values from the missing ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Split {
     /// Column of x.
@@ -43,6 +46,9 @@ pub struct Split {
     pub left: usize,
     /// Index of the other.
     pub right: usize,
+    /// Whether rows go left whose value is missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub missing_left: bool,
 }
 
 /// Whether nodes with these children are a tree: each but the first is the child of one before it. (A
@@ -71,11 +77,19 @@ pub(crate) struct Limits {
     pub(crate) least_deviance: f64,
     /// Deepest level.
     pub(crate) deepest: u32,
+    /// Leaves at most; the node whose split takes most is split first. `None`: as many as there are.
+    pub(crate) leaves: Option<usize>,
 }
 
 impl Limits {
     pub(crate) fn new(min_split: usize, min_leaf: usize, least_deviance: f64) -> Self {
-        Self { min_split, min_leaf: min_leaf.max(1), least_deviance, deepest: DEEPEST }
+        Self {
+            min_split,
+            min_leaf: min_leaf.max(1),
+            least_deviance,
+            deepest: DEEPEST,
+            leaves: None,
+        }
     }
 }
 
@@ -110,8 +124,11 @@ impl Sorted {
     }
 }
 
-/// Orders like the number; −0 is 0.
+/// Orders like the number; −0 is 0, and what is missing comes last.
 fn key(value: f64) -> u64 {
+    if value.is_nan() {
+        return u64::MAX;
+    }
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
 }
@@ -142,7 +159,10 @@ struct Task {
 struct Best {
     column: usize,
     gain: f64,
+    /// Rows left of the cut, of those whose value is known.
     left: usize,
+    /// Rows at the end of the segment that go left, too: their values are missing.
+    missing_left: usize,
 }
 
 /// Grows a tree on the rows of `x`, each taken `counts[row]` times (once without `counts`).
@@ -165,40 +185,88 @@ pub(crate) fn grow(
         segments.push(segment);
     }
     let total = segments.first().map_or(0, Vec::len);
+    let has_missing: Vec<bool> =
+        (0..x.columns()).map(|c| x.column(c).iter().any(|value| value.is_nan())).collect();
     let mut goes_left = vec![false; y.len()];
     let mut buffer = Vec::with_capacity(total);
     let mut columns: Vec<usize> = (0..x.columns()).collect();
     let mut nodes = vec![leaf(&segments[0])];
     let least = limits.least_deviance * nodes[0].deviance;
-    let mut tasks = vec![Task { node: 0, start: 0, end: total, depth: 0 }];
-    while let Some(Task { node, start, end, depth }) = tasks.pop() {
-        let Node { rows, mean, deviance, .. } = nodes[node];
-        if rows < limits.min_split || deviance <= least || depth >= limits.deepest {
-            continue;
-        }
-        let tried = match &mut sampling {
-            None => x.columns(),
-            Some(sampling) => draw_first(&mut columns, sampling),
-        };
-        let mut best: Option<Best> = None;
-        for &column in &columns[..tried] {
-            let floor = best.as_ref().map_or(1e-12 * deviance, |best| best.gain * (1.0 + EQUAL));
-            let segment = &segments[column][start..end];
-            if let Some((gain, left)) = best_cut(segment, mean, limits.min_leaf, floor) {
-                best = Some(Best { column, gain, left });
+    let root = Task { node: 0, start: 0, end: total, depth: 0 };
+    let most = limits.leaves.unwrap_or(usize::MAX).max(1);
+    let mut leaves = 1;
+    // with a limit of leaves, nodes wait with their best split
+    let mut waiting: Vec<(Task, Best)> = Vec::new();
+    let mut tasks = vec![root];
+    loop {
+        let (task, best) = if let Some(task) = tasks.pop() {
+            let Task { node, start, end, depth } = task;
+            let Node { rows, mean, deviance, .. } = nodes[node];
+            if rows < limits.min_split || deviance <= least || depth >= limits.deepest {
+                continue;
             }
-        }
-        let Some(best) = best else { continue };
+            let tried = match &mut sampling {
+                None => x.columns(),
+                Some(sampling) => draw_first(&mut columns, sampling),
+            };
+            let mut best: Option<Best> = None;
+            for &column in &columns[..tried] {
+                let floor =
+                    best.as_ref().map_or(1e-12 * deviance, |best| best.gain * (1.0 + EQUAL));
+                let segment = &segments[column][start..end];
+                let missing = if has_missing[column] {
+                    let known = |e: &Entry| !x.get(e.row as usize, column).is_nan();
+                    segment.len() - segment.partition_point(known)
+                } else {
+                    0
+                };
+                let found = if missing == 0 {
+                    best_cut(segment, mean, limits.min_leaf, floor).map(|(g, left)| (g, left, 0))
+                } else {
+                    best_cut_with_missing(segment, missing, mean, limits.min_leaf, floor)
+                };
+                if let Some((gain, left, missing_left)) = found {
+                    best = Some(Best { column, gain, left, missing_left });
+                }
+            }
+            let Some(best) = best else { continue };
+            if limits.leaves.is_some() {
+                waiting.push((task, best));
+                continue;
+            }
+            (task, best)
+        } else {
+            let most_gain =
+                |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0));
+            let gains = waiting.iter().enumerate().map(|(place, (_, best))| (place, best.gain));
+            let Some((place, _)) = gains.max_by(most_gain).filter(|_| leaves < most) else { break };
+            waiting.swap_remove(place)
+        };
+        let Task { node, start, end, depth } = task;
+        leaves += 1;
         let segment = &segments[best.column][start..end];
         let below = x.get(segment[best.left - 1].row as usize, best.column);
         let above = x.get(segment[best.left].row as usize, best.column);
         let cut = f64::midpoint(below, above);
-        let cut = if cut > below { cut } else { above };
-        let middle = start + best.left;
+        let cut = if above.is_nan() {
+            f64::MAX
+        } else if cut > below {
+            cut
+        } else {
+            above
+        };
+        let missing_left = best.missing_left > 0;
+        if missing_left {
+            // rows with missing values first: they go left like those below the cut
+            segments[best.column][start..end].rotate_right(best.missing_left);
+        }
+        let segment = &segments[best.column][start..end];
+        let count = best.left + best.missing_left;
+        let middle = start + count;
         let (left, right) = (nodes.len(), nodes.len() + 1);
-        nodes.push(leaf(&segment[..best.left]));
-        nodes.push(leaf(&segment[best.left..]));
-        nodes[node].split = Some(Split { column: best.column, cut, left, right });
+        nodes.push(leaf(&segment[..count]));
+        nodes.push(leaf(&segment[count..]));
+        nodes[node].split = Some(Split { column: best.column, cut, left, right, missing_left });
         let open = |child: &Node| child.rows >= limits.min_split && child.deviance > least;
         if !open(&nodes[left]) && !open(&nodes[right]) {
             continue;
@@ -208,6 +276,10 @@ pub(crate) fn grow(
         }
         for entry in &segments[best.column][middle..end] {
             goes_left[entry.row as usize] = false;
+        }
+        if missing_left {
+            // back to the end of the left side, so that its values are in order
+            segments[best.column][start..middle].rotate_left(best.missing_left);
         }
         for (column, segment) in segments.iter_mut().enumerate() {
             if column != best.column {
@@ -267,6 +339,46 @@ fn best_cut(segment: &[Entry], mean: f64, min_leaf: usize, floor: f64) -> Option
     best
 }
 
+/// The same where the values of the last `missing` rows are missing: these go right with a cut, go left
+/// with it, or are a side of their own. The third of the result: how many of them go left.
+fn best_cut_with_missing(
+    segment: &[Entry],
+    missing: usize,
+    mean: f64,
+    min_leaf: usize,
+    floor: f64,
+) -> Option<(f64, usize, usize)> {
+    let rows = segment.len();
+    let known = rows - missing;
+    if rows < 2 * min_leaf || known == 0 {
+        return None;
+    }
+    let of_missing: f64 = segment[known..].iter().map(|entry| entry.y - mean).sum();
+    let gain = |sum: f64, left: usize| {
+        let (low, high) = (left as f64, (rows - left) as f64);
+        sum * sum * rows as f64 / (low * high)
+    };
+    let fair = |left: usize| left >= min_leaf && rows - left >= min_leaf && left < rows;
+    let mut best = None;
+    let mut most = floor;
+    let mut sum = 0.0;
+    for left in 1..=known {
+        sum += segment[left - 1].y - mean;
+        let is_cut = left == known || segment[left - 1].rank != segment[left].rank;
+        let ways = [(left, sum, 0), (left + missing, sum + of_missing, missing)];
+        for (count, sum, missing_left) in ways {
+            if is_cut && fair(count) {
+                let gain = gain(sum, count);
+                if gain > most {
+                    most = gain * (1.0 + EQUAL);
+                    best = Some((gain, left, missing_left));
+                }
+            }
+        }
+    }
+    best
+}
+
 /// Rows that go left first, both parts in their order.
 fn part(segment: &mut [Entry], goes_left: &[bool], buffer: &mut Vec<Entry>) {
     buffer.clear();
@@ -285,11 +397,23 @@ fn part(segment: &mut [Entry], goes_left: &[bool], buffer: &mut Vec<Entry>) {
 
 /// What a tree predicts for a row.
 pub(crate) fn predict(nodes: &[Node], row: impl Fn(usize) -> f64) -> f64 {
-    let mut node = &nodes[0];
-    while let Some(split) = &node.split {
-        node = &nodes[if row(split.column) < split.cut { split.left } else { split.right }];
+    nodes[leaf_of(nodes, row)].mean
+}
+
+/// The leaf that a row falls into.
+pub(crate) fn leaf_of(nodes: &[Node], row: impl Fn(usize) -> f64) -> usize {
+    let mut node = 0;
+    while let Some(split) = &nodes[node].split {
+        node = if split.goes_left(row(split.column)) { split.left } else { split.right };
     }
-    node.mean
+    node
+}
+
+impl Split {
+    /// Whether a row with this value goes left.
+    pub(crate) fn goes_left(&self, value: f64) -> bool {
+        value < self.cut || (self.missing_left && value.is_nan())
+    }
 }
 
 #[cfg(test)]
@@ -325,6 +449,33 @@ mod tests {
             }
         }
         best
+    }
+
+    /// y is 10 where x is missing and 0 or 1 elsewhere: missing rows are a side of their own, and go with
+    /// the side that is like them where another column tells the rest.
+    #[test]
+    fn rows_with_missing_values_go_where_they_fit() {
+        let (nan, one) = (f64::NAN, 1.0);
+        let x = Matrix::from_columns(&[vec![one, nan, 2.0, nan, 3.0, nan]]).unwrap();
+        let nodes = grow(
+            &x,
+            &[0.0, 10.0, 0.0, 10.0, 0.0, 10.0],
+            &Sorted::new(&x),
+            None,
+            Limits::new(2, 1, 0.0),
+            None,
+        );
+        for (value, wanted) in [(one, 0.0), (99.0, 0.0), (nan, 10.0)] {
+            assert!((predict(&nodes, |_| value) - wanted).abs() < 1e-12, "{value}");
+        }
+        // with the low values: they go left
+        let y = [10.0, 10.0, 0.0, 10.0, 0.0, 10.0];
+        let nodes = grow(&x, &y, &Sorted::new(&x), None, Limits::new(2, 1, 0.0), None);
+        let split = nodes[0].split.unwrap();
+        assert!(split.missing_left && (split.cut - 1.5).abs() < 1e-12, "{split:?}");
+        for (value, wanted) in [(one, 10.0), (2.0, 0.0), (99.0, 0.0), (nan, 10.0)] {
+            assert!((predict(&nodes, |_| value) - wanted).abs() < 1e-12, "{value}");
+        }
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters;
 //! beside them ridge, lasso, elastic net, and random forests; and those of "Inside-Out" (Hsu et al.
 //! 2016): regression on principal components, and two levels, of which the first selects features; and
-//! gradient boosting. This crate knows no storage.
+//! gradient boosting and Gaussian processes. This crate knows no storage.
 
 mod boost;
 mod cart;
@@ -12,10 +12,13 @@ mod coverage;
 mod cubist;
 mod dataset;
 mod error;
+mod explain;
 mod folds;
 mod forest;
+mod gp;
 mod gram;
 mod grow;
+mod intervals;
 mod least_squares;
 mod linear;
 mod m5;
@@ -30,6 +33,7 @@ mod search;
 mod segments;
 mod spec;
 mod table;
+mod transform;
 mod tune;
 mod two_level;
 mod validate;
@@ -40,17 +44,23 @@ pub use coverage::Coverage;
 pub use cubist::{Condition, Cubist, Rule};
 pub use dataset::{Dataset, Feature, Schema};
 pub use error::LearnError;
+pub use explain::{Dependence, Importance, Learned, dependence, importance, learning_curve};
 pub use folds::Folds;
 pub use forest::Forest;
+pub use gp::{Gp, Hyperparameters, Kernel, Normal, Unit};
 pub use grow::{Node, Split};
+pub use intervals::{Interval, IntervalCoverage, IntervalSettings, Intervals, Method, Scale};
 pub use linear::{LinearModel, Term};
 pub use m5::{M5, M5Node};
 pub use mars::{Basis, Hinge, Mars, Shape};
 pub use matrix::Matrix;
-pub use model::{Model, Selected, Trained};
+pub use model::{Model, Selected, Trained, Training};
 pub use moments::Plane;
 pub use search::{Evaluated, Found, SearchRange, SearchSettings, search};
 pub use spec::{Kind, Parameter, Rows, Spec, Values};
 pub use table::{Cells, Table};
+pub use transform::{Input, Transform, View};
 pub use tune::{Tuned, TunedOutOfFold, default_ranges, tune, tuned_out_of_fold};
-pub use validate::out_of_fold;
+pub use validate::{
+    LeftOut, OutOfFold, Part, Parts, is_grid, left_out, out_of_fold, out_of_fold_with,
+};

@@ -2,7 +2,7 @@
 
 use crate::LearnError;
 
-/// Rows × columns of finite numbers, stored by column.
+/// Rows × columns of finite numbers, stored by column; NaN where a value is missing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Matrix {
     rows: usize,
@@ -11,7 +11,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// From columns of one length; errors if a value is not finite or lengths differ.
+    /// From columns of one length; errors if a value is infinite or lengths differ.
     pub fn from_columns(columns: &[Vec<f64>]) -> Result<Self, LearnError> {
         let rows = columns.first().map_or(0, Vec::len);
         let mut values = Vec::with_capacity(rows * columns.len());
@@ -20,10 +20,10 @@ impl Matrix {
                 let what = format!("column {index}");
                 return Err(LearnError::Length { what, found: column.len(), wanted: rows });
             }
-            if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+            if let Some(row) = column.iter().position(|value| value.is_infinite()) {
                 let column_name = format!("column {index}");
                 return Err(LearnError::ValueNotFinite {
-                    row,
+                    row: row + 1,
                     column: column_name,
                     value: column[row],
                 });

@@ -16,6 +16,9 @@ pub struct Scores {
     pub mape_percent: Option<f64>,
     /// Median of the same.
     pub median_ape_percent: Option<f64>,
+    /// Sum of |predicted − true| over the sum of |true|, in percent: rows whose true value is 0 count, too;
+    /// `None` where all are.
+    pub wape_percent: Option<f64>,
     /// 1 − squared errors / squared deviations from the mean; `None` where the truth is constant.
     pub r2: Option<f64>,
 }
@@ -38,11 +41,14 @@ impl Scores {
         let around = squares_around(truth, mean(truth));
         let errors: f64 = truth.iter().zip(predicted).map(|(t, p)| (t - p) * (t - p)).sum();
         let mut relative = relative_errors(truth, predicted);
+        let missed: f64 = truth.iter().zip(predicted).map(|(t, p)| (t - p).abs()).sum();
+        let total: f64 = truth.iter().map(|t| t.abs()).sum();
         Ok(Self {
             rows: truth.len(),
             rmse: (errors / truth.len() as f64).sqrt(),
             mape_percent: relative.as_ref().map(|errors| 100.0 * mean(errors)),
             median_ape_percent: relative.as_mut().map(|errors| 100.0 * median(errors)),
+            wape_percent: (total > 0.0).then(|| 100.0 * missed / total),
             r2: (around > 0.0).then(|| 1.0 - errors / around),
         })
     }
@@ -188,7 +194,8 @@ mod tests {
         assert_eq!(scores.mape_percent, Some(50.0));
         assert_eq!(scores.median_ape_percent, Some(50.0));
         assert!((scores.r2.unwrap() - (1.0 - 5.0 * 9.0 / 42.0)).abs() < 1e-15);
-        assert_eq!(Scores::of(&[0.0, 2.0], &[1.0, 1.0]).unwrap().mape_percent, None);
+        let with_0 = Scores::of(&[0.0, 2.0], &[1.0, 1.0]).unwrap();
+        assert_eq!((with_0.mape_percent, with_0.wape_percent), (None, Some(100.0)));
     }
 
     #[test]

@@ -9,14 +9,17 @@ use crate::LearnError;
 use crate::boost::Boost;
 use crate::cart::Tree;
 use crate::cubist::Cubist;
-use crate::dataset::{Dataset, Schema};
+use crate::dataset::{Dataset, Schema, check_missing};
 use crate::forest::Forest;
+use crate::gp::Gp;
+use crate::intervals::{Interval, IntervalSettings, Intervals};
 use crate::linear::LinearModel;
 use crate::m5::M5;
 use crate::mars::Mars;
 use crate::matrix::Matrix;
-use crate::spec::{Rows, Spec};
+use crate::spec::Spec;
 use crate::table::Table;
+use crate::transform::{Transform, View};
 
 /// A fitted model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -36,6 +39,8 @@ pub enum Model {
     Cubist(Cubist),
     /// A sum of trees.
     Boost(Boost),
+    /// A Gaussian process.
+    Gp(Gp),
     /// A model of some of the columns.
     Selected(Selected),
 }
@@ -60,10 +65,19 @@ impl Model {
             Self::M5(model) => model.predict_row(|column| row[column]),
             Self::Cubist(model) => model.predict_row(row),
             Self::Boost(model) => model.predict_row(|column| row[column]),
+            Self::Gp(model) => model.predict_row(row),
             Self::Selected(Selected { columns, model }) => {
                 let kept: Vec<f64> = columns.iter().map(|&column| row[column]).collect();
                 model.predict_row(&kept)
             }
+        }
+    }
+
+    /// The standard deviation of what would be observed at a row, of a model that knows.
+    pub fn deviation_row(&self, row: &[f64]) -> Option<f64> {
+        match self {
+            Self::Gp(model) => Some(model.normal(row).deviation),
+            _ => None,
         }
     }
 
@@ -83,17 +97,16 @@ impl Model {
     }
 
     /// Whether it names only columns and nodes that are there.
-    fn fits(&self, columns: usize) -> bool {
+    pub(crate) fn fits(&self, columns: usize) -> bool {
         match self {
             Self::Linear(model) => model.fits(columns),
             Self::Mars(model) => model.fits(columns),
             Self::Tree(model) => model.fits(columns),
-            Self::Forest(model) => {
-                !model.trees.is_empty() && model.trees.iter().all(|tree| tree.fits(columns))
-            }
+            Self::Forest(model) => model.fits(columns),
             Self::M5(model) => model.fits(columns),
             Self::Cubist(model) => model.fits(columns),
             Self::Boost(model) => model.trees.iter().all(|tree| tree.fits(columns)),
+            Self::Gp(model) => model.fits(columns),
             Self::Selected(Selected { columns: kept, model }) => {
                 kept.iter().all(|column| *column < columns) && model.fits(kept.len())
             }
@@ -110,6 +123,7 @@ impl Model {
             Self::M5(model) => model.describe(names),
             Self::Cubist(model) => model.describe(names),
             Self::Boost(model) => model.describe(names),
+            Self::Gp(model) => model.describe(names),
             Self::Selected(Selected { columns, model }) => {
                 let kept: Vec<String> = columns.iter().map(|&c| names[c].clone()).collect();
                 model.describe(&kept)
@@ -127,62 +141,125 @@ pub struct Trained {
     pub spec: Spec,
     /// Name of the target.
     pub target: String,
-    /// Whether the model is of the target's natural logarithm.
-    pub log_target: bool,
+    /// How the model sees inputs and target.
+    pub view: View,
     /// The features.
     pub schema: Schema,
     /// Rows that it was fitted on.
     pub rows: usize,
     /// The model.
     pub model: Model,
+    /// How its intervals are made, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// How a model is trained, beside its own parameters.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Training {
+    /// How it may see inputs and target.
+    pub transform: Transform,
+    /// How its intervals are made; `None`: it has none.
+    pub intervals: Option<IntervalSettings>,
+}
+
+impl From<Transform> for Training {
+    fn from(transform: Transform) -> Self {
+        Self { transform, intervals: None }
+    }
+}
 
 impl Trained {
-    /// Fits `spec` to all rows; errors as [`Spec::fit`], and if a logarithm is asked of a target
-    /// that is not positive.
-    pub fn fit(spec: &Spec, data: &Dataset, log_target: bool) -> Result<Self, LearnError> {
-        let owners = data.schema.column_features();
-        let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
-        let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
-        let model = spec.fit_rows(&data.x, &y, &known)?;
+    /// Fits `spec` to all rows (for split intervals, to a part of them); errors as [`Spec::fit`], and
+    /// if a logarithm is asked of a target that is not positive.
+    pub fn fit(spec: &Spec, data: &Dataset, training: &Training) -> Result<Self, LearnError> {
+        data.check_missing(spec)?;
+        let settings = training.intervals.as_ref();
+        let part = Intervals::learned(data, settings)?.map(|rows| data.take_rows(&rows));
+        let learned = part.as_ref().unwrap_or(data);
+        let view = View::choose(spec, learned, training.transform)?;
+        let model = view.fit(spec, learned)?;
+        let intervals = settings
+            .map(|settings| Intervals::make(spec, &model, data, &view, settings))
+            .transpose()?;
         Ok(Self {
             format: FORMAT,
             spec: spec.clone(),
             target: data.target.clone(),
-            log_target,
+            view,
             schema: data.schema.clone(),
-            rows: data.y.len(),
+            rows: learned.y.len(),
             model,
+            intervals,
         })
     }
 
     /// Predictions for a table's rows, in the target's unit; columns are found by name.
     pub fn predict_table(&self, table: &Table) -> Result<Vec<f64>, LearnError> {
-        Ok(self.predict(&self.schema.encode(table)?))
+        Ok(self.predict(&self.encode(table)?))
+    }
+
+    /// A table's rows as a matrix; errors if a column is not there, or a value is missing that the model
+    /// needs.
+    pub fn encode(&self, table: &Table) -> Result<Matrix, LearnError> {
+        let x = self.schema.encode(table)?;
+        check_missing(&self.spec, &self.schema, &x)?;
+        Ok(x)
     }
 
     /// Predictions for rows of a matrix with the columns it was fitted on.
     pub fn predict(&self, x: &Matrix) -> Vec<f64> {
-        let mut predicted = self.model.predict(x);
-        if self.log_target {
-            for value in &mut predicted {
-                *value = value.exp();
-            }
+        let mut predicted = self.model.predict(&self.view.apply(x));
+        for value in &mut predicted {
+            *value = self.view.back(*value);
         }
         predicted
+    }
+
+    /// The same with intervals that hold what will be observed with probability `level` (without it,
+    /// the level that was trained for); `None` if it was trained without.
+    pub fn predict_intervals(&self, x: &Matrix, level: Option<f64>) -> Option<Vec<Interval>> {
+        let intervals = self.intervals.as_ref()?;
+        let level = level.unwrap_or(intervals.level);
+        let mut row_values = Vec::new();
+        let of_row = |row: usize| {
+            x.copy_row(row, &mut row_values);
+            let seen = self.view.apply_row(&row_values);
+            let Interval { low, high } = intervals.of_row(&self.model, &seen, &row_values, level);
+            Interval { low: self.view.back(low), high: self.view.back(high) }
+        };
+        Some((0..x.rows()).map(of_row).collect())
+    }
+
+    /// Standard deviations of what will be observed, of models that have them; of the target's logarithm
+    /// if the model learned that.
+    pub fn deviations(&self, x: &Matrix) -> Option<Vec<f64>> {
+        let seen = self.view.apply(x);
+        let mut row_values = Vec::new();
+        (0..seen.rows())
+            .map(|row| {
+                seen.copy_row(row, &mut row_values);
+                self.model.deviation_row(&row_values)
+            })
+            .collect()
+    }
+
+    /// Names of the model's inputs.
+    pub fn input_names(&self) -> Vec<String> {
+        self.view.names(&self.schema.column_names())
     }
 
     /// What it is, for people.
     pub fn describe(&self) -> String {
         let target =
-            if self.log_target { format!("ln {}", self.target) } else { self.target.clone() };
+            if self.view.log_target { format!("ln {}", self.target) } else { self.target.clone() };
         format!(
             "{} for {target}, fitted on {} rows\n{}",
             self.spec,
             self.rows,
-            self.model.describe(&self.schema.column_names())
+            self.model.describe(&self.input_names())
         )
     }
 
@@ -214,7 +291,12 @@ impl Trained {
         if columns > MOST_COLUMNS {
             return Err(format!("it has {columns} columns; {MOST_COLUMNS} are known at most"));
         }
-        if self.model.fits(columns) {
+        let inputs = self.view.count(columns);
+        let intervals = self.intervals.as_ref();
+        if self.view.fits(columns)
+            && self.model.fits(inputs)
+            && intervals.is_none_or(|intervals| intervals.fits(columns, inputs))
+        {
             Ok(())
         } else {
             Err("it names columns or nodes that it does not have".into())
@@ -225,7 +307,7 @@ impl Trained {
 /// Natural logarithms; errors if a value is not above 0.
 pub(crate) fn logarithms(y: &[f64]) -> Result<Vec<f64>, LearnError> {
     if let Some(row) = y.iter().position(|y| *y <= 0.0) {
-        return Err(LearnError::LogOfTarget { row, value: y[row] });
+        return Err(LearnError::LogOfTarget { row: row + 1, value: y[row] });
     }
     Ok(y.iter().map(|y| y.ln()).collect())
 }

@@ -14,6 +14,7 @@ use crate::cubist::{self, Cubist};
 use crate::error::nearest;
 use crate::folds::Folds;
 use crate::forest::Forest;
+use crate::gp::{self, Gp};
 use crate::linear::LinearModel;
 use crate::m5::{self, M5};
 use crate::mars::{self, Mars};
@@ -78,6 +79,8 @@ pub enum Kind {
     TwoLevel,
     /// Gradient boosting.
     Boost,
+    /// A Gaussian process.
+    Gp,
 }
 
 /// Other names of models, and what they stand for: those of Hsu et al. 2016, and Zou's.
@@ -102,10 +105,15 @@ impl Rows<'_> {
     /// Folds by which a model chooses its own parameters: ten, or as many as rows or groups allow.
     /// `None`: there are too few.
     pub(crate) fn inner_folds(&self, rows: usize) -> Option<Folds> {
+        self.folds(rows, 10)
+    }
+
+    /// The same, `count` at most.
+    pub(crate) fn folds(&self, rows: usize, count: usize) -> Option<Folds> {
         let Some(groups) = self.groups else {
-            return Folds::random(rows, rows.min(10), Seed(0)).ok();
+            return Folds::random(rows, rows.min(count), Seed(0)).ok();
         };
-        let count = crate::folds::different(groups).len().min(10);
+        let count = crate::folds::different(groups).len().min(count);
         Folds::random_by_group(groups, count, Seed(0)).ok()
     }
 }
@@ -141,7 +149,7 @@ const RELATIVE: Parameter = parameter(
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Lrm,
         Self::Mars,
         Self::Cart,
@@ -155,6 +163,7 @@ impl Kind {
         Self::Pca,
         Self::TwoLevel,
         Self::Boost,
+        Self::Gp,
     ];
 
     /// Its name.
@@ -173,6 +182,7 @@ impl Kind {
             Self::Pca => "pca",
             Self::TwoLevel => "two-level",
             Self::Boost => "boost",
+            Self::Gp => "gp",
         }
     }
 
@@ -235,6 +245,85 @@ impl Kind {
             parameter("rate", Values::Real(1e-6, 1.0), Some(0.1), None, "weight of each tree"),
             parameter("depth", Values::Whole(1, 30), Some(5.0), None, "levels of a tree"),
             parameter("minleaf", Values::Whole(1, MOST), Some(5.0), None, "rows of a leaf"),
+            parameter(
+                "leaves",
+                Values::Whole(2, MOST),
+                None,
+                None,
+                "leaves of a tree at most, where splits take most first; derived: as many as depth allows",
+            ),
+            parameter(
+                "rows",
+                Values::Real(0.01, 1.0),
+                Some(0.5),
+                None,
+                "share of the rows that a tree is fitted to, drawn at random; 1: all",
+            ),
+            parameter(
+                "columns",
+                Values::Real(0.001, 1.0),
+                None,
+                None,
+                "share of the columns that a node may split on; 1: all; derived: a third, at least 8",
+            ),
+        ];
+        const GP: &[Parameter] = &[
+            parameter(
+                "kernel",
+                Values::Words(gp::Kernel::NAMES),
+                Some(0.0),
+                None,
+                "how correlation falls with distance: Matérn 3/2 or 5/2, or squared exponential",
+            ),
+            parameter(
+                "length_scale",
+                Values::Real(1e-3, 1e5),
+                None,
+                None,
+                "of every input, in its deviations; derived: fitted, one for each input (1 with fit=false)",
+            ),
+            parameter(
+                "noise",
+                Values::Real(0.0, 10.0),
+                None,
+                None,
+                "variance of the noise, of the target's variance; derived: fitted (0.01 with fit=false)",
+            ),
+            parameter(
+                "signal",
+                Values::Real(1e-5, 1e5),
+                None,
+                None,
+                "variance of what varies with distance, of the target's; derived: fitted (1 with fit=false)",
+            ),
+            parameter(
+                "linear",
+                Values::Real(1e-8, 1e4),
+                None,
+                None,
+                "prior variance of the linear mean's coefficients; derived: fitted (1 with fit=false)",
+            ),
+            parameter(
+                "mean",
+                Values::Words(gp::Mean::NAMES),
+                Some(0.0),
+                None,
+                "what the process varies around: a linear function of the inputs, the target's mean, or 0",
+            ),
+            parameter(
+                "fit",
+                YES_NO,
+                Some(1.0),
+                None,
+                "whether the likelihood is maximised, from the values that are set; else they are used",
+            ),
+            parameter(
+                "standardize",
+                YES_NO,
+                Some(1.0),
+                None,
+                "whether inputs and target are standardised first (mean 0, 1/n deviation 1)",
+            ),
         ];
         const MARS: &[Parameter] = &[
             parameter("degree", Values::Whole(1, 10), Some(2.0), None, "hinges in a term at most"),
@@ -383,6 +472,7 @@ impl Kind {
             Self::Pca => PCA,
             Self::TwoLevel => TWO_LEVEL,
             Self::Boost => BOOST,
+            Self::Gp => GP,
         }
     }
 }
@@ -524,6 +614,33 @@ impl Spec {
         }
     }
 
+    pub(crate) fn gp(&self) -> gp::Settings {
+        gp::Settings {
+            kernel: gp::Kernel::ALL[self.count("kernel").unwrap_or(0)],
+            mean: gp::Mean::ALL[self.count("mean").unwrap_or(0)],
+            length_scale: self.value("length_scale"),
+            noise: self.value("noise"),
+            signal: self.value("signal"),
+            linear: self.value("linear"),
+            fit: self.yes("fit"),
+            standardize: self.yes("standardize"),
+            is_quick: false,
+        }
+    }
+
+    pub(crate) fn boost(&self) -> boost::Settings {
+        let usual = boost::Settings::default();
+        boost::Settings {
+            trees: self.count("ntrees").unwrap_or(usual.trees),
+            rate: self.value("rate").unwrap_or(usual.rate),
+            depth: self.value("depth").map_or(usual.depth, |depth| depth as u32),
+            leaf: self.count("minleaf").unwrap_or(usual.leaf),
+            leaves: self.count("leaves"),
+            rows: self.value("rows").unwrap_or(usual.rows),
+            columns: self.value("columns"),
+        }
+    }
+
     /// Fits a model to `x`, n rows × p columns, and `y`, n finite targets; errors if lengths differ,
     /// n < 2 or there are no columns.
     pub fn fit(&self, x: &Matrix, y: &[f64]) -> Result<Model, LearnError> {
@@ -544,7 +661,7 @@ impl Spec {
         }
         if let Some(row) = y.iter().position(|y| !y.is_finite()) {
             let column = "target".to_owned();
-            return Err(LearnError::ValueNotFinite { row, column, value: y[row] });
+            return Err(LearnError::ValueNotFinite { row: row + 1, column, value: y[row] });
         }
         let alone: Vec<usize>;
         let owners = if let Some(owners) = rows.owners {
@@ -594,19 +711,8 @@ impl Spec {
                 let second = Second::ALL[self.count("second").unwrap_or(0)];
                 two_level::fit(x, y, (first, second), self.value("alpha"), rows)?
             }
-            Kind::Boost => {
-                let usual = boost::Settings::default();
-                Model::Boost(boost::fit(
-                    x,
-                    y,
-                    &boost::Settings {
-                        trees: self.count("ntrees").unwrap_or(usual.trees),
-                        rate: self.value("rate").unwrap_or(usual.rate),
-                        depth: self.value("depth").map_or(usual.depth, |depth| depth as u32),
-                        leaf: self.count("minleaf").unwrap_or(usual.leaf),
-                    },
-                ))
-            }
+            Kind::Gp => Model::Gp(Gp::fit(x, y, owners, &self.gp())?),
+            Kind::Boost => Model::Boost(boost::fit(x, y, &self.boost())),
         })
     }
 }
@@ -703,7 +809,7 @@ mod tests {
                 "marz",
                 "there is no model `marz`; did you mean `mars`?; there are `lrm`, `mars`, `cart`, \
                  `m5`, `cubist`, `ridge`, `lasso`, `elasticnet`, `tree`, `forest`, `pca`, \
-                 `two-level`, `boost`",
+                 `two-level`, `boost`, `gp`",
             ),
             (
                 "cart:minsplt=3",

@@ -1,11 +1,12 @@
 //! Tables with named columns, read from comma-separated values.
 //!
-//! A column whose cells are all names is a *factor*; a column with a number in it is a column of
-//! numbers, and a name there is an error (with its line), not a silent missing value. There are no
-//! missing values: an empty cell is an error too.
+//! Values are separated by commas, semicolons or tabs: what the first line has most of. A column whose
+//! cells are all names is a *factor*; a column with a number in it is a column of numbers, and a name
+//! there is an error (with its line), not a silent missing value. A value is missing where a cell is empty
+//! or holds `NA`, `NaN` or `null`: a NaN among numbers, the name `NA` among names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 use foretell_input::{MOST_NAMES, Rows};
 
@@ -15,7 +16,7 @@ use crate::error::nearest;
 /// What a column holds.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cells {
-    /// Finite numbers.
+    /// Finite numbers; NaN where one is missing.
     Numbers(Vec<f64>),
     /// Names: the different ones, sorted, and for each row which of them.
     Names {
@@ -65,8 +66,15 @@ impl Table {
             file: file.into(),
             error: error.to_string(),
         };
+        let mut input = BufReader::new(input);
+        let first = input.fill_buf().map_err(|error| LearnError::NotATable {
+            file: file.into(),
+            error: error.to_string(),
+        })?;
+        let separator = separator(first);
         let mut builder = csv::ReaderBuilder::new();
-        let mut reader = Rows::new(builder.flexible(true).trim(csv::Trim::All), input);
+        builder.flexible(true).trim(csv::Trim::All).delimiter(separator);
+        let mut reader = Rows::new(&builder, input);
         let names: Vec<String> = reader
             .heading()
             .map_err(not_a_table)?
@@ -144,6 +152,19 @@ impl Table {
     }
 }
 
+/// What separates the values of a text's first line: outside quotes, the one there is most of.
+fn separator(text: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    let mut is_quoted = false;
+    for byte in text.iter().take_while(|byte| **byte != b'\n') {
+        is_quoted ^= *byte == b'"';
+        if let Some((_, count)) = counts.iter_mut().find(|(b, _)| b == byte && !is_quoted) {
+            *count += 1;
+        }
+    }
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| byte)
+}
+
 fn no_column(name: &str, names: &[String]) -> LearnError {
     let nearest = nearest(name, names.iter().map(String::as_str));
     LearnError::NoColumn { column: name.to_owned(), nearest }
@@ -151,13 +172,34 @@ fn no_column(name: &str, names: &[String]) -> LearnError {
 
 /// A column while it is read.
 enum Column {
-    Unknown,
+    /// So many cells, all of them missing.
+    Unknown(usize),
     Numbers(Vec<f64>),
-    Names { codes: BTreeMap<String, usize>, rows: Vec<usize>, forced: bool, first_line: u64 },
+    Names {
+        codes: BTreeMap<String, usize>,
+        rows: Vec<usize>,
+        forced: bool,
+        first_line: u64,
+    },
+}
+
+/// The name of a missing value among names.
+const MISSING: &str = "NA";
+
+fn is_missing(cell: &str) -> bool {
+    cell.is_empty() || ["na", "nan", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// The number of a name, new or known.
+fn code(codes: &mut BTreeMap<String, usize>, name: &str) -> usize {
+    let next = codes.len();
+    match codes.get(name) {
+        Some(code) => *code,
+        None => *codes.entry(name.to_owned()).or_insert(next),
+    }
 }
 
 enum CellFault {
-    Empty { line: u64 },
     NotANumber { line: u64, cell: String, factor_possible: bool },
     NotFinite { line: u64, cell: String },
     TooManyNames { line: u64 },
@@ -167,7 +209,6 @@ impl CellFault {
     fn told(self, file: &str, column: &str) -> LearnError {
         let (file, column) = (file.to_owned(), column.to_owned());
         match self {
-            Self::Empty { line } => LearnError::Empty { file, line, column },
             Self::NotANumber { line, cell, factor_possible } => {
                 LearnError::NotANumber { file, line, column, cell, factor_possible }
             }
@@ -183,28 +224,32 @@ impl Column {
             let codes = BTreeMap::new();
             Self::Names { codes, rows: Vec::new(), forced: true, first_line: 0 }
         } else {
-            Self::Unknown
+            Self::Unknown(0)
         }
     }
 
     fn push(&mut self, cell: &str, line: u64) -> Result<(), CellFault> {
-        if cell.is_empty() {
-            return Err(CellFault::Empty { line });
+        if is_missing(cell) {
+            match self {
+                Self::Unknown(missing) => *missing += 1,
+                Self::Numbers(numbers) => numbers.push(f64::NAN),
+                Self::Names { codes, rows, .. } => rows.push(code(codes, MISSING)),
+            }
+            return Ok(());
         }
         let number = || {
             let number: f64 = cell.parse().ok()?;
             Some(number)
         };
         match self {
-            Self::Unknown => {
-                *self = match number() {
-                    Some(_) => Self::Numbers(Vec::new()),
-                    None => Self::Names {
-                        codes: BTreeMap::new(),
-                        rows: Vec::new(),
-                        forced: false,
-                        first_line: line,
-                    },
+            Self::Unknown(missing) => {
+                let missing = *missing;
+                *self = if number().is_some() {
+                    Self::Numbers(vec![f64::NAN; missing])
+                } else {
+                    let mut codes = BTreeMap::new();
+                    let rows = (0..missing).map(|_| code(&mut codes, MISSING)).collect();
+                    Self::Names { codes, rows, forced: false, first_line: line }
                 };
                 self.push(cell, line)
             }
@@ -223,19 +268,16 @@ impl Column {
             Self::Names { codes, rows, forced, first_line } => {
                 if !*forced && number().is_some() {
                     // the names before were the fault, not this number
-                    let cell = codes.iter().find(|(_, code)| **code == rows[0]);
+                    let named = rows.iter().find(|row| codes.get(MISSING) != Some(*row));
+                    let cell = codes.iter().find(|(_, code)| Some(*code) == named);
                     let cell = cell.map_or_else(String::new, |(name, _)| name.clone());
                     let line = *first_line;
                     return Err(CellFault::NotANumber { line, cell, factor_possible: true });
                 }
-                let next = codes.len();
-                if next >= MOST_NAMES {
+                if codes.len() >= MOST_NAMES && !codes.contains_key(cell) {
                     return Err(CellFault::TooManyNames { line });
                 }
-                rows.push(match codes.get(cell) {
-                    Some(code) => *code,
-                    None => *codes.entry(cell.to_owned()).or_insert(next),
-                });
+                rows.push(code(codes, cell));
                 Ok(())
             }
         }
@@ -243,7 +285,7 @@ impl Column {
 
     fn cells(self) -> Cells {
         match self {
-            Self::Unknown => Cells::Numbers(Vec::new()),
+            Self::Unknown(missing) => Cells::Numbers(vec![f64::NAN; missing]),
             Self::Numbers(numbers) => Cells::Numbers(numbers),
             Self::Names { codes, rows, .. } => {
                 let mut sorted = vec![0; codes.len()];
@@ -289,13 +331,32 @@ mod tests {
                 "`t.csv` line 2, column `b`: `x` is not a number; if the column names things, say \
                  so (`--factor`)",
             ),
-            ("a,b\n1,2\n1,NaN\n", "`t.csv` line 3, column `b`: `NaN` is not a finite number"),
-            ("a,b\n1,2\n1,\n", "`t.csv` line 3, column `b`: the cell is empty; a number is wanted"),
+            ("a,b\n1,2\n1,inf\n", "`t.csv` line 3, column `b`: `inf` is not a finite number"),
             ("a,b\n1\n", "`t.csv` line 2: 1 cells, but 2 columns are named in the first line"),
             ("a,a\n1,2\n", "`t.csv`: two columns are named `a`"),
         ] {
             assert_eq!(read(text).unwrap_err(), fault);
         }
+    }
+
+    #[test]
+    fn semicolons_and_tabs_separate_too() {
+        let commas = read("a,kind,b\n1,ssd,2.5\n3,disk,4\n").unwrap();
+        assert_eq!(read("a;kind;b\n1;ssd;2.5\n3;disk;4\n").unwrap(), commas);
+        assert_eq!(read("a\tkind\tb\n1\tssd\t2.5\n3\tdisk\t4\n").unwrap(), commas);
+        let quoted = read("\"a;b;c\",d\n1,2\n").unwrap();
+        assert_eq!(quoted.names().collect::<Vec<_>>(), ["a;b;c", "d"]);
+    }
+
+    #[test]
+    fn empty_cells_and_na_are_missing() {
+        let table = read("a,kind,b\n,ssd,1\n2,,NA\nnan,disk,3\n").unwrap();
+        let Cells::Numbers(a) = table.column("a").unwrap() else { panic!("numbers") };
+        assert_eq!(a.iter().map(|a| a.is_nan()).collect::<Vec<_>>(), [true, false, true]);
+        let levels = ["NA", "disk", "ssd"].map(str::to_owned).to_vec();
+        assert_eq!(table.column("kind"), Ok(&Cells::Names { levels, codes: vec![2, 0, 1] }));
+        let Cells::Numbers(b) = table.column("b").unwrap() else { panic!("numbers") };
+        assert!(b[1].is_nan() && b[2] > 2.9);
     }
 
     #[test]

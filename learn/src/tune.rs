@@ -20,6 +20,7 @@ use crate::metrics::rmse;
 use crate::model::logarithms;
 use crate::search::{Found, SearchRange, SearchSettings, search};
 use crate::spec::{Kind, Rows, Spec, Values};
+use crate::transform::{Transform, View};
 
 /// The ranges that a search of this model covers, for data of so many rows: the paper's, but no more
 /// terms, splits or rows of a node than half the rows. Empty: nothing to search.
@@ -221,7 +222,7 @@ pub fn tuned_out_of_fold(
     spec: &Spec,
     data: &Dataset,
     folds: &Folds,
-    log_target: bool,
+    transform: Transform,
     ranges: impl Fn(usize) -> Vec<SearchRange>,
     settings: &SearchSettings,
     (inner, seed): (usize, foretell_units::Seed),
@@ -243,10 +244,13 @@ pub fn tuned_out_of_fold(
             }
             None => Folds::random(train.len(), inner, seed)?,
         };
-        let tuned = tune(spec, &part, &inner, log_target, &ranges(train.len()), settings)?;
-        let model = crate::model::Trained::fit(&tuned.spec, &part, log_target)?;
-        for (row, value) in test.iter().zip(model.predict(&data.x.take_rows(&test))) {
-            predicted[*row] = value;
+        let view = View::choose(spec, &part, transform)?;
+        let (seen, is_log) = (view.dataset(&part), view.log_target);
+        let tuned = tune(spec, &seen, &inner, is_log, &ranges(train.len()), settings)?;
+        let model = view.fit(&tuned.spec, &part)?;
+        let test_x = view.apply(&data.x.take_rows(&test));
+        for (row, value) in test.iter().zip(model.predict(&test_x)) {
+            predicted[*row] = view.back(value);
         }
         searches.push(tuned);
     }
@@ -295,7 +299,8 @@ mod tests {
             let of_fold = |fold| {
                 let (train, test) = folds.split(fold);
                 let part = data.take_rows(&train);
-                let model = crate::model::Trained::fit(&spec, &part, false).unwrap();
+                let model =
+                    crate::model::Trained::fit(&spec, &part, &Transform::None.into()).unwrap();
                 let truth: Vec<f64> = test.iter().map(|&row| data.y[row]).collect();
                 rmse(&truth, &model.predict(&data.x.take_rows(&test)))
             };

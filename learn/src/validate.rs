@@ -1,5 +1,6 @@
 //! Out-of-fold predictions: each row is predicted by a model that never saw it.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +8,185 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::LearnError;
 use crate::dataset::Dataset;
 use crate::folds::Folds;
-use crate::model::logarithms;
-use crate::spec::{Rows, Spec};
+use crate::intervals::Interval;
+use crate::model::{Trained, Training, logarithms};
+use crate::spec::Spec;
+use crate::transform::{Transform, View};
 
-/// Predictions for all rows, in the target's unit. With `log_target` the models learn its logarithm.
-/// Folds are shared out among `jobs` threads; the result does not depend on it.
+/// Rows to learn from and rows to predict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// What it leaves out, for people: `fold 3`, `nodes = 8`.
+    pub name: String,
+    /// Rows to learn from.
+    pub train: Vec<usize>,
+    /// Rows to predict.
+    pub test: Vec<usize>,
+}
+
+/// Parts of rows that each leave some out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts(pub Vec<Part>);
+
+impl From<&Folds> for Parts {
+    fn from(folds: &Folds) -> Self {
+        let part = |fold: usize| {
+            let (train, test) = folds.split(fold);
+            Part { name: format!("fold {}", fold + 1), train, test }
+        };
+        Self((0..folds.count()).map(part).collect())
+    }
+}
+
+/// Different values of a feature that are levels of a design, at most.
+const LEVELS: usize = 24;
+
+impl Parts {
+    /// Leaves out each level of each feature of numbers that lies between others of it: what is asked is
+    /// how well a model predicts between the levels of a design. A row is predicted once for each
+    /// feature of which it has such a level. Errors if no feature has three levels or more, and
+    /// [`LEVELS`] at most.
+    pub fn leave_level_out(data: &Dataset) -> Result<Self, LearnError> {
+        let mut parts = Vec::new();
+        for (column, name, levels) in levels(data) {
+            for level in &levels[1..levels.len() - 1] {
+                let is = |row: &usize| data.x.get(*row, column).to_bits() == level.to_bits();
+                let (test, train) = (0..data.y.len()).partition(is);
+                parts.push(Part { name: format!("{name} = {level}"), train, test });
+            }
+        }
+        if parts.is_empty() {
+            return Err(LearnError::NoLevels { most: LEVELS });
+        }
+        Ok(Self(parts))
+    }
+}
+
+/// Features of numbers with three levels or more: column, name, levels ascending.
+fn levels(data: &Dataset) -> Vec<(usize, String, Vec<f64>)> {
+    let owners = data.schema.column_features();
+    let columns = (0..data.x.columns()).filter_map(|column| {
+        let feature = &data.schema.features[owners[column]];
+        let mut values = data.x.column(column).to_vec();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let is_design = (3..=LEVELS.min(data.y.len() / 3)).contains(&values.len());
+        let known = values.iter().all(|value| !value.is_nan());
+        (feature.levels.is_none() && is_design && known)
+            .then(|| (column, feature.name.clone(), values))
+    });
+    columns.collect()
+}
+
+/// Whether rows are a grid: each feature of numbers has few levels, and most combinations are there.
+pub fn is_grid(data: &Dataset) -> bool {
+    let rows: BTreeSet<Vec<u64>> = (0..data.y.len())
+        .map(|row| (0..data.x.columns()).map(|c| data.x.get(row, c).to_bits()).collect())
+        .collect();
+    let levels = levels(data);
+    let owners = data.schema.column_features();
+    let is_number = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
+    let is_binary = |column: &usize| {
+        let values = data.x.column(*column).iter();
+        values.map(|value| value.to_bits()).collect::<BTreeSet<u64>>().len() == 2
+    };
+    let numbers = (0..data.x.columns()).filter(is_number).count();
+    let binary = (0..data.x.columns()).filter(is_number).filter(is_binary).count();
+    let names = data.schema.features.iter().filter_map(|feature| feature.levels.as_ref());
+    let cells = levels.iter().map(|(_, _, levels)| levels.len() as f64).product::<f64>()
+        * names.map(|levels| levels.len() as f64).product::<f64>()
+        * 2.0_f64.powi(binary as i32);
+    !levels.is_empty() && levels.len() + binary == numbers && rows.len() as f64 >= 0.5 * cells
+}
+
+/// One prediction of a row by a model that did not see it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LeftOut {
+    /// The row.
+    pub row: usize,
+    /// Number of the part.
+    pub part: usize,
+    /// In the target's unit.
+    pub predicted: f64,
+    /// If intervals were asked for.
+    pub interval: Option<Interval>,
+}
+
+/// Predictions of all parts' left-out rows, part after part. What there is to choose (views,
+/// hyperparameters, errors for intervals) is chosen in the rows to learn from. Parts are shared out among
+/// `jobs` threads; the result does not depend on it.
+pub fn left_out(
+    spec: &Spec,
+    data: &Dataset,
+    parts: &Parts,
+    training: &Training,
+    jobs: NonZeroUsize,
+) -> Result<(Vec<LeftOut>, Vec<View>), LearnError> {
+    data.check_missing(spec)?;
+    if matches!(training.transform, Transform::LogTarget | Transform::Log) {
+        // a fault is named by its row of all
+        logarithms(&data.y)?;
+    }
+    let of_parts = in_parallel(parts.0.len(), jobs, |number| {
+        let Part { train, test, .. } = &parts.0[number];
+        let trained = Trained::fit(spec, &data.take_rows(train), training)?;
+        let x = data.x.take_rows(test);
+        let intervals = trained.predict_intervals(&x, None);
+        let predicted = trained.predict(&x);
+        let of_row = |(place, row): (usize, &usize)| LeftOut {
+            row: *row,
+            part: number,
+            predicted: predicted[place],
+            interval: intervals.as_ref().map(|intervals| intervals[place]),
+        };
+        Ok::<_, LearnError>((test.iter().enumerate().map(of_row).collect::<Vec<_>>(), trained.view))
+    });
+    let (mut all, mut views) = (Vec::new(), Vec::new());
+    for of_part in of_parts {
+        let (rows, view) = of_part?;
+        all.extend(rows);
+        views.push(view);
+    }
+    Ok((all, views))
+}
+
+/// What models that did not see a row say of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OutOfFold {
+    /// Predictions for all rows, in the target's unit.
+    pub predicted: Vec<f64>,
+    /// Their intervals, if these were asked for.
+    pub intervals: Option<Vec<Interval>>,
+    /// By fold: how its model saw inputs and target.
+    pub views: Vec<View>,
+}
+
+/// Predictions for all rows by models of the other folds, as [`left_out`].
+pub fn out_of_fold_with(
+    spec: &Spec,
+    data: &Dataset,
+    folds: &Folds,
+    training: &Training,
+    jobs: NonZeroUsize,
+) -> Result<OutOfFold, LearnError> {
+    if folds.rows() != data.y.len() {
+        let what = "folds".to_owned();
+        return Err(LearnError::Length { what, found: folds.rows(), wanted: data.y.len() });
+    }
+    let (all, views) = left_out(spec, data, &Parts::from(folds), training, jobs)?;
+    let mut predicted = vec![0.0; data.y.len()];
+    let nothing = Interval { low: 0.0, high: 0.0 };
+    let mut intervals = training.intervals.as_ref().map(|_| vec![nothing; data.y.len()]);
+    for LeftOut { row, predicted: value, interval, .. } in all {
+        predicted[row] = value;
+        if let (Some(intervals), Some(interval)) = (&mut intervals, interval) {
+            intervals[row] = interval;
+        }
+    }
+    Ok(OutOfFold { predicted, intervals, views })
+}
+
+/// The predictions alone, of models of the target or of its logarithm.
 pub fn out_of_fold(
     spec: &Spec,
     data: &Dataset,
@@ -19,28 +194,8 @@ pub fn out_of_fold(
     log_target: bool,
     jobs: NonZeroUsize,
 ) -> Result<Vec<f64>, LearnError> {
-    if folds.rows() != data.y.len() {
-        let what = "folds".to_owned();
-        return Err(LearnError::Length { what, found: folds.rows(), wanted: data.y.len() });
-    }
-    let y = if log_target { logarithms(&data.y)? } else { data.y.clone() };
-    let owners = data.schema.column_features();
-    let of_folds = in_parallel(folds.count(), jobs, |fold| {
-        let (train, test) = folds.split(fold);
-        let part = data.take_rows(&train);
-        let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-        let known = Rows { owners: Some(&owners), groups: part.groups.as_deref() };
-        let model = spec.fit_rows(&part.x, &train_y, &known)?;
-        Ok::<_, LearnError>((test.clone(), model.predict(&data.x.take_rows(&test))))
-    });
-    let mut predicted = vec![0.0; y.len()];
-    for of_fold in of_folds {
-        let (rows, values) = of_fold?;
-        for (row, value) in rows.into_iter().zip(values) {
-            predicted[row] = if log_target { value.exp() } else { value };
-        }
-    }
-    Ok(predicted)
+    let training = Transform::of_target(log_target).into();
+    Ok(out_of_fold_with(spec, data, folds, &training, jobs)?.predicted)
 }
 
 /// What `work` gives for 0, 1, … `count` − 1, by up to `jobs` threads, in that order.
@@ -71,4 +226,41 @@ pub(crate) fn in_parallel<T: Send>(
     });
     let done = done.into_inner().expect("no thread panicked");
     done.into_iter().map(|result| result.expect("every index was worked on")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Table;
+
+    fn grid() -> Dataset {
+        let mut text = String::from("a,b,kind,y\n");
+        for (a, b, kind) in
+            (0..5).flat_map(|a| (0..4).flat_map(move |b| ["p", "q"].map(|kind| (a, b, kind))))
+        {
+            text.push_str(&format!("{a},{b},{kind},{}\n", 10 * a + b));
+        }
+        let table = Table::read(text.as_bytes(), "t", &[]).unwrap();
+        Dataset::new(&table, "y", &[]).unwrap()
+    }
+
+    #[test]
+    fn levels_between_others_are_left_out() {
+        let data = grid();
+        let parts = Parts::leave_level_out(&data).unwrap().0;
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["a = 1", "a = 2", "a = 3", "b = 1", "b = 2"]);
+        for part in &parts {
+            assert_eq!(part.train.len() + part.test.len(), 40);
+        }
+        assert!(parts[0].test.iter().all(|&row| (data.x.get(row, 0) - 1.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn grids_are_recognised() {
+        let data = grid();
+        assert!(is_grid(&data));
+        let some: Vec<usize> = (0..40).step_by(3).collect();
+        assert!(!is_grid(&data.take_rows(&some)), "a third of it is none");
+    }
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use foretell_learn::metrics::Scores;
 use foretell_learn::{
-    Cells, Dataset, Folds, LinearModel, Matrix, Model, Spec, Table, Term, Trained, out_of_fold,
+    Cells, Dataset, Folds, LinearModel, Matrix, Model, Spec, Table, Term, Trained, Transform,
+    out_of_fold,
 };
 use serde_json::Value;
 
@@ -330,7 +331,8 @@ fn kept_models_predict_the_same() {
         "two-level:second=boost",
         "boost:ntrees=20",
     ] {
-        let trained = Trained::fit(&spec.parse().unwrap(), &data, true).unwrap();
+        let trained =
+            Trained::fit(&spec.parse().unwrap(), &data, &Transform::LogTarget.into()).unwrap();
         let mut kept = Vec::new();
         trained.save(&mut kept).unwrap();
         let loaded = Trained::load(kept.as_slice()).unwrap();

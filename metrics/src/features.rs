@@ -41,6 +41,24 @@ pub struct Features {
 }
 
 impl Features {
+    /// The same with each feature also as it was 1 to `lags` rows before: what a host wrote back later, or
+    /// a counter that follows its load. The first rows, which have nothing before them, are left out.
+    pub fn lagged(self, lags: usize) -> Self {
+        let rows = self.times.len();
+        let first = lags.min(rows);
+        let (mut names, mut columns) = (self.names.clone(), Vec::new());
+        for lag in 0..=lags {
+            if lag > 0 {
+                names.extend(self.names.iter().map(|name| format!("{name}.lag{lag}")));
+            }
+            for column in &self.columns {
+                columns.push((first..rows).map(|row| column[row - lag]).collect());
+            }
+        }
+        let targets = self.targets.map(|mut column| column.split_off(first.min(column.len())));
+        Self { names, times: self.times[first..].to_vec(), columns, targets }
+    }
+
     /// Adds the rows of another set; errors if it has other features or targets.
     pub fn append(&mut self, other: Self) -> Result<(), MetricsError> {
         if self.names.is_empty() {
@@ -308,6 +326,23 @@ mod tests {
             series.push(time + offset, [value(time)]);
         }
         HostSeries { kind: kind.to_owned(), name: format!("{kind}{offset}"), series }
+    }
+
+    #[test]
+    fn lagged_rows_hold_what_was_before_them() {
+        let features = Features {
+            names: vec!["a".to_owned()],
+            times: vec![1.0, 2.0, 3.0],
+            columns: vec![vec![10.0, 20.0, 30.0]],
+            targets: std::array::from_fn(
+                |target| if target == 0 { vec![7.0, 8.0, 9.0] } else { vec![] },
+            ),
+        };
+        let lagged = features.lagged(1);
+        assert_eq!(lagged.names, ["a", "a.lag1"]);
+        assert_eq!(lagged.times, [2.0, 3.0]);
+        assert_eq!(lagged.columns, [[20.0, 30.0], [10.0, 20.0]]);
+        assert_eq!(lagged.targets[0], [8.0, 9.0]);
     }
 
     fn clients() -> Series {

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
-use foretell_learn::Spec;
+use clap::{Args, Subcommand, ValueEnum};
+use foretell_learn::{IntervalSettings, Method, Scale, Spec, Training, Transform};
 
 /// Arguments of `learn`.
 #[derive(Debug, Args)]
@@ -19,12 +19,16 @@ pub struct LearnArguments {
 pub enum Learning {
     /// Tell how well models predict rows that they never saw.
     Evaluate(EvaluateArguments),
+    /// Learn from one split or table, and tell how well others are predicted.
+    Score(LearnScoreArguments),
     /// Fit a model to all rows and keep it.
     Train(TrainArguments),
     /// Predict with a model that was kept.
     Predict(PredictArguments),
     /// Look for a model's best parameters.
     Search(SearchArguments),
+    /// Tell which features matter, how predictions depend on them, and how many rows it takes.
+    Explain(ExplainArguments),
     /// Show a model that was kept: its terms, tree or rules.
     Show(ShowArguments),
     /// List the models and their parameters.
@@ -54,6 +58,9 @@ pub struct FeaturesArguments {
     /// Seconds over which metrics and what clients saw are averaged.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub window: f64,
+    /// Add each feature as it was 1 to N rows before; the first N rows of each set are left out.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1000))]
+    pub lags: u16,
     /// Keep features that are the same in all rows, which no model can learn from.
     #[arg(long)]
     pub keep_constant: bool,
@@ -94,8 +101,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Which rows to learn from.
 #[derive(Debug, Args)]
 pub struct DataArguments {
-    /// A table of comma-separated values with a first line of names, or the directory of a data set
-    /// that `sweep` made, of which the factors are features.
+    /// A table with a first line of names, separated by commas, semicolons or tabs; a Parquet file; or
+    /// the directory of a data set that `sweep` made, of which the factors are features.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
     /// The column to predict; all others are features.
@@ -118,17 +125,193 @@ pub struct DataArguments {
     /// a fold each.
     #[arg(long, value_name = "N", conflicts_with = "group")]
     pub blocks: Option<NonZeroUsize>,
+    /// These columns say which row is which: they are no features, and stand beside predictions.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub key: Vec<String>,
     /// Learn the target's natural logarithm; predictions and errors are of the target.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "transform")]
     pub log_target: bool,
+    /// How models see inputs and target: as they are, as logarithms where these exist, or, chosen in the rows
+    /// that are learned from, as what predicts best. Without it `auto` for `gp`, `none` for others.
+    #[arg(long, value_name = "HOW")]
+    pub transform: Option<TransformName>,
+}
+
+impl DataArguments {
+    /// How this model may see inputs and target.
+    pub fn transform_of(&self, spec: &Spec) -> Transform {
+        match self.transform {
+            Some(TransformName::None) => Transform::None,
+            Some(TransformName::Log) => Transform::Log,
+            Some(TransformName::Auto) => Transform::Auto,
+            None if self.log_target => Transform::LogTarget,
+            None => Transform::default_of(spec),
+        }
+    }
+}
+
+/// How models see inputs and target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TransformName {
+    /// As they are.
+    None,
+    /// Logarithms of the target and of all inputs that allow it.
+    Log,
+    /// What predicts best in cross-validation.
+    Auto,
+}
+
+/// How intervals around predictions are made.
+#[derive(Debug, Args)]
+pub struct IntervalArguments {
+    /// Share of what will be observed that intervals hold, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 90.0, value_parser = percent)]
+    pub level: f64,
+    /// Errors of cross-validation around the model (`cross`) or around the models of the folds (`cv+`),
+    /// or errors on rows that are held back (`split`).
+    #[arg(long, value_name = "METHOD", default_value = "cross")]
+    pub interval_method: MethodName,
+    /// Unit of errors: what the model says (`auto`, where it does), what is expected at the row (`local`),
+    /// the same everywhere (`none`), or quantiles, of `forest` and `boost`.
+    #[arg(long, value_name = "UNIT", default_value = "auto")]
+    pub interval_scale: ScaleName,
+    /// Folds of that cross-validation.
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub interval_folds: NonZeroUsize,
+    /// A feature each value of which has errors of its own.
+    #[arg(long, value_name = "COLUMN")]
+    pub interval_group: Option<String>,
+}
+
+impl IntervalArguments {
+    /// As the library has them.
+    pub fn settings(&self) -> IntervalSettings {
+        IntervalSettings {
+            level: self.level / 100.0,
+            method: match self.interval_method {
+                MethodName::Split => Method::Split,
+                MethodName::Cross => Method::Cross,
+                MethodName::CvPlus => Method::CvPlus,
+            },
+            scale: match self.interval_scale {
+                ScaleName::Auto => Scale::Auto,
+                ScaleName::None => Scale::None,
+                ScaleName::Local => Scale::Local,
+                ScaleName::Quantiles => Scale::Quantiles,
+            },
+            folds: self.interval_folds.get(),
+            group: self.interval_group.clone(),
+        }
+    }
+}
+
+/// Which errors make an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MethodName {
+    /// On rows that are held back.
+    Split,
+    /// Of cross-validation.
+    Cross,
+    /// Of cross-validation, each around its own fold's model.
+    #[value(name = "cv+")]
+    CvPlus,
+}
+
+/// What errors are measured by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ScaleName {
+    /// The model's own deviation, or `local`.
+    Auto,
+    /// The same everywhere.
+    None,
+    /// What is expected at the row.
+    Local,
+    /// Quantiles of a forest or of boosting.
+    Quantiles,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let text = text.trim().trim_end_matches('%').trim_end();
+    let found: Option<f64> = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share < 100.0);
+    found.ok_or_else(|| "expected a share in percent, above 0 and below 100".to_owned())
+}
+
+/// How rows are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CrossValidation {
+    /// Folds of random rows.
+    Random,
+    /// Folds of random groups (`--group`, `--blocks`, the design points of a data set).
+    Group,
+    /// Each level of each feature of numbers that lies between others.
+    LeaveLevelOut,
+    /// Folds of consecutive rows.
+    Blocked,
+}
+
+/// Arguments of `learn score`.
+#[derive(Debug, Args)]
+pub struct LearnScoreArguments {
+    /// The rows. Of a data set the splits are named by `--train` and `--test`.
+    #[command(flatten)]
+    pub data: DataArguments,
+    /// The split to learn from; without it `train`. Of a table: `--data` itself.
+    #[arg(long, value_name = "SPLIT")]
+    pub train: Option<String>,
+    /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
+    #[arg(long = "test", value_name = "SPLIT|FILE|DIR", required = true)]
+    pub tests: Vec<String>,
+    /// A model with its parameters. May be given several times: the one with the least error in
+    /// validation inside the rows to learn from is chosen.
+    #[arg(long = "model", value_name = "MODEL", required = true)]
+    pub models: Vec<Spec>,
+    /// That validation; without it `leave-level-out` where rows are a grid, by groups or at random elsewhere.
+    #[arg(long, value_name = "HOW")]
+    pub cv: Option<CrossValidation>,
+    /// Random or consecutive folds of that validation; without it 10, or as many as there are groups.
+    #[arg(long, value_name = "N")]
+    pub fold_count: Option<NonZeroUsize>,
+    /// Seed of random folds.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Threads; without it, all cores. The results do not depend on it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Intervals.
+    #[command(flatten)]
+    pub intervals: IntervalArguments,
+    /// Make no intervals, and tell no coverage.
+    #[arg(long)]
+    pub no_intervals: bool,
+    /// Write the predictions of the chosen model here, with the rows' keys.
+    #[arg(long, value_name = "FILE")]
+    pub predictions: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a model is trained.
+pub(crate) fn training(
+    data: &DataArguments,
+    spec: &Spec,
+    intervals: Option<&IntervalArguments>,
+) -> Training {
+    Training {
+        transform: data.transform_of(spec),
+        intervals: intervals.map(IntervalArguments::settings),
+    }
 }
 
 /// How rows are split for validation.
 #[derive(Debug, Args)]
 pub struct FoldArguments {
-    /// Each row's fold: a table with columns `row` (from 0) and `fold`.
+    /// Each row's fold: a table with columns `row` (from 1, or from 0 if there is a 0) and `fold`.
     #[arg(long, value_name = "FILE", conflicts_with = "fold_count")]
     pub folds: Option<PathBuf>,
+    /// How rows are left out without such a file; by groups where there are any, else at random.
+    #[arg(long, value_name = "HOW", conflicts_with = "folds")]
+    pub cv: Option<CrossValidation>,
     /// Without such a file: so many random folds, of groups where rows have groups (of a data set, its
     /// design points). Without this, 10, or as many as there are groups.
     #[arg(long, value_name = "N")]
@@ -187,6 +370,13 @@ pub struct EvaluateArguments {
     /// Write the out-of-fold predictions here, a column for each model.
     #[arg(long, value_name = "FILE")]
     pub predictions: Option<PathBuf>,
+    /// Make intervals inside the rows that each fold leaves to learn from, and tell how many of the rows
+    /// left out they hold.
+    #[arg(long)]
+    pub intervals: bool,
+    /// How.
+    #[command(flatten)]
+    pub how: IntervalArguments,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
@@ -201,6 +391,12 @@ pub struct TrainArguments {
     /// A model with its parameters, such as `cubist:ntrees=10,ninstances=5`.
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
+    /// Make no intervals: fits the model once only.
+    #[arg(long)]
+    pub no_intervals: bool,
+    /// Intervals around predictions.
+    #[command(flatten)]
+    pub intervals: IntervalArguments,
     /// Keep the model here (JSON).
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -217,6 +413,12 @@ pub struct PredictArguments {
     /// A table with the model's features, by name, or the directory of a data set.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
+    /// Columns that say which row is which, to stand beside the predictions.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub key: Vec<String>,
+    /// Share of what will be observed that intervals hold, in percent; without it that of the training.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub level: Option<f64>,
     /// The split of a data set; without it `test`, or `all`.
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
@@ -244,6 +446,29 @@ pub struct SearchArguments {
     #[command(flatten)]
     pub space: SpaceArguments,
     /// Print one JSON document, with every point.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `learn explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// The rows.
+    #[command(flatten)]
+    pub data: DataArguments,
+    /// The rows left out.
+    #[command(flatten)]
+    pub folds: FoldArguments,
+    /// A model with its parameters.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Spec,
+    /// Tell how predictions depend on this feature; without any, on the three that matter most.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub feature: Vec<String>,
+    /// Draw all of it into this directory, as SVG and PNG.
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
+    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }

@@ -10,6 +10,18 @@ use crate::failure::Failure;
 
 /// The design point of a row.
 const POINT: &str = "point";
+/// Columns that say which run a row is.
+const KEYS: [&str; 3] = ["run_id", POINT, "replicate"];
+
+/// Rows of a data set.
+pub(super) struct DataSet {
+    /// Factors, and the target.
+    pub(super) table: Table,
+    /// By row, its design point.
+    pub(super) points: Vec<i64>,
+    /// What says which run a row is.
+    pub(super) keys: Vec<(String, Vec<String>)>,
+}
 
 /// The split that was asked for; `None`: all.
 pub(super) fn wanted<'a>(
@@ -25,15 +37,14 @@ pub(super) fn wanted<'a>(
     Ok((name != "all").then_some(name))
 }
 
-/// Reads the factors, and the `target` if there is one, of a split or of all; and each row's design
-/// point. Rows without a target (there was nothing to observe) are left out. `names`: factors that
+/// Reads the factors, and the `target` if there is one, of a split or of all; and which run each row is. Rows without a target (there was nothing to observe) are left out. `names`: factors that
 /// are names, even where they look like numbers.
 pub(super) fn read(
     directory: &Path,
     target: Option<&str>,
     names: &[String],
     split: Option<&str>,
-) -> Result<(Table, Vec<i64>), Failure> {
+) -> Result<DataSet, Failure> {
     let manifest = Manifest::read(directory)?;
     let columns = &manifest.tables[0].columns;
     let factors = columns.iter().filter(|column| column.role == Role::Factor);
@@ -47,10 +58,11 @@ pub(super) fn read(
         wanted.extend(observed().filter(|column| column.name == target));
     }
     let mut names_of: Vec<String> = wanted.iter().map(|column| column.name.clone()).collect();
-    names_of.push(POINT.to_owned());
+    names_of.extend(KEYS.map(str::to_owned));
     let splits: Vec<&str> = split.into_iter().collect();
     let mut cells = read_columns(directory, &names_of, &splits)?;
-    let points = cells.pop().unwrap_or_default();
+    let of_keys = cells.split_off(wanted.len());
+    let points = of_keys[1].clone();
     let rows: Vec<usize> = match (target, cells.last()) {
         (Some(_), Some(found)) => {
             (0..found.len()).filter(|row| found[*row] != Value::Missing).collect()
@@ -72,7 +84,30 @@ pub(super) fn read(
     });
     let table = Table::from_columns(columns.collect());
     let point = |row: &usize| points[*row].as_f64().map_or(-1, |point| point as i64);
-    Ok((table, rows.iter().map(point).collect()))
+    let texts = |cells: &Vec<Value>| rows.iter().map(|row| cells[*row].to_string()).collect();
+    let keys = KEYS.iter().zip(&of_keys).map(|(name, cells)| ((*name).to_owned(), texts(cells)));
+    Ok(DataSet { table, points: rows.iter().map(point).collect(), keys: keys.collect() })
+}
+
+/// Cells of a column as numbers, if all that are known are; as names otherwise.
+pub(super) fn cells(values: &[Value], is_factor: bool) -> Cells {
+    let known = |value: &Value| match value {
+        Value::Missing => Some(f64::NAN),
+        value => number(value),
+    };
+    let numbers: Option<Vec<f64>> =
+        if is_factor { None } else { values.iter().map(known).collect() };
+    numbers.map_or_else(
+        || {
+            let name = |value: &Value| match value {
+                Value::Missing => "NA".to_owned(),
+                value => value.to_string(),
+            };
+            let texts: Vec<String> = values.iter().map(name).collect();
+            Cells::names(texts.iter().map(String::as_str))
+        },
+        Cells::Numbers,
+    )
 }
 
 /// A switch is a number, too.

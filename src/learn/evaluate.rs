@@ -5,12 +5,16 @@ use std::fmt::Write as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_learn::metrics::{Ecdf, Scores, TTest, paired_t_test, relative_errors};
-use foretell_learn::{Dataset, Folds, Spec, Tuned, out_of_fold, tuned_out_of_fold};
+use foretell_learn::{
+    Dataset, Interval, IntervalCoverage, LeftOut, Part, Parts, Spec, Tuned, View, left_out,
+    tuned_out_of_fold,
+};
 use foretell_units::Seed;
 use serde_json::{Value, json};
 
+use super::rows::Keys;
 use super::{keep, rows, space};
-use crate::cli::EvaluateArguments;
+use crate::cli::{CrossValidation, DataArguments, EvaluateArguments, training};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
@@ -20,81 +24,140 @@ const INNER_FOLDS: usize = 10;
 /// Shares of the rows at which the distribution of errors is told.
 const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
 
-/// One model's predictions.
-struct Evaluated {
-    spec: Spec,
-    predicted: Vec<f64>,
+/// One model's predictions of rows that were left out.
+pub(super) struct Evaluated {
+    pub(super) spec: Spec,
+    /// By row that is predicted; all models' are of the same rows in the same order.
+    rows: Vec<LeftOut>,
     searches: Vec<Tuned>,
-    scores: Scores,
+    pub(super) views: Vec<View>,
+    pub(super) scores: Scores,
     /// Its relative errors; `None` where a true value is 0.
     relative: Option<Ecdf>,
+    /// What its intervals hold.
+    pub(super) coverage: Option<IntervalCoverage>,
     /// Its absolute errors against those of the first model.
     against_first: Option<TTest>,
+    /// By part that was left out, where these are levels: its name, and the errors.
+    by_part: Vec<(String, Scores)>,
 }
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
     arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
-    let data = rows::dataset(&arguments.data)?;
-    let folds = rows::folds(&arguments.folds, &data)?;
-    let rows = scored(arguments, &data)?;
-    let of_rows = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row]).collect() };
-    let truth = of_rows(&data.y);
+    let (data, keys) = {
+        let DataArguments { data, split, .. } = &arguments.data;
+        rows::dataset_with_keys(&arguments.data, data, split.as_deref(), "train")?
+    };
+    let parts = rows::parts(&arguments.folds, &data)?;
+    check_least(arguments, &data)?;
     let mut evaluated: Vec<Evaluated> = Vec::new();
     for spec in &arguments.models {
-        let (predicted, searches) = predictions(arguments, spec, &data, &folds)?;
-        let errors = |predicted: &[f64]| -> Vec<f64> {
-            let pairs = truth.iter().zip(of_rows(predicted));
-            pairs.map(|(y, predicted)| (y - predicted).abs()).collect()
-        };
-        let against_first = evaluated
-            .first()
-            .and_then(|first| paired_t_test(&errors(&predicted), &errors(&first.predicted)).ok());
-        let scores = Scores::of(&truth, &of_rows(&predicted))?;
-        let relative = relative_errors(&truth, &of_rows(&predicted)).map(Ecdf::new);
-        let spec = spec.clone();
-        evaluated.push(Evaluated { spec, predicted, searches, scores, relative, against_first });
+        let found = predictions(arguments, spec, &data, &parts)?;
+        evaluated.push(errors(arguments, spec, &data, &parts, found, evaluated.first())?);
     }
     if let Some(path) = &arguments.predictions {
-        keep::write_file(path, |file| file.write_all(as_csv(&data, &evaluated).as_bytes()))?;
+        let text = as_csv(&data, &keys, &parts, &evaluated);
+        keep::write_file(path, |file| file.write_all(text.as_bytes()))?;
     }
     Ok(if arguments.json {
-        as_json(arguments, &data, &folds, &evaluated)
+        as_json(arguments, &data, &parts, &evaluated)
     } else {
-        as_text(arguments, &data, &folds, &evaluated)
+        as_text(arguments, &data, &parts, &evaluated)
     })
 }
 
-/// The rows whose errors are told.
-fn scored(arguments: &EvaluateArguments, data: &Dataset) -> Result<Vec<usize>, Failure> {
+/// That there are rows whose errors are told.
+fn check_least(arguments: &EvaluateArguments, data: &Dataset) -> Result<(), Failure> {
     let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
-    let scored: Vec<usize> = (0..data.y.len()).filter(|&row| data.y[row] > least).collect();
-    if scored.len() < 2 {
-        let (target, count) = (&data.target, scored.len());
+    let count = data.y.iter().filter(|y| **y > least).count();
+    if count < 2 {
+        let target = &data.target;
         let told = format!("{count} rows have a `{target}` above {least}; two are needed at least");
         return Err(Failure::Usage(told));
     }
-    Ok(scored)
+    Ok(())
+}
+
+/// What models said of the rows left out, how they saw these, and what was searched.
+struct Predictions {
+    rows: Vec<LeftOut>,
+    views: Vec<View>,
+    searches: Vec<Tuned>,
+}
+
+fn errors(
+    arguments: &EvaluateArguments,
+    spec: &Spec,
+    data: &Dataset,
+    parts: &Parts,
+    found: Predictions,
+    first: Option<&Evaluated>,
+) -> Result<Evaluated, Failure> {
+    let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
+    let Predictions { rows, views, searches } = found;
+    let scored: Vec<&LeftOut> = rows.iter().filter(|left| data.y[left.row] > least).collect();
+    let truth: Vec<f64> = scored.iter().map(|left| data.y[left.row]).collect();
+    let predicted: Vec<f64> = scored.iter().map(|left| left.predicted).collect();
+    let absolute = |rows: &[LeftOut]| -> Vec<f64> {
+        let scored = rows.iter().filter(|left| data.y[left.row] > least);
+        scored.map(|left| (left.predicted - data.y[left.row]).abs()).collect()
+    };
+    let against_first =
+        first.and_then(|first| paired_t_test(&absolute(&rows), &absolute(&first.rows)).ok());
+    let intervals: Option<Vec<Interval>> = scored.iter().map(|left| left.interval).collect();
+    let coverage = intervals.map(|intervals| IntervalCoverage::of(&truth, &predicted, &intervals));
+    let mut by_part = Vec::new();
+    if arguments.folds.cv == Some(CrossValidation::LeaveLevelOut) {
+        for (number, part) in parts.0.iter().enumerate() {
+            let of = |value: fn(&LeftOut, &Dataset) -> f64| -> Vec<f64> {
+                let of_part = scored.iter().filter(|left| left.part == number);
+                of_part.map(|left| value(left, data)).collect()
+            };
+            let truth = of(|left, data| data.y[left.row]);
+            if let Ok(scores) = Scores::of(&truth, &of(|left, _| left.predicted)) {
+                by_part.push((part.name.clone(), scores));
+            }
+        }
+    }
+    Ok(Evaluated {
+        spec: spec.clone(),
+        searches,
+        views,
+        scores: Scores::of(&truth, &predicted)?,
+        relative: relative_errors(&truth, &predicted).map(Ecdf::new),
+        coverage,
+        against_first,
+        by_part,
+        rows,
+    })
 }
 
 fn predictions(
     arguments: &EvaluateArguments,
     spec: &Spec,
     data: &Dataset,
-    folds: &Folds,
-) -> Result<(Vec<f64>, Vec<Tuned>), Failure> {
-    let log_target = arguments.data.log_target;
+    parts: &Parts,
+) -> Result<Predictions, Failure> {
     let jobs = jobs::threads(arguments.folds.jobs);
     if !arguments.search {
-        return Ok((out_of_fold(spec, data, folds, log_target, jobs)?, Vec::new()));
+        let intervals = arguments.intervals.then_some(&arguments.how);
+        let training = training(&arguments.data, spec, intervals);
+        let (rows, views) = left_out(spec, data, parts, &training, jobs)?;
+        return Ok(Predictions { rows, views, searches: Vec::new() });
+    }
+    if arguments.intervals || arguments.folds.cv == Some(CrossValidation::LeaveLevelOut) {
+        let told = "`--search` goes with folds, and without `--intervals`";
+        return Err(Failure::Usage(told.to_owned()));
     }
     // a wrong range is told before the work begins
     space::ranges(spec, &arguments.space, data.y.len())?;
+    let folds = rows::folds(&arguments.folds, data)?;
     let tuned = tuned_out_of_fold(
         spec,
         data,
-        folds,
-        log_target,
+        &folds,
+        arguments.data.transform_of(spec),
         |rows| {
             let part = rows - rows / INNER_FOLDS;
             space::ranges(spec, &arguments.space, part).unwrap_or_default()
@@ -102,29 +165,93 @@ fn predictions(
         &space::settings(&arguments.space, arguments.folds.jobs),
         (INNER_FOLDS, Seed(arguments.folds.seed)),
     )?;
-    Ok((tuned.predicted, tuned.searches))
+    let of_part = |(number, part): (usize, &Part)| -> Vec<LeftOut> {
+        let of_row = |&row: &usize| LeftOut {
+            row,
+            part: number,
+            predicted: tuned.predicted[row],
+            interval: None,
+        };
+        part.test.iter().map(of_row).collect()
+    };
+    let rows = parts.0.iter().enumerate().flat_map(of_part).collect();
+    Ok(Predictions { rows, views: Vec::new(), searches: tuned.searches })
 }
 
-fn as_csv(data: &Dataset, evaluated: &[Evaluated]) -> String {
-    let mut text = format!("row,{}", data.target);
+/// A line for each prediction, in the order of the rows.
+fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluated]) -> String {
+    let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
+    let mut text = format!("{},left_out,{}", header.join(","), data.target);
     for model in evaluated {
-        let _ = write!(text, ",\"{}\"", model.spec);
+        let name = keep::quoted(&model.spec.to_string());
+        let _ = write!(text, ",{name}");
+        if model.coverage.is_some() {
+            let _ = write!(text, ",low,high");
+        }
     }
     text.push('\n');
-    for (row, y) in data.y.iter().enumerate() {
-        let _ = write!(text, "{row},{y}");
+    let count = evaluated.first().map_or(0, |model| model.rows.len());
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&place| (evaluated[0].rows[place].row, place));
+    for place in order {
+        let LeftOut { row, part, .. } = evaluated[0].rows[place];
+        for (_, cells) in keys {
+            let _ = write!(text, "{},", keep::quoted(&cells[row]));
+        }
+        let _ = write!(text, "{},{}", keep::quoted(&parts.0[part].name), data.y[row]);
         for model in evaluated {
-            let _ = write!(text, ",{}", model.predicted[row]);
+            let left = &model.rows[place];
+            let _ = write!(text, ",{}", left.predicted);
+            if let Some(Interval { low, high }) = left.interval {
+                let _ = write!(text, ",{low},{high}");
+            }
         }
         text.push('\n');
     }
     text
 }
 
+/// Coverage for machines; of each tenth whether 85 % would be rejected at 1 %.
+pub(super) fn coverage_json(coverage: &IntervalCoverage, level: f64) -> Value {
+    let tenths: Vec<Value> = coverage
+        .by_decile
+        .iter()
+        .map(|(rows, share)| {
+            json!({
+                "rows": rows,
+                "coverage_percent": 100.0 * share,
+                "p_value_at_85_percent": IntervalCoverage::probability(*rows, *share, 0.85),
+            })
+        })
+        .collect();
+    json!({
+        "level_percent": level,
+        "coverage_percent": 100.0 * coverage.all,
+        "by_decile_of_prediction": tenths,
+        "median_high_over_low": coverage.median_ratio,
+        "median_width": coverage.median_width,
+    })
+}
+
+/// Coverage for people, in a line.
+pub(super) fn coverage_text(coverage: &IntervalCoverage, level: f64) -> String {
+    let tenths: Vec<String> =
+        coverage.by_decile.iter().map(|(_, share)| format!("{:.0}", 100.0 * share)).collect();
+    let width = coverage.median_ratio.map_or_else(
+        || format!("median width {:.4}", coverage.median_width),
+        |ratio| format!("median high / low {ratio:.3}"),
+    );
+    let all = 100.0 * coverage.all;
+    format!(
+        "{level} % intervals hold {all:.1} %; by tenth of the prediction {}; {width}",
+        tenths.join(" ")
+    )
+}
+
 fn as_json(
     arguments: &EvaluateArguments,
     data: &Dataset,
-    folds: &Folds,
+    parts: &Parts,
     evaluated: &[Evaluated],
 ) -> String {
     let models: Vec<Value> = evaluated
@@ -147,11 +274,23 @@ fn as_json(
                 "rmse": model.scores.rmse,
                 "mape_percent": model.scores.mape_percent,
                 "median_ape_percent": model.scores.median_ape_percent,
+                "wape_percent": model.scores.wape_percent,
                 "accuracy_percent": model.scores.accuracy_percent(),
                 "r2": model.scores.r2,
                 "rows_scored": model.scores.rows,
                 "ape_percent_quantiles": quantiles(model).map(|quantiles| json!(quantiles)),
             });
+            let views: Vec<String> = model.views.iter().map(View::describe).collect();
+            if views.iter().any(|view| !view.is_empty()) {
+                document["views"] = json!(views);
+            }
+            if let Some(coverage) = &model.coverage {
+                document["intervals"] = coverage_json(coverage, arguments.how.level);
+            }
+            if !model.by_part.is_empty() {
+                let of_part = |(name, scores): &(String, Scores)| json!({ "left_out": name, "errors": scores });
+                document["by_level"] = model.by_part.iter().map(of_part).collect();
+            }
             if arguments.search {
                 document["searches"] = json!(searches);
             }
@@ -166,13 +305,13 @@ fn as_json(
         "target": data.target,
         "log_target": arguments.data.log_target,
         "rows": data.y.len(),
-        "folds": folds.count(),
+        "folds": parts.0.len(),
         "models": models,
     });
     if let Some(groups) = data.count_groups() {
         document["groups"] = json!(groups);
     }
-    let notes = rows::caveats(data, Some(folds));
+    let notes = rows::caveats(data, Some(parts));
     if !notes.is_empty() {
         document["notes"] = json!(notes);
     }
@@ -191,7 +330,7 @@ fn quantiles(model: &Evaluated) -> Option<serde_json::Map<String, Value>> {
 fn as_text(
     arguments: &EvaluateArguments,
     data: &Dataset,
-    folds: &Folds,
+    parts: &Parts,
     evaluated: &[Evaluated],
 ) -> String {
     let mut text = format!(
@@ -200,7 +339,7 @@ fn as_text(
         data.y.len(),
         data.count_groups().map_or_else(String::new, |groups| format!(" in {groups} groups")),
         data.schema.features.len(),
-        folds.count(),
+        parts.0.len(),
         data.target,
         if arguments.data.log_target { ", learned as its logarithm" } else { "" },
         if arguments.search { ", parameters searched inside each fold's other rows" } else { "" },
@@ -236,8 +375,29 @@ fn as_text(
     }
     text += &fitted(&table, 1);
     text.push('\n');
-    for note in rows::caveats(data, Some(folds)) {
+    for note in rows::caveats(data, Some(parts)) {
         let _ = writeln!(text, "\nnote: {note}");
+    }
+    for model in evaluated {
+        if let Some(coverage) = &model.coverage {
+            let _ = writeln!(
+                text,
+                "\n{}: {}",
+                model.spec,
+                coverage_text(coverage, arguments.how.level)
+            );
+        }
+        if let Some(view) = usual_view(&model.views) {
+            let _ = writeln!(text, "\n{} learned from {view}", model.spec);
+        }
+        if !model.by_part.is_empty() {
+            let _ = writeln!(text, "\n{} on levels left out:", model.spec);
+        }
+        for (name, scores) in &model.by_part {
+            let (rows, rmse) = (scores.rows, scores.rmse);
+            let mape = number(scores.mape_percent, 2);
+            let _ = writeln!(text, "  {name}: {rows} rows, MAPE {mape} %, RMSE {rmse:.4}");
+        }
     }
     for model in evaluated.iter().filter(|model| !model.searches.is_empty()) {
         let _ = writeln!(text, "\nfound for {}:", model.spec);
@@ -247,4 +407,15 @@ fn as_text(
         }
     }
     text
+}
+
+/// How most of a model's parts saw inputs and target.
+fn usual_view(views: &[View]) -> Option<String> {
+    let texts: Vec<String> = views.iter().map(View::describe).collect();
+    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
+    let most = texts.iter().rev().max_by_key(|text| count(text))?;
+    (!most.is_empty()).then(|| match count(most) {
+        all if all == texts.len() => most.clone(),
+        some => format!("{most} (in {some} of {} parts)", texts.len()),
+    })
 }

@@ -23,7 +23,7 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
     let mut table = Features::default();
     let mut sets = Vec::new();
     for (name, observed) in observations(arguments)? {
-        let found = features_of(&observed, smoothing)?;
+        let found = features_of(&observed, smoothing)?.lagged(usize::from(arguments.lags));
         if found.times.is_empty() {
             return Err(Failure::Usage(format!(
                 "`{name}` has no interval of clients at whose end {} s of metrics have passed; make \

@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use foretell_files::NewFile;
-use foretell_learn::Trained;
 use foretell_learn::metrics::Scores;
-use serde_json::json;
+use foretell_learn::{Gp, Interval, Model, Trained};
+use serde_json::{Value, json};
 
 use super::rows;
-use crate::cli::{PredictArguments, ShowArguments, TrainArguments};
+use crate::cli::{PredictArguments, ShowArguments, TrainArguments, training};
 use crate::failure::Failure;
 
 /// Fits a model to all rows.
@@ -18,7 +18,9 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     // not after an hour
     arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
-    let trained = Trained::fit(&arguments.model, &data, arguments.data.log_target)?;
+    let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
+    let training = training(&arguments.data, &arguments.model, intervals);
+    let trained = Trained::fit(&arguments.model, &data, &training)?;
     if let Some(path) = &arguments.output {
         write_file(path, |file| trained.save(file))?;
     }
@@ -28,11 +30,16 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
         let mut document = json!({
             "model": trained.spec.to_string(),
             "target": trained.target,
-            "log_target": trained.log_target,
+            "log_target": trained.view.log_target,
+            "inputs": trained.input_names(),
             "rows": trained.rows,
             "fitted": scores,
             "description": description,
         });
+        if let Model::Gp(gp) = &trained.model {
+            document["log_marginal_likelihood"] = json!(gp.log_marginal_likelihood);
+            document["gaussian_process"] = process(gp, &trained.input_names());
+        }
         let notes = rows::caveats(&data, None);
         if !notes.is_empty() {
             document["notes"] = json!(notes);
@@ -45,6 +52,32 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
         let _ = writeln!(text, "note: {note}");
     }
     Ok(text)
+}
+
+/// What it takes to do the same with another program.
+pub(super) fn process(gp: &Gp, names: &[String]) -> Value {
+    let names = gp.input_names(names);
+    let at = &gp.hyperparameters;
+    let input = |((name, unit), scale): ((&String, &foretell_learn::Unit), &f64)| {
+        json!({
+            "name": name,
+            "mean": unit.mean,
+            "deviation": unit.deviation,
+            "length_scale": scale,
+        })
+    };
+    let inputs: Vec<Value> =
+        names.iter().zip(&gp.inputs).zip(&at.length_scales).map(input).collect();
+    json!({
+        "kernel": gp.kernel,
+        "signal_variance": at.signal_variance,
+        "noise_variance": at.noise_variance,
+        "linear_variance": at.linear_variance,
+        "inputs": inputs,
+        "target": { "mean": gp.target.mean, "deviation": gp.target.deviation },
+        "log_marginal_likelihood": gp.log_marginal_likelihood,
+        "likelihood_rows": gp.likelihood_rows,
+    })
 }
 
 fn relative(scores: &Scores) -> String {
@@ -69,15 +102,48 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
         .filter(|feature| feature.levels.is_some())
         .map(|feature| feature.name.clone())
         .collect();
-    let table = rows::features(&arguments.data, &factors, arguments.split.as_deref())?;
-    let predicted = trained.predict_table(&table)?;
+    let split = arguments.split.as_deref();
+    let (table, keys) = rows::features(&arguments.data, &factors, split, &arguments.key)?;
+    let x = trained.encode(&table)?;
+    let predicted = trained.predict(&x);
+    let level = arguments.level.map(|level| level / 100.0);
+    let intervals = trained.predict_intervals(&x, level);
+    if level.is_some() && intervals.is_none() {
+        let told = format!("`{}` was trained without intervals", arguments.model.display());
+        return Err(Failure::Usage(told));
+    }
     if arguments.json {
-        let document = json!({ "target": trained.target, "predictions": predicted });
+        let of = |end: fn(&Interval) -> f64| -> Option<Vec<f64>> {
+            intervals.as_ref().map(|all| all.iter().map(end).collect())
+        };
+        let mut document = json!({
+            "target": trained.target,
+            "keys": keys.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "predictions": predicted,
+            "low": of(|interval| interval.low),
+            "high": of(|interval| interval.high),
+        });
+        if let Some(intervals) = &trained.intervals {
+            document["level_percent"] = json!(100.0 * level.unwrap_or(intervals.level));
+        }
+        if let Some(deviations) = trained.deviations(&x) {
+            document["sigma"] = json!(deviations);
+            document["sigma_of_logarithm"] = json!(trained.view.log_target);
+        }
         return Ok(format!("{document:#}\n"));
     }
-    let mut text = format!("{}\n", trained.target);
-    for value in &predicted {
-        let _ = writeln!(text, "{value}");
+    let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
+    let mut text = format!("{},{}", header.join(","), trained.target);
+    text.push_str(if intervals.is_some() { ",low,high\n" } else { "\n" });
+    for (row, value) in predicted.iter().enumerate() {
+        for (_, cells) in &keys {
+            let _ = write!(text, "{},", quoted(&cells[row]));
+        }
+        let _ = write!(text, "{value}");
+        if let Some(Interval { low, high }) = intervals.as_ref().map(|all| all[row]) {
+            let _ = write!(text, ",{low},{high}");
+        }
+        text.push('\n');
     }
     match &arguments.output {
         None => Ok(text),
@@ -90,6 +156,15 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
                 path.display()
             ))
         }
+    }
+}
+
+/// A cell of a table of comma-separated values.
+pub(super) fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
     }
 }
 

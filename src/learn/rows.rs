@@ -2,36 +2,53 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use foretell_learn::{Cells, Coverage, Dataset, Folds, Table};
+use foretell_datasets::read_parquet_file;
+use foretell_learn::{Cells, Coverage, Dataset, Folds, Parts, Table, is_grid};
 use foretell_units::Seed;
 
 use super::data_set;
-use crate::cli::{DataArguments, FoldArguments};
+use crate::cli::{CrossValidation, DataArguments, FoldArguments};
 use crate::failure::Failure;
+
+/// Which row is which: names of columns, and their cells by row. The first is the row's number, from 1.
+pub(super) type Keys = Vec<(String, Vec<String>)>;
 
 /// The features and the target that were asked for, and which rows were observed together: those of
 /// a design point of a data set, or as the arguments say.
 pub(super) fn dataset(arguments: &DataArguments) -> Result<Dataset, Failure> {
-    let DataArguments { data, target, factor, .. } = arguments;
-    let (table, points) = if data.is_dir() {
-        let split = data_set::wanted(arguments.split.as_deref(), "train")?;
-        let (table, points) = data_set::read(data, Some(target), factor, split)?;
-        (table, Some(points))
+    Ok(dataset_with_keys(arguments, &arguments.data, arguments.split.as_deref(), "train")?.0)
+}
+
+/// The same of this table or data set, with the rows' keys.
+pub(super) fn dataset_with_keys(
+    arguments: &DataArguments,
+    path: &Path,
+    split: Option<&str>,
+    usual: &str,
+) -> Result<(Dataset, Keys), Failure> {
+    let DataArguments { target, factor, key, .. } = arguments;
+    let (table, points, mut keys) = if path.is_dir() {
+        let split = data_set::wanted(split, usual)?;
+        let read = data_set::read(path, Some(target), factor, split)?;
+        (read.table, Some(read.points), read.keys)
     } else {
-        (table(data, factor)?, None)
+        (table(path, factor)?, None, Vec::new())
     };
     let mut drop = arguments.drop.clone();
     drop.extend(arguments.group.clone());
+    drop.extend(key.clone());
     let mut dataset = Dataset::new(&table, target, &drop)?;
     dataset.groups = if let Some(column) = &arguments.group {
-        let Cells::Numbers(numbers) = table.column(column)? else {
-            let told = format!("column `{column}` holds names; numbers of groups are wanted");
-            return Err(Failure::Usage(told));
-        };
-        Some(numbers.iter().map(|number| number.to_bits().cast_signed()).collect())
+        Some(match table.column(column)? {
+            Cells::Numbers(numbers) => {
+                numbers.iter().map(|number| number.to_bits().cast_signed()).collect()
+            }
+            Cells::Names { codes, .. } => codes.iter().map(|code| *code as i64).collect(),
+        })
     } else if let Some(blocks) = arguments.blocks {
         let rows = dataset.y.len();
         Some(
@@ -40,24 +57,70 @@ pub(super) fn dataset(arguments: &DataArguments) -> Result<Dataset, Failure> {
     } else {
         points
     };
-    Ok(dataset)
+    keys.extend(keys_of(&table, key)?);
+    let rows = dataset.y.len();
+    keys.insert(0, numbers(rows));
+    Ok((dataset, keys))
 }
 
-/// A table to predict from.
+fn numbers(rows: usize) -> (String, Vec<String>) {
+    ("row".to_owned(), (1..=rows).map(|row| row.to_string()).collect())
+}
+
+fn keys_of(table: &Table, columns: &[String]) -> Result<Keys, Failure> {
+    let texts = |name: &String| {
+        let cells = match table.column(name)? {
+            Cells::Numbers(numbers) => numbers.iter().map(f64::to_string).collect(),
+            Cells::Names { levels, codes } => {
+                codes.iter().map(|code| levels[*code].clone()).collect()
+            }
+        };
+        Ok((name.clone(), cells))
+    };
+    columns.iter().map(texts).collect()
+}
+
+/// A table to predict from, with the rows' keys.
 pub(super) fn features(
     path: &Path,
     factors: &[String],
     split: Option<&str>,
-) -> Result<Table, Failure> {
-    if !path.is_dir() {
-        return table(path, factors);
-    }
-    let split = data_set::wanted(split, "test")?;
-    Ok(data_set::read(path, None, factors, split)?.0)
+    key: &[String],
+) -> Result<(Table, Keys), Failure> {
+    let (table, mut keys) = if path.is_dir() {
+        let split = data_set::wanted(split, "test")?;
+        let read = data_set::read(path, None, factors, split)?;
+        (read.table, read.keys)
+    } else {
+        (table(path, factors)?, Vec::new())
+    };
+    keys.extend(keys_of(&table, key)?);
+    keys.insert(0, numbers(table.rows()));
+    Ok((table, keys))
 }
 
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8; 4] = b"PAR1";
+
 fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
-    Ok(Table::read(open(path)?, &path.display().to_string(), factors)?)
+    let mut first = Vec::new();
+    let is_read = open(path)?.take(4).read_to_end(&mut first).is_ok();
+    if !(is_read && first == PARQUET) {
+        return Ok(Table::read(open(path)?, &path.display().to_string(), factors)?);
+    }
+    let columns = read_parquet_file(path)?;
+    let columns: Vec<(String, Cells)> = columns
+        .into_iter()
+        .map(|(name, values)| {
+            let is_factor = factors.contains(&name);
+            (name, data_set::cells(&values, is_factor))
+        })
+        .collect();
+    let table = Table::from_columns(columns);
+    for factor in factors {
+        table.column(factor)?;
+    }
+    Ok(table)
 }
 
 /// A file to read; the user's fault if there is none.
@@ -72,31 +135,83 @@ const FOLDS: usize = 10;
 /// The folds of a set's rows; those that were observed together share a fold.
 pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, Failure> {
     let rows = data.y.len();
-    let most = data.count_groups().unwrap_or(FOLDS).min(FOLDS);
-    let (count, seed) = (arguments.fold_count.map_or(most, usize::from), Seed(arguments.seed));
-    Ok(match (&arguments.folds, &data.groups) {
-        (Some(path), _) => Folds::read(open(path)?, &path.display().to_string(), rows)?,
-        (None, Some(groups)) => Folds::random_by_group(groups, count, seed)?,
-        (None, None) => Folds::random(rows, count, seed)?,
+    if let Some(path) = &arguments.folds {
+        return Ok(Folds::read(open(path)?, &path.display().to_string(), rows)?);
+    }
+    folds_by(arguments.cv, arguments.fold_count, Seed(arguments.seed), data)
+}
+
+fn folds_by(
+    cv: Option<CrossValidation>,
+    count: Option<NonZeroUsize>,
+    seed: Seed,
+    data: &Dataset,
+) -> Result<Folds, Failure> {
+    let rows = data.y.len();
+    let of_rows = count.map_or(FOLDS, usize::from);
+    let of_groups = || count.map_or(data.count_groups().unwrap_or(FOLDS).min(FOLDS), usize::from);
+    Ok(match (cv, &data.groups) {
+        (Some(CrossValidation::Blocked), _) => Folds::blocked(rows, of_rows)?,
+        (Some(CrossValidation::Random), _) | (None, None) => Folds::random(rows, of_rows, seed)?,
+        (Some(CrossValidation::Group) | None, Some(groups)) => {
+            Folds::random_by_group(groups, of_groups(), seed)?
+        }
+        (Some(CrossValidation::Group), None) => {
+            let message = "`--cv group`: nothing says which rows belong together; give `--group COLUMN` \
+                           or `--blocks N`";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        (Some(CrossValidation::LeaveLevelOut), _) => {
+            let message = "`--cv leave-level-out` is no split into folds; `evaluate`, `score` and `explain` know it";
+            return Err(Failure::Usage(message.to_owned()));
+        }
     })
 }
 
-/// What errors in these folds (without folds: errors on the rows learned from) do not tell.
-pub(super) fn caveats(data: &Dataset, folds: Option<&Folds>) -> Vec<String> {
-    let Coverage { levels, repeated } = Coverage::of(data, folds);
+/// The parts of a set's rows that are left out, one after the other.
+pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, Failure> {
+    if arguments.cv == Some(CrossValidation::LeaveLevelOut) {
+        return Ok(Parts::leave_level_out(data)?);
+    }
+    Ok(Parts::from(&folds(arguments, data)?))
+}
+
+/// The same without a file of folds; what was not asked for is chosen by the rows' shape.
+pub(super) fn parts_by(
+    cv: Option<CrossValidation>,
+    count: Option<NonZeroUsize>,
+    seed: Seed,
+    data: &Dataset,
+) -> Result<(Parts, &'static str), Failure> {
+    let level_out = cv == Some(CrossValidation::LeaveLevelOut) || (cv.is_none() && is_grid(data));
+    if level_out {
+        return Ok((Parts::leave_level_out(data)?, "leaving out levels of the design"));
+    }
+    let name = match (cv, &data.groups) {
+        (Some(CrossValidation::Blocked), _) => "in folds of consecutive rows",
+        (Some(CrossValidation::Group), _) | (None, Some(_)) => "in folds of whole groups",
+        _ => "in random folds",
+    };
+    Ok((Parts::from(&folds_by(cv, count, seed, data)?), name))
+}
+
+/// What errors on these parts (without parts: errors on the rows learned from) do not tell.
+pub(super) fn caveats(data: &Dataset, parts: Option<&Parts>) -> Vec<String> {
+    let Coverage { levels, repeated } = Coverage::of(data, parts);
     let mut notes = Vec::new();
     if let Some((first, others)) = levels.split_first() {
         let mut inputs = format!("`{}` takes {} values", first.0, first.1);
         for (name, count) in others {
             let _ = write!(inputs, ", `{name}` {count}");
         }
-        let tested = match folds {
+        let tested = match parts {
             Some(_) => "and every fold learns from all of them: these are errors at those values",
             None => "and the model is fitted at those values",
         };
         notes.push(format!(
-            "{inputs}, {tested}. Between them it can be much further off: test it on rows that lie \
-             between (a sweep with `design = \"sobol\"` has them)"
+            "{inputs}, {tested}. Between them it can be much further off: leave values out \
+             (`--cv leave-level-out`), or test it on rows that lie between (a sweep with \
+             `design = \"sobol\"` has them; `learn score`)"
         ));
     }
     if repeated > 0 {

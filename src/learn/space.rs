@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use foretell_learn::{SearchRange, SearchSettings, Spec, Values, default_ranges, tune};
+use foretell_learn::{SearchRange, SearchSettings, Spec, Values, View, default_ranges, tune};
 use serde_json::{Map, Value, json};
 
 use super::rows;
@@ -67,7 +67,9 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     let spec = &arguments.model;
     let ranges = ranges(spec, &arguments.space, data.y.len() - data.y.len() / folds.count())?;
     let settings = settings(&arguments.space, arguments.folds.jobs);
-    let tuned = tune(spec, &data, &folds, arguments.data.log_target, &ranges, &settings)?;
+    let view = View::choose(spec, &data, arguments.data.transform_of(spec))?;
+    let log_target = view.log_target;
+    let tuned = tune(spec, &view.dataset(&data), &folds, log_target, &ranges, &settings)?;
     let found = &tuned.found;
     if arguments.json {
         let named = |point: &[f64]| -> Value {
@@ -87,7 +89,7 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
             "parameters": named(&found.best.point),
             "rmse": found.best.cost,
             "rmse_before": tuned.cost_before,
-            "log_target": arguments.data.log_target,
+            "log_target": log_target,
             "iterations": found.iterations,
             "evaluations": points.len(),
             "points": points,
@@ -96,7 +98,7 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     }
     let mut text = String::new();
     let _ = writeln!(text, "best: {}", tuned.spec);
-    let unit = if arguments.data.log_target { " of the logarithm" } else { "" };
+    let unit = if log_target { " of the logarithm" } else { "" };
     let _ = writeln!(
         text,
         "mean RMSE{unit} over {} folds {:.6}, before the search {:.6} ({:+.1} %)",

@@ -20,6 +20,10 @@ use crate::segments::Segments;
 
 /// A child holds at least so many rows, however few there are.
 const LEAST_CHILD: usize = 3;
+/// Gains, errors and weights that differ by less than this share are equal, and the first is taken: the
+/// original compares numbers of single precision, and rounding must decide nothing here, or a committee
+/// would feed on it.
+pub(super) const EQUAL: f64 = 1e-7;
 /// Parameters that a split counts for.
 const SPLIT_PARAMETERS: f64 = 4.0;
 
@@ -232,7 +236,8 @@ impl Grower<'_> {
             let Some((gain, left)) = self.best_cut_of(column, range, edge) else { continue };
             let better = best.is_none_or(|(most, other, _)| {
                 let preference = &self.shared.preference;
-                gain > most || (gain > 0.999 * most && preference[column] > preference[other])
+                gain > most * (1.0 + EQUAL)
+                    || (gain > 0.999 * most && preference[column] > preference[other])
             });
             if better {
                 best = Some((gain, column, left));
@@ -283,7 +288,7 @@ impl Grower<'_> {
             let left_over = low.n * low.deviation_beside_line(slack, least[left])
                 + high.n * high.deviation_beside_line(slack, least[n - left]);
             let gain = deviation - left_over / all.n;
-            if gain > best.map_or(1e-9 * deviation, |best| best.0) {
+            if gain > best.map_or(1e-9 * deviation, |best| best.0 * (1.0 + EQUAL)) {
                 best = Some((gain, left));
             }
         }
@@ -375,7 +380,7 @@ impl Grower<'_> {
                     .map(|&row| (self.y[row as usize] - self.value(&model, row)).abs())
                     .sum();
                 let price = adjusted(missed / n as f64, n as f64, places.len() as f64);
-                if best.as_ref().is_none_or(|(least, _)| price <= *least) {
+                if best.as_ref().is_none_or(|(least, _)| price <= *least * (1.0 + EQUAL)) {
                     best = Some((price, model));
                 }
             }

@@ -11,7 +11,8 @@ use std::num::NonZeroUsize;
 
 use foretell_learn::metrics::Scores;
 use foretell_learn::{
-    Cells, Dataset, Folds, LearnError, SearchSettings, Spec, Table, Trained, default_ranges, tune,
+    Cells, Dataset, Folds, LearnError, SearchSettings, Spec, Table, Trained, Transform,
+    default_ranges, tune,
 };
 use foretell_units::Seed;
 
@@ -157,8 +158,9 @@ impl Pair {
             let tuned = tune(&standard, &data, &folds, how.log_target, &ranges, &settings)?;
             (tuned.spec, tuned.found.evaluated.len())
         };
-        let optimized = Trained::fit(&spec, &data, how.log_target)?;
-        let standard = Trained::fit(&standard, &data, how.log_target)?;
+        let training = Transform::of_target(how.log_target).into();
+        let optimized = Trained::fit(&spec, &data, &training)?;
+        let standard = Trained::fit(&standard, &data, &training)?;
         let fit = Scores::of(&data.y, &optimized.predict(&data.x))?.r2.unwrap_or(0.0);
         let inputs = how.inputs;
         Ok(Self { technique, target, inputs, standard, optimized, evaluations, fit })

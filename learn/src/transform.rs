@@ -1,0 +1,422 @@
+//! How a learner sees inputs and target: as they are, or as logarithms, products and ratios.
+//!
+//! Performance is multiplicative: the scale of inputs and target matters more than the learner. A
+//! [`View`] is chosen from the rows that are learned from alone, so that nothing leaks from those that are
+//! predicted. Columns that are positive and span a factor of [`SPAN`] can be taken as logarithms; of
+//! two such the logarithm of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100)
+//! mixes two kinds of work, of which the rarer may take most of the time: what is 1/(share·a + rest·b)
+//! changes most where one of them vanishes, so logarithms of the share and of the rest, each plus
+//! [`RARE`], can be inputs beside it. With [`Transform::Auto`] the view of
+//! least error in cross-validation is taken: of relative errors where the target is positive, squared ones
+//! otherwise. A Gaussian process has no need to be fitted that often: of its views the one of the largest
+//! marginal likelihood (of the target in its own unit) is taken.
+
+use serde::{Deserialize, Serialize};
+
+use crate::LearnError;
+use crate::dataset::{Dataset, Feature, Schema};
+use crate::gp::{self, Gp};
+use crate::matrix::{Matrix, mean};
+use crate::metrics::rmse;
+use crate::model::{Model, logarithms};
+use crate::spec::{Kind, Rows, Spec};
+
+/// Largest over smallest value of a column whose logarithm is worth a try.
+const SPAN: f64 = 3.0;
+/// Added to a share whose logarithm is taken.
+const RARE: f64 = 0.03;
+/// Columns of which pairs are formed, at most.
+const PAIRED: usize = 6;
+/// Folds in which views are compared.
+const FOLDS: usize = 5;
+/// Rows on which they are compared, at most.
+const ROWS: usize = 2_000;
+/// Rows on which likelihoods are compared, at most.
+const LIKELIHOOD_ROWS: usize = 250;
+
+/// Which views are possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transform {
+    /// Inputs and target as they are.
+    #[default]
+    None,
+    /// The target's logarithm.
+    LogTarget,
+    /// Logarithms of the target and of all inputs that allow it.
+    Log,
+    /// What is best.
+    Auto,
+}
+
+impl Transform {
+    /// What a model gets that is not told otherwise.
+    pub fn default_of(spec: &Spec) -> Self {
+        if spec.kind() == Kind::Gp { Self::Auto } else { Self::None }
+    }
+
+    /// For a choice that is the logarithm of the target, or nothing.
+    pub fn of_target(is_log: bool) -> Self {
+        if is_log { Self::LogTarget } else { Self::None }
+    }
+}
+
+/// One input of a model, made of columns.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// A column as it is.
+    Column {
+        /// Which.
+        column: usize,
+    },
+    /// Its natural logarithm.
+    Log {
+        /// Which.
+        column: usize,
+        /// Smaller values count as this one.
+        least: f64,
+    },
+    /// The logarithm of a share, or of what it leaves of the whole.
+    Share {
+        /// Which.
+        column: usize,
+        /// What counts as all.
+        whole: f64,
+        /// Whether the rest is meant.
+        is_rest: bool,
+    },
+    /// The logarithm of the product of two columns, or of their ratio.
+    Pair {
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+        /// Whether the first is divided by the second.
+        is_ratio: bool,
+        /// Smaller values of the first count as this one.
+        first_least: f64,
+        /// Smaller values of the second count as this one.
+        second_least: f64,
+    },
+}
+
+/// What a model sees.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct View {
+    /// Its inputs; `None`: the columns as they are.
+    pub inputs: Option<Vec<Input>>,
+    /// Whether it learns the target's natural logarithm.
+    pub log_target: bool,
+}
+
+impl View {
+    /// The view that `transform` means for this model and these rows. Errors if the logarithm of a
+    /// target is wanted that is not positive, or no view could be learned from.
+    pub fn choose(spec: &Spec, data: &Dataset, transform: Transform) -> Result<Self, LearnError> {
+        let simple = |log_target| Self { inputs: None, log_target };
+        match transform {
+            Transform::None => Ok(simple(false)),
+            Transform::LogTarget => {
+                logarithms(&data.y)?;
+                Ok(simple(true))
+            }
+            Transform::Log => {
+                logarithms(&data.y)?;
+                let has_log = |set: &Option<Vec<Input>>| {
+                    set.iter().flatten().any(|input| matches!(input, Input::Log { .. }))
+                };
+                let inputs = inputs(data).into_iter().find(has_log);
+                Ok(Self { inputs: inputs.flatten(), log_target: true })
+            }
+            Transform::Auto => best(spec, data),
+        }
+    }
+
+    /// The inputs of rows.
+    pub fn apply(&self, x: &Matrix) -> Matrix {
+        let Some(inputs) = &self.inputs else { return x.clone() };
+        let mut seen = Matrix::zeros(x.rows(), inputs.len());
+        for (place, input) in inputs.iter().enumerate() {
+            for (row, value) in seen.column_mut(place).iter_mut().enumerate() {
+                *value = input.of_row(|column| x.get(row, column));
+            }
+        }
+        seen
+    }
+
+    /// The inputs of a row.
+    pub(crate) fn apply_row(&self, row: &[f64]) -> Vec<f64> {
+        match &self.inputs {
+            None => row.to_vec(),
+            Some(inputs) => inputs.iter().map(|input| input.of_row(|c| row[c])).collect(),
+        }
+    }
+
+    /// Names of the inputs, of those of the columns.
+    pub fn names(&self, columns: &[String]) -> Vec<String> {
+        match &self.inputs {
+            None => columns.to_vec(),
+            Some(inputs) => inputs.iter().map(|input| input.name(columns)).collect(),
+        }
+    }
+
+    /// By input, the feature it belongs to: shares and pairs are features of their own.
+    pub(crate) fn owners(&self, owners: &[usize]) -> Vec<usize> {
+        let Some(inputs) = &self.inputs else { return owners.to_vec() };
+        let mut next = owners.iter().max().map_or(0, |most| most + 1);
+        inputs
+            .iter()
+            .map(|input| match input {
+                Input::Column { column } | Input::Log { column, .. } => owners[*column],
+                Input::Share { .. } | Input::Pair { .. } => {
+                    next += 1;
+                    next - 1
+                }
+            })
+            .collect()
+    }
+
+    /// The rows as the model sees them; the target stays as it is.
+    pub fn dataset(&self, data: &Dataset) -> Dataset {
+        if self.inputs.is_none() {
+            return data.clone();
+        }
+        let names = self.names(&data.schema.column_names());
+        let features = names.into_iter().map(|name| Feature { name, levels: None }).collect();
+        Dataset { schema: Schema { features }, x: self.apply(&data.x), ..data.clone() }
+    }
+
+    /// Fits a model to rows as it sees them.
+    pub(crate) fn fit(&self, spec: &Spec, data: &Dataset) -> Result<Model, LearnError> {
+        let owners = self.owners(&data.schema.column_features());
+        let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
+        spec.fit_rows(&self.apply(&data.x), &self.target(&data.y)?, &known)
+    }
+
+    pub(crate) fn target(&self, y: &[f64]) -> Result<Vec<f64>, LearnError> {
+        if self.log_target { logarithms(y) } else { Ok(y.to_vec()) }
+    }
+
+    /// A prediction in the target's unit.
+    pub(crate) fn back(&self, value: f64) -> f64 {
+        if self.log_target { value.exp() } else { value }
+    }
+
+    /// Whether its columns are there.
+    pub(crate) fn fits(&self, columns: usize) -> bool {
+        self.inputs.iter().flatten().all(|input| match input {
+            Input::Column { column } => *column < columns,
+            Input::Log { column, least } => *column < columns && *least > 0.0,
+            Input::Share { column, whole, .. } => *column < columns && *whole > 0.0,
+            Input::Pair { first, second, first_least, second_least, .. } => {
+                let positive = *first_least > 0.0 && *second_least > 0.0;
+                *first < columns && *second < columns && positive
+            }
+        })
+    }
+
+    /// Number of inputs.
+    pub(crate) fn count(&self, columns: usize) -> usize {
+        self.inputs.as_ref().map_or(columns, Vec::len)
+    }
+
+    /// What it is, for people: nothing if nothing is changed.
+    pub fn describe(&self) -> String {
+        let is = |wanted: fn(&Input) -> bool| self.inputs.iter().flatten().any(wanted);
+        let mut parts = Vec::new();
+        if is(|input| matches!(input, Input::Log { .. })) {
+            parts.push("logarithms of inputs");
+        }
+        if is(|input| matches!(input, Input::Share { .. })) {
+            parts.push("logarithms of shares");
+        }
+        if is(|input| matches!(input, Input::Pair { .. })) {
+            parts.push("products and ratios of inputs");
+        }
+        if self.log_target {
+            parts.push("the target's logarithm");
+        }
+        parts.join(", ")
+    }
+}
+
+impl Input {
+    fn of_row(&self, row: impl Fn(usize) -> f64) -> f64 {
+        let logarithm = |column: usize, least: f64| {
+            let value = row(column);
+            // what is missing stays so
+            if value < least { least.ln() } else { value.ln() }
+        };
+        match *self {
+            Self::Column { column } => row(column),
+            Self::Log { column, least } => logarithm(column, least),
+            Self::Share { column, whole, is_rest } => {
+                let share = (row(column) / whole).clamp(0.0, 1.0);
+                (if is_rest { 1.0 - share + RARE } else { share + RARE }).ln()
+            }
+            Self::Pair { first, second, is_ratio, first_least, second_least } => {
+                let (a, b) = (logarithm(first, first_least), logarithm(second, second_least));
+                if is_ratio { a - b } else { a + b }
+            }
+        }
+    }
+
+    fn name(&self, columns: &[String]) -> String {
+        match *self {
+            Self::Column { column } => columns[column].clone(),
+            Self::Log { column, .. } => format!("ln {}", columns[column]),
+            Self::Share { column, is_rest: false, .. } => format!("ln share {}", columns[column]),
+            Self::Share { column, is_rest: true, .. } => format!("ln rest of {}", columns[column]),
+            Self::Pair { first, second, is_ratio, .. } => {
+                let sign = if is_ratio { "/" } else { "*" };
+                format!("ln {}{sign}{}", columns[first], columns[second])
+            }
+        }
+    }
+}
+
+/// The sets of inputs that are possible: as they are, logarithms, and these with pairs, with shares, and
+/// with both.
+fn inputs(data: &Dataset) -> Vec<Option<Vec<Input>>> {
+    let owners = data.schema.column_features();
+    let alone = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
+    let range = |column: usize| {
+        let values = data.x.column(column).iter();
+        let most = |(low, high): (f64, f64), v: &f64| (low.min(*v), high.max(*v));
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), most)
+    };
+    let ranges: Vec<(usize, f64, f64)> = (0..data.x.columns())
+        .filter(alone)
+        .map(|column| (column, range(column)))
+        .map(|(column, (low, high))| (column, low, high))
+        .collect();
+    let wide: Vec<(usize, f64)> = ranges
+        .iter()
+        .filter(|(_, low, high)| *low > 0.0 && *high >= SPAN * low)
+        .map(|(column, low, _)| (*column, low / 2.0))
+        .collect();
+    let shares: Vec<Input> = ranges
+        .iter()
+        .filter_map(|&(column, low, high)| {
+            let whole = if (0.5..=1.0).contains(&high) { 1.0 } else { 100.0 };
+            let is_share = low >= 0.0 && low < 0.5 * whole && (0.5 * whole..=whole).contains(&high);
+            (is_share && is_graded(data.x.column(column))).then_some((column, whole))
+        })
+        .flat_map(|(column, whole)| {
+            [false, true].map(|is_rest| Input::Share { column, whole, is_rest })
+        })
+        .collect();
+    let plain: Vec<Input> = (0..data.x.columns())
+        .map(|column| match wide.iter().find(|(other, _)| *other == column) {
+            Some(&(_, least)) => Input::Log { column, least },
+            None => Input::Column { column },
+        })
+        .collect();
+    let mut pairs = Vec::new();
+    if (2..=PAIRED).contains(&wide.len()) {
+        for (place, &(first, first_least)) in wide.iter().enumerate() {
+            for &(second, second_least) in &wide[place + 1..] {
+                for is_ratio in [false, true] {
+                    pairs.push(Input::Pair { first, second, is_ratio, first_least, second_least });
+                }
+            }
+        }
+    }
+    let mut sets = vec![None];
+    let none: &[Input] = &[];
+    for (with, is_new) in [
+        ([none, none], !wide.is_empty()),
+        ([&pairs[..], none], !pairs.is_empty()),
+        ([none, &shares[..]], !shares.is_empty()),
+        ([&pairs[..], &shares[..]], !pairs.is_empty() && !shares.is_empty()),
+    ] {
+        if is_new {
+            sets.push(Some([&plain, with[0], with[1]].concat()));
+        }
+    }
+    sets
+}
+
+/// Whether a column has values between its ends, and not too few.
+fn is_graded(column: &[f64]) -> bool {
+    let mut values = column.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    values.len() > 2 && values.iter().all(|value| !value.is_nan())
+}
+
+/// The best view.
+fn best(spec: &Spec, data: &Dataset) -> Result<View, LearnError> {
+    let is_positive = data.y.iter().all(|y| *y > 0.0);
+    let targets: &[bool] = if is_positive { &[false, true] } else { &[false] };
+    let by_likelihood = spec.kind() == Kind::Gp;
+    let most = if by_likelihood { LIKELIHOOD_ROWS } else { ROWS };
+    let part = data.take_rows(&some_rows(data.y.len(), most));
+    let mut best: Option<(f64, View)> = None;
+    let mut fault = None;
+    for inputs in inputs(data) {
+        for &log_target in targets {
+            let view = View { inputs: inputs.clone(), log_target };
+            let cost = if by_likelihood {
+                unlikelihood(spec, &part, &view)
+            } else {
+                error(spec, &part, &view)
+            };
+            match cost {
+                Ok(cost) if best.as_ref().is_none_or(|(least, _)| cost < *least) => {
+                    best = Some((cost, view));
+                }
+                Ok(_) => {}
+                Err(error) => fault = Some(error),
+            }
+        }
+    }
+    best.map(|(_, view)| view).ok_or_else(|| fault.unwrap_or(LearnError::NotPositive))
+}
+
+/// All rows, or a random choice of so many.
+fn some_rows(rows: usize, most: usize) -> Vec<usize> {
+    if rows <= most { (0..rows).collect() } else { gp::choice(rows, most) }
+}
+
+/// Error in cross-validation: mean relative where the target is positive, root mean squared otherwise.
+fn error(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
+    let known = Rows { owners: None, groups: data.groups.as_deref() };
+    let n = data.y.len();
+    let folds = known.folds(n, FOLDS).ok_or(LearnError::TooFewRows { found: n, wanted: 2 })?;
+    let seen = view.apply(&data.x);
+    let y = view.target(&data.y)?;
+    let owners = view.owners(&data.schema.column_features());
+    let mut predicted = vec![0.0; n];
+    for fold in 0..folds.count() {
+        let (train, test) = folds.split(fold);
+        let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
+        let groups: Option<Vec<i64>> =
+            data.groups.as_ref().map(|groups| train.iter().map(|&row| groups[row]).collect());
+        let rows = Rows { owners: Some(&owners), groups: groups.as_deref() };
+        let model = spec.fit_rows(&seen.take_rows(&train), &train_y, &rows)?;
+        for (row, value) in test.iter().zip(model.predict(&seen.take_rows(&test))) {
+            predicted[*row] = view.back(value);
+        }
+    }
+    let cost = if data.y.iter().all(|y| *y > 0.0) {
+        let relative = |(y, predicted): (&f64, &f64)| (predicted / y - 1.0).abs();
+        mean(&data.y.iter().zip(&predicted).map(relative).collect::<Vec<_>>())
+    } else {
+        rmse(&data.y, &predicted)
+    };
+    Ok(if cost.is_nan() { f64::INFINITY } else { cost })
+}
+
+/// −ln of the marginal likelihood of the target in its own unit.
+fn unlikelihood(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
+    let y = view.target(&data.y)?;
+    let owners = view.owners(&data.schema.column_features());
+    let settings = gp::Settings { is_quick: true, ..spec.gp() };
+    let gp = Gp::fit(&view.apply(&data.x), &y, &owners, &settings)?;
+    // z = (y − m)/d or (ln y − m)/d: dz/dy = 1/d or 1/(d·y)
+    let slopes = y.len() as f64 * gp.target.deviation.ln();
+    let of_logarithm: f64 = if view.log_target { y.iter().sum() } else { 0.0 };
+    Ok(-gp.log_marginal_likelihood + slopes + of_logarithm)
+}

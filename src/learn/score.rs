@@ -1,0 +1,243 @@
+//! `learn score`: learn from one split, choose by validation inside it, and tell how well others are
+//! predicted.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use foretell_learn::metrics::Scores;
+use foretell_learn::{Dataset, IntervalCoverage, Trained, left_out};
+use foretell_units::Seed;
+use serde_json::{Value, json};
+
+use super::evaluate::{coverage_json, coverage_text};
+use super::keep;
+use super::rows::{self, Keys};
+use crate::cli::{LearnScoreArguments, training};
+use crate::failure::Failure;
+use crate::jobs;
+use crate::screen::fitted;
+
+/// Rows to predict.
+struct Test {
+    name: String,
+    data: Dataset,
+    keys: Keys,
+}
+
+/// A model that was learned.
+struct Candidate {
+    trained: Trained,
+    /// Errors in validation inside the rows that it was learned from.
+    inner: Scores,
+    /// By test: predictions, errors, coverage.
+    tests: Vec<(Vec<f64>, Scores, Option<IntervalCoverage>)>,
+}
+
+/// Scores models.
+pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> {
+    arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
+    let asked = &arguments.data;
+    let split = arguments.train.as_deref().or(asked.split.as_deref());
+    let (data, _) = rows::dataset_with_keys(asked, &asked.data, split, "train")?;
+    let tests: Vec<Test> = arguments
+        .tests
+        .iter()
+        .map(|name| {
+            let (data, keys) = test(arguments, name)?;
+            Ok(Test { name: name.clone(), data, keys })
+        })
+        .collect::<Result<_, Failure>>()?;
+    let seed = Seed(arguments.seed);
+    let (parts, how) = rows::parts_by(arguments.cv, arguments.fold_count, seed, &data)?;
+    let jobs = jobs::threads(arguments.jobs);
+    let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
+    let mut candidates = Vec::new();
+    for spec in &arguments.models {
+        let (left, _) = left_out(spec, &data, &parts, &training(asked, spec, None), jobs)?;
+        let truth: Vec<f64> = left.iter().map(|left| data.y[left.row]).collect();
+        let predicted: Vec<f64> = left.iter().map(|left| left.predicted).collect();
+        let inner = Scores::of(&truth, &predicted)?;
+        let trained = Trained::fit(spec, &data, &training(asked, spec, intervals))?;
+        let of_test = |test: &Test| {
+            let x = encoded(&trained, test)?;
+            let predicted = trained.predict(&x);
+            let scores = Scores::of(&test.data.y, &predicted)?;
+            let coverage = trained
+                .predict_intervals(&x, None)
+                .map(|intervals| IntervalCoverage::of(&test.data.y, &predicted, &intervals));
+            Ok::<_, Failure>((predicted, scores, coverage))
+        };
+        let tests = tests.iter().map(of_test).collect::<Result<_, _>>()?;
+        candidates.push(Candidate { trained, inner, tests });
+    }
+    let cost = |c: &Candidate| c.inner.mape_percent.unwrap_or(c.inner.rmse);
+    let order = |a: &usize, b: &usize| cost(&candidates[*a]).total_cmp(&cost(&candidates[*b]));
+    let chosen = (0..candidates.len()).min_by(order).unwrap_or(0);
+    if let Some(path) = &arguments.predictions {
+        let text = as_csv(&candidates[chosen], &tests);
+        keep::write_file(path, |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(if arguments.json {
+        as_json(arguments, (&data, how), &tests, &candidates, chosen)
+    } else {
+        as_text(arguments, (&data, how), &tests, &candidates, chosen)
+    })
+}
+
+/// The rows of a test: another split, or another table or data set.
+fn test(arguments: &LearnScoreArguments, name: &str) -> Result<(Dataset, Keys), Failure> {
+    let asked = &arguments.data;
+    let path = Path::new(name);
+    if path.is_file() || path.is_dir() {
+        return rows::dataset_with_keys(asked, path, Some("all"), "all");
+    }
+    if let Some((directory, split)) = name.rsplit_once(':')
+        && Path::new(directory).is_dir()
+    {
+        return rows::dataset_with_keys(asked, Path::new(directory), Some(split), "all");
+    }
+    if !asked.data.is_dir() {
+        let told = format!(
+            "`--test {name}`: there is no such file, and `{}` is a table without splits",
+            asked.data.display()
+        );
+        return Err(Failure::Usage(told));
+    }
+    rows::dataset_with_keys(asked, &asked.data, Some(name), "test")
+}
+
+/// The rows of a test with the columns of the model, whose factors may have more names.
+fn encoded(trained: &Trained, test: &Test) -> Result<foretell_learn::Matrix, Failure> {
+    Ok(trained.schema.recode(&test.data.schema, &test.data.x)?)
+}
+
+fn as_csv(candidate: &Candidate, tests: &[Test]) -> String {
+    let mut text = String::new();
+    for (test, (predicted, ..)) in tests.iter().zip(&candidate.tests) {
+        let x = trained_x(candidate, test);
+        let intervals = x.and_then(|x| candidate.trained.predict_intervals(&x, None));
+        if text.is_empty() {
+            let header: Vec<&str> = test.keys.iter().map(|(name, _)| name.as_str()).collect();
+            let ends = if intervals.is_some() { ",low,high" } else { "" };
+            let _ =
+                writeln!(text, "test,{},{},predicted{ends}", header.join(","), test.data.target);
+        }
+        for (row, value) in predicted.iter().enumerate() {
+            let _ = write!(text, "{}", keep::quoted(&test.name));
+            for (_, cells) in &test.keys {
+                let _ = write!(text, ",{}", keep::quoted(&cells[row]));
+            }
+            let _ = write!(text, ",{},{value}", test.data.y[row]);
+            if let Some(interval) = intervals.as_ref().map(|all| all[row]) {
+                let _ = write!(text, ",{},{}", interval.low, interval.high);
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn trained_x(candidate: &Candidate, test: &Test) -> Option<foretell_learn::Matrix> {
+    encoded(&candidate.trained, test).ok()
+}
+
+fn as_json(
+    arguments: &LearnScoreArguments,
+    (data, how): (&Dataset, &str),
+    tests: &[Test],
+    candidates: &[Candidate],
+    chosen: usize,
+) -> String {
+    let models: Vec<Value> = candidates
+        .iter()
+        .map(|candidate| {
+            let of_tests: Vec<Value> = tests
+                .iter()
+                .zip(&candidate.tests)
+                .map(|(test, (_, scores, coverage))| {
+                    let level = arguments.intervals.level;
+                    json!({
+                        "test": test.name,
+                        "errors": scores,
+                        "intervals": coverage.as_ref().map(|c| coverage_json(c, level)),
+                    })
+                })
+                .collect();
+            json!({
+                "model": candidate.trained.spec.to_string(),
+                "view": candidate.trained.view.describe(),
+                "validation": candidate.inner,
+                "tests": of_tests,
+            })
+        })
+        .collect();
+    let document = json!({
+        "data": arguments.data.data.display().to_string(),
+        "target": data.target,
+        "rows": data.y.len(),
+        "validation": how,
+        "chosen": candidates[chosen].trained.spec.to_string(),
+        "models": models,
+    });
+    format!("{document:#}\n")
+}
+
+fn as_text(
+    arguments: &LearnScoreArguments,
+    (data, how): (&Dataset, &str),
+    tests: &[Test],
+    candidates: &[Candidate],
+    chosen: usize,
+) -> String {
+    let mut text = format!(
+        "{}: {} rows, {} features; target `{}`; validation {how}\n\n",
+        arguments.data.data.display(),
+        data.y.len(),
+        data.schema.features.len(),
+        data.target,
+    );
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    table.set_header(["model", "", "rows", "RMSE", "MAPE %", "median %", "R²"]);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    for (place, candidate) in candidates.iter().enumerate() {
+        let validation = std::iter::once(("validation", &candidate.inner));
+        let of_tests = tests.iter().zip(&candidate.tests);
+        let of_tests = of_tests.map(|(test, (_, scores, _))| (test.name.as_str(), scores));
+        for (line, (name, scores)) in validation.chain(of_tests).enumerate() {
+            let mark = if place == chosen { " *" } else { "" };
+            let spec = format!("{}{mark}", candidate.trained.spec);
+            table.add_row([
+                if line == 0 { spec } else { String::new() },
+                name.to_owned(),
+                scores.rows.to_string(),
+                format!("{:.4}", scores.rmse),
+                number(scores.mape_percent, 2),
+                number(scores.median_ape_percent, 2),
+                number(scores.r2, 4),
+            ]);
+        }
+    }
+    text += &fitted(&table, 1);
+    text.push('\n');
+    let best = &candidates[chosen];
+    let _ = writeln!(text, "\n* chosen by validation: {}", best.trained.spec);
+    let view = best.trained.view.describe();
+    if !view.is_empty() {
+        let _ = writeln!(text, "  it learned from {view}");
+    }
+    for (test, (_, _, coverage)) in tests.iter().zip(&best.tests) {
+        if let Some(coverage) = coverage {
+            let line = coverage_text(coverage, arguments.intervals.level);
+            let _ = writeln!(text, "  {}: {line}", test.name);
+        }
+    }
+    text
+}
