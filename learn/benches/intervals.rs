@@ -125,7 +125,9 @@ fn sets(shared: &Path) -> Vec<(String, Dataset, Folds)> {
     }
     let runs = |column: &str| match table.column(column).expect("a column") {
         Cells::Numbers(numbers) => numbers.iter().map(|v| *v as i64).collect::<Vec<_>>(),
-        Cells::Names { codes, .. } => codes.iter().map(|code| *code as i64).collect(),
+        Cells::Names { codes, .. } => {
+            codes.iter().map(|code| (*code as u64).cast_signed()).collect()
+        }
     };
     let mut data = Dataset::new(&table, "read_iops", &drop).expect("a sound set");
     let (repeats, sizes, mixes) = (runs("rep"), runs("bs"), runs("rwmixread"));

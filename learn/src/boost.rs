@@ -2,7 +2,7 @@
 //!
 //! Each tree is fitted to what those before it left, on a random share of the rows and of the columns
 //! (all of both if that is wanted), and is added with a small weight. With `leaves` a tree grows where a
-//! split takes most, as LightGBM's do.
+//! split takes most, as `LightGBM`'s do.
 
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};

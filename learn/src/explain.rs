@@ -146,19 +146,19 @@ pub fn dependence(
     let rows: Vec<usize> = (0..few).map(|row| row * n / few).collect();
     let x = data.x.take_rows(&rows);
     // by place: its name, its number, the values of the columns
-    let places: Vec<(String, Option<f64>, Vec<f64>)> = match &features[place].levels {
-        Some(levels) => levels
+    let places: Vec<(String, Option<f64>, Vec<f64>)> = if let Some(levels) = &features[place].levels
+    {
+        levels
             .iter()
             .enumerate()
             .map(|(level, name)| {
                 let is = |column: usize| f64::from(u8::from(column + 1 == level));
                 (name.clone(), None, (0..columns.len()).map(is).collect())
             })
-            .collect(),
-        None => {
-            let values = numbers(data.x.column(columns[0]));
-            values.into_iter().map(|value| (value.to_string(), Some(value), vec![value])).collect()
-        }
+            .collect()
+    } else {
+        let values = numbers(data.x.column(columns[0]));
+        values.into_iter().map(|value| (value.to_string(), Some(value), vec![value])).collect()
     };
     let nearest = |row: usize| -> usize {
         let own = |column: &usize| data.x.get(row, *column);
@@ -234,7 +234,7 @@ pub fn learning_curve(
         let mut stream = seed.child(number as u64).stream("learn/curve");
         let groups: Vec<i64> = match &data.groups {
             Some(groups) => part.train.iter().map(|&row| groups[row]).collect(),
-            None => part.train.iter().map(|&row| row as i64).collect(),
+            None => part.train.iter().map(|&row| (row as u64).cast_signed()).collect(),
         };
         let mut different = groups.clone();
         different.sort_unstable();
@@ -270,6 +270,8 @@ pub fn learning_curve(
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::folds::Folds;
     use crate::table::Table;
@@ -283,7 +285,7 @@ mod tests {
             let (a, b) = (stream.unit(), stream.unit());
             let (kind, bonus) = [("p", 0.0), ("q", 5.0), ("r", 0.0)][row % 3];
             let y = 10.0 * a + bonus + 1.0;
-            text.push_str(&format!("{a},{b},{kind},{y}\n"));
+            let _ = writeln!(text, "{a},{b},{kind},{y}");
         }
         let table = Table::read(text.as_bytes(), "t", &[]).unwrap();
         Dataset::new(&table, "y", &[]).unwrap()

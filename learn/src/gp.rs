@@ -243,8 +243,8 @@ impl Gp {
         let raw = row[..self.columns].iter().copied().chain(firsts);
         let point: Vec<f64> =
             raw.zip(&self.inputs).map(|(value, unit)| unit.apply(value)).collect();
-        let scales = &self.hyperparameters.length_scales;
-        let scaled = point.iter().zip(scales).map(|(value, scale)| value / scale).collect();
+        let lengths = &self.hyperparameters.length_scales;
+        let scaled = point.iter().zip(lengths).map(|(value, length)| value / length).collect();
         (point, scaled)
     }
 

@@ -166,6 +166,7 @@ struct Best {
 }
 
 /// Grows a tree on the rows of `x`, each taken `counts[row]` times (once without `counts`).
+#[expect(clippy::too_many_lines, reason = "the loop is the algorithm")]
 pub(crate) fn grow(
     x: &Matrix,
     y: &[f64],

@@ -162,6 +162,7 @@ struct Local {
 
 impl Intervals {
     /// Of the model of all rows, `x` and `y` as it sees them (logarithms included).
+    #[expect(clippy::too_many_lines, reason = "one way through methods and units, read in order")]
     pub(crate) fn make(
         spec: &Spec,
         model: &Model,
@@ -504,11 +505,12 @@ impl IntervalCoverage {
     /// each with probability `level`.
     pub fn probability(rows: usize, share: f64, level: f64) -> f64 {
         let held = (share * rows as f64).round() as usize;
-        let mut term = (1.0 - level).powi(rows as i32);
-        let mut sum = term;
+        // logarithms: of many rows the first term is below what a number can hold
+        let mut term = rows as f64 * (1.0 - level).ln();
+        let mut sum = term.exp();
         for k in 1..=held {
-            term *= level / (1.0 - level) * (rows + 1 - k) as f64 / k as f64;
-            sum += term;
+            term += (level / (1.0 - level) * (rows + 1 - k) as f64 / k as f64).ln();
+            sum += term.exp();
         }
         sum.min(1.0)
     }

@@ -245,8 +245,8 @@ pub fn tuned_out_of_fold(
             None => Folds::random(train.len(), inner, seed)?,
         };
         let view = View::choose(spec, &part, transform)?;
-        let (seen, is_log) = (view.dataset(&part), view.log_target);
-        let tuned = tune(spec, &seen, &inner, is_log, &ranges(train.len()), settings)?;
+        let (viewed, is_log) = (view.dataset(&part), view.log_target);
+        let tuned = tune(spec, &viewed, &inner, is_log, &ranges(train.len()), settings)?;
         let model = view.fit(&tuned.spec, &part)?;
         let test_x = view.apply(&data.x.take_rows(&test));
         for (row, value) in test.iter().zip(model.predict(&test_x)) {

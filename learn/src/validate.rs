@@ -95,7 +95,7 @@ pub fn is_grid(data: &Dataset) -> bool {
     let names = data.schema.features.iter().filter_map(|feature| feature.levels.as_ref());
     let cells = levels.iter().map(|(_, _, levels)| levels.len() as f64).product::<f64>()
         * names.map(|levels| levels.len() as f64).product::<f64>()
-        * 2.0_f64.powi(binary as i32);
+        * 2.0_f64.powf(binary as f64);
     !levels.is_empty() && levels.len() + binary == numbers && rows.len() as f64 >= 0.5 * cells
 }
 
@@ -230,6 +230,8 @@ pub(crate) fn in_parallel<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::Table;
 
@@ -238,7 +240,7 @@ mod tests {
         for (a, b, kind) in
             (0..5).flat_map(|a| (0..4).flat_map(move |b| ["p", "q"].map(|kind| (a, b, kind))))
         {
-            text.push_str(&format!("{a},{b},{kind},{}\n", 10 * a + b));
+            let _ = writeln!(text, "{a},{b},{kind},{}", 10 * a + b);
         }
         let table = Table::read(text.as_bytes(), "t", &[]).unwrap();
         Dataset::new(&table, "y", &[]).unwrap()

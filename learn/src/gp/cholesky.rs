@@ -13,7 +13,7 @@ use crate::matrix::{add_scaled, dot};
 /// Rows of a block.
 const BLOCK: usize = 96;
 
-/// A lower triangle L with A = LLᵀ; what stands above its diagonal is 0.
+/// A lower triangle L with A = `LLᵀ`; what stands above its diagonal is 0.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Cholesky {
     lower: Array2<f64>,

@@ -117,7 +117,9 @@ fn two_loops(gradient: &[f64], free: &[bool], memory: &[(Vec<f64>, Vec<f64>)]) -
     }
     if let Some((moved, change)) = memory.last() {
         let scale = inner(moved, change) / inner(change, change);
-        q.iter_mut().for_each(|q| *q *= scale);
+        for q in &mut q {
+            *q *= scale;
+        }
     }
     for ((moved, change), share) in memory.iter().zip(shares.into_iter().rev()) {
         let other = inner(change, &q) / inner(moved, change);
@@ -133,6 +135,7 @@ mod tests {
     const LIMITS: Limits = Limits { evaluations: 500, gradient: 1e-9, gain: 0.0 };
 
     /// Rosenbrock's valley: least at (1, 1).
+    #[expect(clippy::unnecessary_wraps, reason = "as `minimize` wants it")]
     fn rosenbrock(x: &[f64]) -> Option<(f64, Vec<f64>)> {
         let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
         Some((a * a + 100.0 * b * b, vec![-2.0 * a - 400.0 * x[0] * b, 200.0 * b]))
