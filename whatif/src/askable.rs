@@ -8,8 +8,7 @@ use foretell_scenarios::{Change, workload_kinds_with};
 
 use crate::error::WhatIfError;
 
-const OTHER_SYSTEM: &str =
-    "what another storage system would do with the same requests is no change of a setting: simulate \
+const OTHER_SYSTEM: &str = "what another storage system would do with the same requests is no change of a setting: simulate \
      the changed scenario instead";
 
 const OTHER_TIMES: &str =

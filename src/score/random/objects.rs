@@ -9,8 +9,7 @@ use std::fmt::Write;
 use super::Dice;
 use super::ursa_minor::{CACHES, CPUS, Cluster, DISKS, POLICIES, RATES, SCHEDULERS, draw_workload};
 
-const POOLS: [(u32, u32); 8] =
-    [(1, 1), (1, 2), (1, 3), (1, 3), (2, 3), (2, 4), (3, 5), (4, 6)];
+const POOLS: [(u32, u32); 8] = [(1, 1), (1, 2), (1, 3), (1, 3), (2, 3), (2, 4), (3, 5), (4, 6)];
 const COPIES: [u32; 3] = [2, 3, 4];
 const CORES: [u32; 4] = [1, 2, 4, 16];
 const GROUPS_PER_OSD: [u32; 4] = [10, 30, 100, 200];

@@ -124,7 +124,12 @@ pub(super) fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> Stri
 }
 
 /// The keys of a workload; `rate`: of open arrivals.
-pub(super) fn draw_workload(dice: &mut Dice, volume: &str, clients: u64, rate: Option<u64>) -> String {
+pub(super) fn draw_workload(
+    dice: &mut Dice,
+    volume: &str,
+    clients: u64,
+    rate: Option<u64>,
+) -> String {
     let first = dice.between(0, clients - 1);
     let last = dice.between(first, clients - 1);
     let reads = dice.of(&[0, 20, 50, 70, 90, 100]);

@@ -168,7 +168,8 @@ impl Links {
         let number = self.connection(from, to);
         let connection = &mut self.connections[number as usize];
         let ends = [connection.from, connection.to];
-        let base = ends.map(|end| self.cables[end as usize].latency * 2).into_iter().sum::<SimSpan>();
+        let base =
+            ends.map(|end| self.cables[end as usize].latency * 2).into_iter().sum::<SimSpan>();
         if let Some(tcp) = &self.tcp {
             // an idle timeout halves the window, down to the initial one
             let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);

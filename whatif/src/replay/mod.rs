@@ -9,6 +9,7 @@
 
 mod agenda;
 mod cpu;
+mod creation;
 mod disks;
 mod engine;
 mod instance;
@@ -95,6 +96,7 @@ struct Replay<'a> {
 /// Replays the requests on the changed cluster.
 pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
     let mut replay = Replay::new(material)?;
+    replay.create_files(material);
     replay.run(Plan::of(material))
 }
 
@@ -129,10 +131,12 @@ impl<'a> Replay<'a> {
             let id = HostId::from(index);
             let storage = host.role.storage().filter(|_| cables[index] == id);
             let measured = &material.measured[index];
-            storage.map_or_else(Disks::default, |storage| Disks::new(storage, measured, &clocks(id)))
+            storage
+                .map_or_else(Disks::default, |storage| Disks::new(storage, measured, &clocks(id)))
         };
         let disks = scenario.hosts.iter().enumerate().map(disks).collect();
-        let limit = |host: &Host| host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
+        let limit =
+            |host: &Host| host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);
         let instances = Instance::all(material);
         let streams = material.requests.iter().flat_map(|streams| &streams.of_clients);
         let recorded = streams.map(|stream| stream.len() as u64).sum();
