@@ -149,20 +149,89 @@ fn the_store_alone_suffices_and_gives_the_same_answer_again() {
     assert!(text.contains("What clients would see") && text.contains("Busiest:"), "{text}");
 }
 
+/// The same load on Ceph in virtual machines, on Swift, and from guests: settings, and changes.
+const SYSTEMS: [(&str, &[&str], &[&str]); 3] = [
+    (
+        "ceph",
+        &[
+            "cluster={ system = \"ceph\", deferred_below = \"64 KiB\" }",
+            "node.brick.machine.count=2",
+        ],
+        &[
+            "volume.mail.encoding=1-of-3",
+            "cluster.placement_groups_per_osd=10",
+            "node.brick.machine.count=4",
+            "node.brick.machine.bandwidth=10 Mbit/s",
+            "workload.mail.outstanding=12",
+        ],
+    ),
+    (
+        "swift",
+        &[
+            "client.proxy={ cpu = \"xeon-p4-3.0\" }",
+            "cluster={ system = \"swift\", proxies = \"proxy\" }",
+            "volume.web.encoding=1-of-3",
+        ],
+        &["volume.web.encoding=1-of-2", "node.brick.count=6", "workload.web.rate=100"],
+    ),
+    (
+        "guest",
+        &["client.app.guest={ scheduler = \"noop\" }"],
+        &[
+            "client.app.guest.queue_depth=1",
+            "client.app.guest.journal_commit=500 ms",
+            "volume.mail.encoding=2-of-3",
+            "workload.web.client=app0",
+        ],
+    ),
+];
+
 #[test]
-fn other_storage_systems_are_recorded_and_not_predicted() {
-    let place = Place::with(&format!("{CLUSTER}\n[cluster]\nsystem = \"ceph\"\n"));
-    let dir = place.keep("run", &["--set", "duration=5 s", "--set", "warmup=1 s"]);
-    let db = store(&dir);
-    assert!(integer(&db, "SELECT count(*) FROM request") > 100);
-    for what in ["cpu", "disk0", "nic_transmit"] {
-        let sql = format!("SELECT count(*) FROM rollup_demand WHERE resource = '{what}'");
-        assert!(integer(&db, &sql) > 0, "{what}");
+fn every_system_is_predicted_within_ten_percent_of_what_happens() {
+    for (name, settings, changes) in SYSTEMS {
+        let place = Place::with(CLUSTER);
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
+        let dir = place.keep(name, &settings);
+        for change in changes {
+            let found = errors(&score(&dir, &[*change]));
+            assert_eq!(found.len(), 4, "{name}, {change}");
+            for (what, error) in found {
+                assert!(error < 0.1, "{name}, {change}: {what} is {:.1} % off", 100.0 * error);
+            }
+        }
     }
-    for command in ["ask", "score"] {
-        let done = run([command, dir.to_str().unwrap(), "--what-if", "volume.mail.size=2 GiB"]);
-        assert_eq!(done.status, Some(2), "{}", done.stderr);
-        assert!(done.stderr.contains("the run is of a `ceph` cluster"), "{}", done.stderr);
+}
+
+/// What an answer is told apart by: a change that one system heeds and the replay does not would be
+/// answered as if nothing were.
+#[test]
+fn settings_of_a_system_reach_its_replay() {
+    let place = Place::with(CLUSTER);
+    let short = ["--set", "duration=10 s", "--set", "warmup=2 s"];
+    for (name, settings, changes) in SYSTEMS {
+        let settings = settings.iter().flat_map(|setting| ["--set", *setting]);
+        let dir = place.keep(name, &short.into_iter().chain(settings).collect::<Vec<_>>());
+        let dir = dir.to_str().unwrap();
+        let workloads = |change: &[&str]| {
+            let changes = change.iter().flat_map(|change| ["--what-if", *change]);
+            json(&succeed(["ask", dir, "--json"].into_iter().chain(changes)))["workloads"].clone()
+        };
+        let recorded = workloads(&[]);
+        for change in changes {
+            assert_ne!(workloads(&[*change]), recorded, "{name}, {change}");
+        }
+        for other in ["cluster.system=ceph", "cluster={ system = \"swift\", proxies = \"app0\" }"] {
+            // block layers of guests are Ursa Minor's clients': the scenario itself says so
+            if name == "guest" || other.contains(name) {
+                continue;
+            }
+            for command in ["ask", "score"] {
+                let done = run([command, dir, "--what-if", other]);
+                assert_eq!(done.status, Some(2), "{name}, {other}: {}", done.stderr);
+                assert!(done.stdout.is_empty(), "{other}: no guess is printed");
+                assert!(done.stderr.contains("another storage system"), "{}", done.stderr);
+            }
+        }
     }
 }
 
@@ -194,10 +263,7 @@ fn what_records_cannot_answer_is_refused() {
     refused(&brief, "volume.mail.encoding=2-of-3", &["needs 100"]);
     // what the model does not follow, and what records do not know: never an answer as if nothing were
     for (change, says) in [
-        ("cluster.system=ceph", "only `ursa-minor`"),
-        ("cluster={ system = \"swift\", proxies = \"app0\" }", "only `ursa-minor`"),
-        ("node.brick.machine.count=2", "`node.brick.machine` cannot be asked"),
-        ("client.app.guest={}", "`client.app.guest` cannot be asked"),
+        ("cluster.system=ceph", "another storage system"),
         (
             "volume.mail.size=2 GiB",
             "`volume.mail.size` cannot be asked: the requests of workload `mail`",

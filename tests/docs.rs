@@ -23,12 +23,14 @@ use common::{data, root};
 const DOCUMENTS: [&str; 4] = ["commands.md", "metrics.md", "scaling.md", "sweep.md"];
 
 /// Real files that examples name, and where they stand among the data.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 12] = [
     ("cloudPhysicsIO.csv", "traces/cloudPhysicsIO.csv"),
     ("cloudPhysicsIO.vscsi", "traces/cloudPhysicsIO.vscsi"),
     ("cheetah9LP.trace", "disks/cheetah9LP.trace"),
     ("cheetah9LP.parv", "disks/cheetah9LP.parv"),
     ("cheetah9LP.model", "disks/cheetah9LP.model"),
+    ("cheetah9LP.diskspecs", "disks/cheetah9LP.diskspecs"),
+    ("cheetah9LP.seek", "disks/cheetah9LP.seek"),
     ("results", "fio/randrw-interleaved"),
     ("iolog_run.json", "fio/iolog_run.json"),
     ("ssd_random_iops.csv", "regression/ssd_random_iops.csv"),

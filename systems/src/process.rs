@@ -34,7 +34,7 @@ pub const fn transaction_thread(transaction: u32, workload: u32) -> Thread {
     Thread { pid: application(workload), tid: u32::MAX - 1 - transaction * 2 }
 }
 
-/// The thread of a process that works on an exchange.
+/// The thread of a process that works on an exchange; on none, the last of all.
 pub const fn exchange_thread(exchange: u32, pid: u32) -> Thread {
-    Thread { pid, tid: exchange * 2 + 1 }
+    Thread { pid, tid: exchange.wrapping_mul(2).wrapping_add(1) }
 }

@@ -3,7 +3,7 @@
 //! Whatever a change alters and the model does not follow is refused by its name. Otherwise the answer
 //! would be that of the cluster as it was, and look like one about the cluster as it would be.
 
-use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
+use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, System, Workload, WorkloadKind};
 use foretell_scenarios::{Change, workload_kinds_with};
 
 use crate::error::WhatIfError;
@@ -49,7 +49,11 @@ pub(crate) fn by_its_path(
         {
             OTHER_TIMES
         }
-        ("cluster", Some("system")) if change.value.trim() != recorded.system.name() => {
+        ("cluster", None | Some("system"))
+            if change.value.contains(|letter: char| letter.is_alphanumeric())
+                && !change.value.contains(recorded.system.name())
+                && change.value.trim() != "none" =>
+        {
             OTHER_SYSTEM
         }
         // the scenario says which sections there are
@@ -80,7 +84,7 @@ pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(),
     }
     for host in &after.hosts {
         let Some(old) = before.hosts.iter().find(|old| old.name == host.name) else { continue };
-        processors(old, host)?;
+        processors(after, old, host)?;
     }
     switches(&before.switch, &after.switch)?;
     for workload in &after.workloads {
@@ -95,7 +99,7 @@ fn refused(change: String, reason: impl Into<String>) -> WhatIfError {
 }
 
 /// Of one profile: another profile is another processor, and taken as a whole.
-fn processors(old: &Host, new: &Host) -> Result<(), WhatIfError> {
+fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfError> {
     if old.cpu.name != new.cpu.name {
         return Ok(());
     }
@@ -105,7 +109,9 @@ fn processors(old: &Host, new: &Host) -> Result<(), WhatIfError> {
         let reason = "the model leaves out that long tasks are interrupted for others";
         return Err(refused(of_it("quantum"), reason));
     }
-    if new.role.storage().is_none() && old.cpu.copy != new.cpu.copy {
+    let relays = matches!(&after.system, System::Swift(swift)
+        if swift.proxies.iter().any(|proxy| after.host(*proxy).name == new.name));
+    if new.role.storage().is_none() && !relays && old.cpu.copy != new.cpu.copy {
         let reason = "the records do not say what file servers on clients copy";
         return Err(refused(of_it("copy"), reason));
     }

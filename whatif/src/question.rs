@@ -80,7 +80,9 @@ impl Observed {
                 let described = parts.requests(&scenario, index).map_err(refused)?;
                 let of_clients = described.iter().map(|stream| recorded(stream)).collect();
                 let whole = is_whole(workload.kind.name());
-                requests.push(Streams { of_clients, sharing: Sharing::Shared, whole });
+                let (sharing, of_threads) = (Sharing::Shared, Vec::new());
+                let creates = false;
+                requests.push(Streams { of_clients, sharing, whole, creates, of_threads });
                 stretch.push(1.0);
             }
         }

@@ -38,11 +38,22 @@ pub(crate) struct Streams {
     pub(crate) sharing: Sharing,
     /// Whether each request is one object, whatever its size.
     pub(crate) whole: bool,
+    /// Whether it creates its files before the first of them.
+    pub(crate) creates: bool,
+    /// By position of the client: the requests of each of its threads, where threads have work of their
+    /// own and something looks at who asks, as the block layer of a guest does; otherwise empty.
+    pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
 /// Whether each request of a kind of workload is one object, which an operator knows.
 pub(crate) fn is_whole(kind: &str) -> bool {
     kind == "cosbench"
+}
+
+/// Whether each thread of a kind of workload has work of its own, which an operator knows; those of
+/// other kinds take the next request of their process.
+fn has_threads(kind: &str) -> bool {
+    matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
 /// What the clients of a workload have in common.
@@ -91,6 +102,16 @@ pub(super) fn read(
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];
+    let of_guests = |w: &Workload| w.clients.iter().any(|id| scenario.host(*id).guest.is_some());
+    // by workload and client, for each request: the thread that issued it
+    let mut threads: Vec<Option<Vec<Vec<u32>>>> = scenario
+        .workloads
+        .iter()
+        .map(|w| {
+            let known = of_guests(w) && kind(w).as_deref().is_some_and(has_threads);
+            known.then(|| vec![Vec::new(); w.clients.len()])
+        })
+        .collect();
     // by workload and client: completions that no request has followed yet
     let mut open: Vec<Vec<VecDeque<SimTime>>> =
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
@@ -130,6 +151,9 @@ pub(super) fn read(
                 let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
                 let recorded = Recorded { issued: now, pause, offset, size, op };
                 streams[workload][place].push(recorded);
+                if let Some(threads) = &mut threads[workload] {
+                    threads[place].push(record.header.tid);
+                }
             }
             Phase::Complete => {
                 let known = under_way.remove(&record.header.breadcrumb);
@@ -154,15 +178,34 @@ pub(super) fn read(
     if let Some(Fault { column, value, wanted }) = fault {
         return Err(run.bad_record(RecordKind::Request, column, value, wanted).into());
     }
-    let streams = scenario.workloads.iter().zip(streams).map(|(workload, clients)| {
+    let streams = scenario.workloads.iter().zip(streams).zip(threads);
+    let streams = streams.map(|((workload, clients), threads)| {
         let kind = kind(workload);
+        let of_threads = threads.unwrap_or_default();
+        let of_threads = clients.iter().zip(&of_threads).map(|(all, by)| by_thread(all, by));
         Streams {
+            of_threads: of_threads.collect(),
+            creates: kind.as_deref() == Some("ffsb"),
             of_clients: clients.into_iter().map(Arc::from).collect(),
             sharing: kind.as_deref().map_or(Sharing::Shared, Sharing::of_kind),
             whole: kind.as_deref().is_some_and(is_whole),
         }
     });
     Ok((streams.collect(), completed))
+}
+
+/// The requests of each thread, in the order of their first ones.
+fn by_thread(requests: &[Recorded], threads: &[u32]) -> Vec<Arc<[Recorded]>> {
+    let mut places: HashMap<u32, usize, FixedState> = HashMap::default();
+    let mut found: Vec<Vec<Recorded>> = Vec::new();
+    for (request, thread) in requests.iter().zip(threads) {
+        let place = *places.entry(*thread).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(*request);
+    }
+    found.into_iter().map(Arc::from).collect()
 }
 
 /// A value that no run of this configuration records.

@@ -9,7 +9,7 @@ use super::agenda::Event;
 use super::stream::{Requests, Wanted};
 use super::{Material, Replay, SEED};
 
-/// A workload on one client.
+/// A workload on one client, or one of its threads.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) workload: u32,
@@ -57,7 +57,7 @@ impl Gaps {
 }
 
 impl Instance {
-    /// All instances, workload by workload, client by client.
+    /// All instances, workload by workload, client by client, thread by thread.
     pub(super) fn all(material: &Material) -> Vec<Self> {
         let scenario = material.scenario;
         let mut instances = Vec::new();
@@ -68,17 +68,47 @@ impl Instance {
                 SEED.stream(&format!("workload/{}/{client}/{what}", workload.name))
             };
             let volume = scenario.volume(workload.volume).size;
-            let all = Requests::of_clients(
-                (&workload.name, known),
-                workload.clients.len(),
-                volume,
-                |place| stream(place, "begin"),
-            );
-            for ((place, client), requests) in workload.clients.iter().enumerate().zip(all) {
+            let threads = match workload.arrivals {
+                Arrivals::Closed { outstanding, .. } if !known.of_threads.is_empty() => {
+                    Some(outstanding)
+                }
+                _ => None,
+            };
+            // each thread is one of its own where threads have work of their own
+            let all: Vec<(usize, u32, Requests)> = if let Some(count) = threads {
+                let of_client = |place: usize| {
+                    let threads = Requests::of_threads(
+                        (&workload.name, known),
+                        place,
+                        count as usize,
+                        volume,
+                        |thread| stream(place, &format!("thread{thread}/begin")),
+                    );
+                    (0..count).zip(threads).map(move |(thread, all)| (place, thread, all))
+                };
+                (0..workload.clients.len()).flat_map(of_client).collect()
+            } else {
+                let all = Requests::of_clients(
+                    (&workload.name, known),
+                    workload.clients.len(),
+                    volume,
+                    |place| stream(place, "begin"),
+                );
+                all.into_iter().enumerate().map(|(place, all)| (place, 0, all)).collect()
+            };
+            for (place, thread, requests) in all {
+                let client = workload.clients[place];
+                let stream = |what: &str| match thread {
+                    0 => stream(place, what),
+                    _ => stream(place, &format!("thread{thread}/{what}")),
+                };
                 let is_recorded = known.of_clients.get(place).is_some_and(|all| !all.is_empty());
                 let open = requests.has_times();
                 let pace = match workload.arrivals {
-                    Arrivals::Closed { outstanding, think } => Pace::Closed { outstanding, think },
+                    Arrivals::Closed { outstanding, think } => {
+                        let outstanding = if threads.is_some() { 1 } else { outstanding };
+                        Pace::Closed { outstanding, think }
+                    }
                     Arrivals::Poisson { .. }
                     | Arrivals::Deterministic { .. }
                     | Arrivals::Bursty { .. } => {
@@ -113,8 +143,8 @@ impl Instance {
                     pace,
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
-                    stream: stream(place, "requests"),
-                    choosing: stream(place, "fragments"),
+                    stream: stream("requests"),
+                    choosing: stream("fragments"),
                     issued: 0,
                 });
             }

@@ -9,6 +9,7 @@
 
 mod agenda;
 mod cpu;
+mod creation;
 mod disks;
 mod engine;
 mod instance;
@@ -95,6 +96,7 @@ struct Replay<'a> {
 /// Replays the requests on the changed cluster.
 pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
     let mut replay = Replay::new(material)?;
+    replay.create_files(material);
     replay.run(Plan::of(material))
 }
 

@@ -204,6 +204,26 @@ impl Node {
         }
     }
 
+    /// A stretch of a file is read or written before the replay begins, in no time, as far as disks that
+    /// are arrays remember it; objects are nothing that it knows.
+    pub(super) fn touch_disks(
+        &self,
+        around: &mut Around,
+        file: u32,
+        op: Op,
+        (offset, size): (Bytes, Bytes),
+    ) {
+        let mut done = Bytes::ZERO;
+        while done < size {
+            let most = size.saturating_sub(done);
+            let Some(extent) = self.software.locate(file, offset + done, most) else { return };
+            let lbn = self.begins[extent.disk as usize] + extent.lbn;
+            let what = (op, lbn, Sectors::covering(extent.bytes));
+            around.disks.touch(around.now, extent.disk, what);
+            done += extent.bytes;
+        }
+    }
+
     /// When the software looks at what has waited, in the time of the whole run.
     pub(super) fn next_tick(&self) -> Option<SimTime> {
         self.ticks.first().copied()

@@ -65,17 +65,15 @@ impl Known {
         }
         (self.samples[stream].get_or_init(|| of(&[self.record(stream)])), 0)
     }
+}
 
-    /// How far apart the addresses of two clients lie that have their own.
-    fn apart(&self) -> u64 {
-        let first = |stream: &Arc<[Recorded]>| stream.iter().map(|one| one.offset.get()).min();
-        let mut begins = self.streams.iter().filter_map(first);
-        match (begins.next(), begins.next()) {
-            (Some(one), Some(two)) => one.abs_diff(two),
-            _ => {
-                self.streams.iter().flat_map(|all| all.iter()).map(Recorded::end).max().unwrap_or(0)
-            }
-        }
+/// How far apart the addresses of two clients lie that have their own.
+fn apart(streams: &[Arc<[Recorded]>]) -> u64 {
+    let first = |stream: &Arc<[Recorded]>| stream.iter().map(|one| one.offset.get()).min();
+    let mut begins = streams.iter().filter_map(first);
+    match (begins.next(), begins.next()) {
+        (Some(one), Some(two)) => one.abs_diff(two),
+        _ => streams.iter().flat_map(|all| all.iter()).map(Recorded::end).max().unwrap_or(0),
     }
 }
 
@@ -116,13 +114,41 @@ impl Requests {
                 match known.sharing {
                     Sharing::Same => {}
                     Sharing::Beside => {
-                        one.beside = known_to_all.apart() * place.abs_diff(one.stream) as u64;
+                        one.beside = apart(&known.of_clients) * place.abs_diff(one.stream) as u64;
                     }
                     Sharing::Shared => one.begin_beside(&mut begins, &mut draws(place)),
                 }
             }
             all.push(one);
         }
+        all
+    }
+
+    /// The requests of each of so many threads of a workload's client, at its place: those of threads
+    /// that were recorded, and more of the like.
+    pub(super) fn of_threads(
+        (name, known): (&str, &Streams),
+        place: usize,
+        threads: usize,
+        volume: Bytes,
+        draws: impl Fn(usize) -> Stream,
+    ) -> Vec<Self> {
+        let recorded: Vec<usize> =
+            (0..known.of_threads.len()).filter(|at| !known.of_threads[*at].is_empty()).collect();
+        let like = if recorded.contains(&place) { place } else { recorded[place % recorded.len()] };
+        let of_one = Streams {
+            of_clients: known.of_threads[like].clone(),
+            sharing: Sharing::Shared,
+            whole: known.whole,
+            creates: known.creates,
+            of_threads: Vec::new(),
+        };
+        let mut all = Self::of_clients((name, &of_one), threads, volume, draws);
+        let beside = match known.sharing {
+            Sharing::Beside => apart(&known.of_clients) * place.abs_diff(like) as u64,
+            Sharing::Shared | Sharing::Same => 0,
+        };
+        all.iter_mut().for_each(|one| one.beside = beside);
         all
     }
 
@@ -219,7 +245,8 @@ mod tests {
     }
 
     fn streams(of_clients: Vec<Arc<[Recorded]>>, sharing: Sharing) -> Streams {
-        Streams { of_clients, sharing, whole: false }
+        let (whole, creates, of_threads) = (false, false, Vec::new());
+        Streams { of_clients, sharing, whole, creates, of_threads }
     }
 
     /// The first blocks that each of so many clients asks for, of a volume of so many.
