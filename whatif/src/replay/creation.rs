@@ -10,6 +10,7 @@ use foretell_units::{Bytes, HostId, Op, Stream};
 use super::stream::{Requests, Wanted};
 use super::{Material, Replay, SEED};
 use crate::disk::Measurement;
+use crate::observed::Recorded;
 
 /// Files are created piece by piece, those of all clients side by side.
 const PIECE: Bytes = Bytes::mib(16);
@@ -44,7 +45,7 @@ impl Replay<'_> {
             for requests in known.of_clients.iter().filter(|requests| !requests.is_empty()) {
                 let begins = requests.iter().map(|request| request.offset.get());
                 let begin = begins.min().expect("there are some") / PIECE.get() * PIECE.get();
-                let end = requests.iter().map(|request| request.end()).max().unwrap_or(begin);
+                let end = requests.iter().map(Recorded::end).max().unwrap_or(begin);
                 all.push(Files { volume, begin, end });
             }
         }

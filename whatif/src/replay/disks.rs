@@ -20,7 +20,7 @@ pub(super) struct Tag {
 /// The disks of a machine.
 #[derive(Debug, Default)]
 pub(super) struct Disks {
-    disks: Vec<Disk>,
+    all: Vec<Disk>,
     /// When each disk is called next, if it is.
     calls: Vec<Option<SimTime>>,
     under_way: Slab<Tag>,
@@ -31,7 +31,7 @@ impl Disks {
         let disks = storage.disks.iter().zip(measured).enumerate();
         let stream = |disk: usize| owner.stream(&format!("disk{disk}"));
         Self {
-            disks: disks
+            all: disks
                 .map(|(index, (disk, measured))| Disk::new(disk.scheduler, measured, stream(index)))
                 .collect(),
             calls: vec![None; storage.disks.len()],
@@ -41,7 +41,7 @@ impl Disks {
 
     /// In order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Disk> {
-        self.disks.iter()
+        self.all.iter()
     }
 
     /// Gives a disk of `machine` an operation of one of its hosts.
@@ -55,13 +55,13 @@ impl Disks {
     ) {
         let tag = self.under_way.insert(tag);
         let Io { lbn, sectors, op, thread, tag: () } = io;
-        let next = self.disks[disk as usize].submit(now, Io { lbn, sectors, op, thread, tag });
+        let next = self.all[disk as usize].submit(now, Io { lbn, sectors, op, thread, tag });
         self.call(agenda, (machine, disk), next);
     }
 
     /// An operation takes no time.
     pub(super) fn touch(&mut self, now: SimTime, disk: u32, what: (Op, Sectors, Sectors)) {
-        self.disks[disk as usize].touch(now, what);
+        self.all[disk as usize].touch(now, what);
     }
 
     /// A disk was to be called now. Appends the operations that are done.
@@ -77,7 +77,7 @@ impl Disks {
         }
         self.calls[disk as usize] = None;
         let mut found = Vec::new();
-        let next = self.disks[disk as usize].complete(now, &mut found);
+        let next = self.all[disk as usize].complete(now, &mut found);
         self.call(agenda, (machine, disk), next);
         done.extend(found.into_iter().map(|done| (*self.under_way.remove(done.number), done)));
     }

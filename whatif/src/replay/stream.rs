@@ -148,7 +148,9 @@ impl Requests {
             Sharing::Beside => apart(&known.of_clients) * place.abs_diff(like) as u64,
             Sharing::Shared | Sharing::Same => 0,
         };
-        all.iter_mut().for_each(|one| one.beside = beside);
+        for one in &mut all {
+            one.beside = beside;
+        }
         all
     }
 
