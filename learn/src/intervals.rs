@@ -175,8 +175,7 @@ impl Intervals {
         let owners = view.owners(&data.schema.column_features());
         let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
         let n = y.len();
-        let few = LearnError::TooFewRows { found: n, wanted: 4 };
-        let folds = known.folds(n, settings.folds.max(2)).ok_or(few)?;
+        let folds = known.folds(n, settings.folds.max(2)).ok_or_else(|| known.too_few(n))?;
         let scale = match settings.scale {
             Scale::Auto if matches!(model, Model::Gp(_)) => Scale::Auto,
             Scale::Auto => Scale::Local,
@@ -305,8 +304,8 @@ impl Intervals {
         };
         let n = data.y.len();
         let known = Rows { owners: None, groups: data.groups.as_deref() };
-        let few = LearnError::TooFewRows { found: n, wanted: 4 };
-        let folds: Folds = known.folds(n, settings.folds.max(2)).ok_or(few)?;
+        let folds: Folds =
+            known.folds(n, settings.folds.max(2)).ok_or_else(|| known.too_few(n))?;
         Ok(Some(folds.split(0).0))
     }
 

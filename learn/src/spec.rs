@@ -108,6 +108,17 @@ impl Rows<'_> {
         self.folds(rows, 10)
     }
 
+    /// Why there are no folds of so many rows.
+    pub(crate) fn too_few(&self, rows: usize) -> LearnError {
+        match self.groups {
+            Some(groups) => {
+                let found = crate::folds::different(groups).len();
+                LearnError::TooFewGroups { found, wanted: 2 }
+            }
+            None => LearnError::TooFewRows { found: rows, wanted: 4 },
+        }
+    }
+
     /// The same, `count` at most.
     pub(crate) fn folds(&self, rows: usize, count: usize) -> Option<Folds> {
         let Some(groups) = self.groups else {

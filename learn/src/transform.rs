@@ -384,7 +384,7 @@ fn some_rows(rows: usize, most: usize) -> Vec<usize> {
 fn error(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
     let known = Rows { owners: None, groups: data.groups.as_deref() };
     let n = data.y.len();
-    let folds = known.folds(n, FOLDS).ok_or(LearnError::TooFewRows { found: n, wanted: 2 })?;
+    let folds = known.folds(n, FOLDS).ok_or_else(|| known.too_few(n))?;
     let seen = view.apply(&data.x);
     let y = view.target(&data.y)?;
     let owners = view.owners(&data.schema.column_features());

@@ -79,7 +79,7 @@ pub(crate) fn fit(
     rows: &Rows<'_>,
 ) -> Result<Model, LearnError> {
     let n = x.rows();
-    let folds = rows.inner_folds(n).ok_or(LearnError::TooFewRows { found: n, wanted: 4 })?;
+    let folds = rows.inner_folds(n).ok_or_else(|| rows.too_few(n))?;
     let is_relative = matches!(second, Second::Relative | Second::Adaptive);
     let mut fitter = Fitter::new(x, y, is_relative, Some(&folds));
     let weights = weights(x, y, first, &fitter);
