@@ -85,7 +85,7 @@ pub enum Command {
     /// Turn real traces and descriptions of real things into files of our own.
     Import(ImportArguments),
     /// Fit, validate and use regression models on a table of numbers.
-    Learn(LearnArguments),
+    Learn(Box<LearnArguments>),
     /// Say what a block trace is like: sizes, sequentiality, footprint, reuse, burstiness.
     Inspect(InspectArguments),
 }

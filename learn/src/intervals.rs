@@ -304,8 +304,7 @@ impl Intervals {
         };
         let n = data.y.len();
         let known = Rows { owners: None, groups: data.groups.as_deref() };
-        let folds: Folds =
-            known.folds(n, settings.folds.max(2)).ok_or_else(|| known.too_few(n))?;
+        let folds: Folds = known.folds(n, settings.folds.max(2)).ok_or_else(|| known.too_few(n))?;
         Ok(Some(folds.split(0).0))
     }
 

@@ -70,7 +70,7 @@ pub enum SystemChoice {
     UrsaMinor,
     /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
     Ceph,
-    /// OpenStack Swift.
+    /// Swift: proxies and object servers.
     Swift,
     /// Virtual machines with block layers of their own.
     Guest,

@@ -66,7 +66,7 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
         }
     }
     Ok(if arguments.json {
-        as_json(spec.to_string(), &data.target, (&importances, &dependences, &curve))
+        as_json(&spec.to_string(), &data.target, (&importances, &dependences, &curve))
     } else {
         as_text(&spec.to_string(), &data.target, (&importances, &dependences, &curve))
     })
@@ -96,7 +96,7 @@ fn picture(feature: &str, target: &str, of_feature: &[Dependence]) -> Chart {
     chart
 }
 
-fn as_json(model: String, target: &str, (importances, dependences, curve): Explained) -> String {
+fn as_json(model: &str, target: &str, (importances, dependences, curve): Explained) -> String {
     let dependences: Vec<Value> = dependences
         .iter()
         .map(|(feature, places)| json!({ "feature": feature, "places": places }))

@@ -47,7 +47,9 @@ pub(super) fn dataset_with_keys(
             Cells::Numbers(numbers) => {
                 numbers.iter().map(|number| number.to_bits().cast_signed()).collect()
             }
-            Cells::Names { codes, .. } => codes.iter().map(|code| *code as i64).collect(),
+            Cells::Names { codes, .. } => {
+                codes.iter().map(|code| code.cast_signed() as i64).collect()
+            }
         })
     } else if let Some(blocks) = arguments.blocks {
         let rows = dataset.y.len();
