@@ -45,7 +45,7 @@ impl Parts {
     /// Leaves out each level of each feature of numbers that lies between others of it: what is asked is
     /// how well a model predicts between the levels of a design. A row is predicted once for each
     /// feature of which it has such a level. Errors if no feature has three levels or more, and
-    /// [`LEVELS`] at most.
+    /// `LEVELS` at most.
     pub fn leave_level_out(data: &Dataset) -> Result<Self, LearnError> {
         let mut parts = Vec::new();
         for (column, name, levels) in levels(data) {
