@@ -102,7 +102,7 @@ fn a_value_out_of_range_is_named_with_table_row_and_column() {
         ("UPDATE disk_op SET host = -7", "row 1 of `disk_op`, `host` is -7", "2^32"),
         ("UPDATE disk_op SET op = 2", "row 1 of `disk_op`, `op` is 2", "0 or 1"),
         ("UPDATE request SET client = 'x'", "of `request`, `client` is the text `x`", "whole"),
-        ("UPDATE request SET size = 1.5", "row 1 of `request`, `size` is 1.5", "whole"),
+        ("UPDATE request SET size = 1.5", "of `request`, `size` is 1.5", "whole"),
         ("UPDATE request SET offset = x'00ff'", "`offset` is a blob of 2 bytes", "whole"),
         ("UPDATE hosts SET host = -1", "row 1 of `hosts`, `host` is -1", "2^32"),
         ("UPDATE hosts SET kind = 'spy'", "`kind` is the text `spy`", "`monitor`"),
