@@ -108,7 +108,7 @@ fn a_value_out_of_range_is_named_with_table_row_and_column() {
         ("UPDATE hosts SET kind = 'spy'", "`kind` is the text `spy`", "`monitor`"),
         ("UPDATE hosts SET name = x'ff'", "`name` is a blob", "a text"),
         ("UPDATE facts SET value = 9e999 WHERE path = 'warmup'", "`value` is inf", "finite"),
-        ("UPDATE facts SET path = 7 WHERE path = 'warmup'", "", "text"),
+        ("UPDATE facts SET path = x'07' WHERE path = 'warmup'", "is a blob", "text"),
         (
             "UPDATE rollup_demand SET busy_ns = -5",
             "row 1 of `rollup_demand`, `busy_ns` is -5",
