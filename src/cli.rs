@@ -36,7 +36,7 @@ pub use learn::{
     CrossValidation, DataArguments, EvaluateArguments, ExplainArguments, FeaturesArguments,
     FoldArguments, IntervalArguments, KindFile, LearnArguments, LearnScoreArguments, Learning,
     MethodName, PredictArguments, ScaleName, SearchArguments, ShowArguments, SpaceArguments,
-    TrainArguments, TransformName,
+    TrainArguments, TransformName, ValidationArguments,
 };
 pub use plan::{PlanArguments, UpmapKind};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};

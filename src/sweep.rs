@@ -195,7 +195,7 @@ fn whole(
     interrupt::watch();
     let journals = journals(directory.path())?;
     let content = finish(directory, manifest, &journals, format, &interrupt::asked)?;
-    // everything is in the data set; what cannot be removed harms nobody
+    // everything is in the data set; if this fails, what stays does no harm
     if let Some(own) = own {
         let _ = own.clear(&[]);
     }
@@ -272,7 +272,7 @@ impl Place {
         if runs().is_some() {
             return;
         }
-        // what cannot be removed harms nobody: `--resume` goes on with it
+        // if this fails, `--resume` goes on with what stays
         let Self { own, directory, .. } = self;
         let _ = own.clear(&[]);
         drop(own);

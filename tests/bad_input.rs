@@ -676,3 +676,15 @@ fn a_profile_beside_the_scenario_that_cannot_be_read_is_not_passed_over() {
     std::os::unix::fs::symlink(place.path("nowhere"), &file).unwrap();
     is_refused("a dangling link", &run(place.keeping("out", &[])), &["cannot read the profile"]);
 }
+
+/// On a machine with 2 GB of address space.
+#[test]
+#[cfg(target_os = "linux")]
+fn more_hosts_than_there_is_memory_for_are_refused() {
+    let script = "ulimit -v 2000000; exec \"$0\" run first-look --set node.brick.count=5000000";
+    let mut command = std::process::Command::new("sh");
+    let output = command.args(["-c", script, env!("CARGO_BIN_EXE_foretell")]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("5000004 hosts take 71.5 GiB of memory, and 1."), "{told}");
+}

@@ -126,8 +126,8 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A new directory that is to be called `target` when all that belongs in it is there; returns it with
-/// the name that it has until then.
+/// Makes a directory under a temporary name, to be renamed to `target` when its content is complete.
+/// Returns it with that name.
 pub(crate) fn make_temporary(above: &Dir, target: &str) -> io::Result<(Dir, String)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {

@@ -483,8 +483,8 @@ impl Directory {
         let Some(there) = there else { return Ok(None) };
         let mut listed = state.manifest.files.get(name).copied();
         if self.inner.access == Access::Shared {
-            // another that shares the directory has listed what it wrote before it wrote it; for an instant
-            // an older list may have come between
+            // a process that shares the directory lists a file before it writes it, but a third one may have
+            // replaced the manifest by an older list for an instant
             let mut tries = 0;
             while listed.is_none() && tries < LOCK_TRIES {
                 if tries > 0 {
@@ -604,8 +604,9 @@ impl Inner {
         }
     }
 
-    /// Puts a manifest in the place of the one that was there `before`; whether it lists all that that one
-    /// did, which another process may have changed in this instant. What is missing is added to the state.
+    /// Replaces the manifest in one step. Returns whether the new one lists everything that the old one did:
+    /// another process may have added to the old one in the meantime. What is missing is added to the state,
+    /// and the caller tries again.
     fn exchange(
         &self,
         file: &mut Temporary,
@@ -623,9 +624,15 @@ impl Inner {
             }
             done => done?,
         }
-        // what was there has the name that the new one had, and goes with it
-        let there = Manifest::read_as(&self.dir, &file.name, &self.path);
-        let there = there.map_err(io::Error::other)?;
+        // what was there now has the name that the new one had, under which it is removed
+        let there = match Manifest::read_as(&self.dir, &file.name, &self.path) {
+            Ok(there) => there,
+            Err(error) => {
+                // somebody put something else there in this instant: it gets its name back
+                self.dir.exchange(&file.name, name)?;
+                return Err(io::Error::other(error));
+            }
+        };
         let Some(there) = there.filter(|there| !state.manifest.covers(there)) else {
             return Ok(true);
         };
@@ -646,7 +653,8 @@ impl Drop for Inner {
     }
 }
 
-/// Opens and locks the directory at a path, which was there or made; adds what is made once more.
+/// Opens and locks the directory at a path. If another process removes it before it is locked, it is made
+/// again; directories that are made are added to `made`.
 fn open(
     path: &Path,
     access: Access,
@@ -673,8 +681,8 @@ fn open(
     }
 }
 
-/// Makes a directory that is a part, with its manifest in it from the first instant: whoever finds it
-/// after a process was killed knows whose it is.
+/// Makes a directory that is a part. It gets its name when its manifest is in it, so that it is known as ours
+/// even if this process is killed.
 fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
     // nothing is left half made by an interrupt
     let _held = abandon::not_now();

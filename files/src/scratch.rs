@@ -22,7 +22,7 @@ impl Scratch {
         let dir = dir.map_err(FilesError::system("make a directory in", &place))?;
         let path = dir.path().to_owned();
         let entered = Entered::new(move || {
-            // it is ours alone; what cannot be removed harms nobody
+            // it is ours alone; if this fails, what stays does no harm
             let _ = std::fs::remove_dir_all(path);
         });
         Ok(Self { dir, _entered: entered })

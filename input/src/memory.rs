@@ -1,12 +1,12 @@
-//! How much memory a process may still take, as far as the system says.
+//! How much more memory this process may use, according to the operating system.
 //!
-//! What is known to need more is refused beforehand, with a message; otherwise the system ends the process
-//! without one, or the machine comes to a stand.
+//! Work that needs more is refused with a message before it begins. Without that the system would end the
+//! process without a message, or the machine would swap.
 
 use std::fs;
 
-/// Bytes that this process may still take: the least of what is free, of its limit of address space and of
-/// its control group's. `None` where the system says nothing of it (other than Linux).
+/// Bytes that this process may still use: the least of the machine's free memory, the rest of the limit on
+/// its address space, and the rest of its control group's limit. `None` on systems other than Linux.
 pub fn available_memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| kib_of(&text, "MemAvailable:"));
@@ -26,7 +26,7 @@ fn kib_of(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The limit in force of `Max address space`; `None`: unlimited.
+/// The soft limit in the line `Max address space`; `None`: unlimited.
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()

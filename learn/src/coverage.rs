@@ -16,8 +16,8 @@ const LEAST_REPEATS: usize = 3;
 /// What of the inputs' space rows cover.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// Numeric inputs that take few values with gaps between them, and how many; where rows are left
-    /// out, only those of which every part learns from all values that it predicts.
+    /// Numeric inputs that take few values with gaps between them, and how many values. Where rows are left
+    /// out, an input counts only if every model has learned from all values that it predicts.
     pub levels: Vec<(String, usize)>,
     /// Rows that are predicted by a model that learned from a row with the same inputs.
     pub repeated: usize,

@@ -22,9 +22,9 @@ use crate::validate::{Parts, in_parallel};
 
 /// Shuffles of each feature.
 const SHUFFLES: u64 = 5;
-/// Rows that a partial dependence is the mean of, at most.
+/// Most rows over which a partial dependence is averaged.
 const ROWS: usize = 500;
-/// Values of a feature of numbers at which it is told, at most.
+/// Most values of a numeric feature at which the dependence is evaluated.
 const PLACES: usize = 20;
 
 /// A feature's importance.
@@ -208,10 +208,10 @@ fn numbers(column: &[f64]) -> Vec<f64> {
     values
 }
 
-/// Errors of models of so many rows.
+/// A point of the learning curve.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Learned {
-    /// Rows learned from, on the mean of the parts.
+    /// Mean number of rows learned from.
     pub rows: usize,
     /// Errors on the rows left out.
     pub errors: Scores,

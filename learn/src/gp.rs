@@ -29,21 +29,22 @@ use covariance::likelihood;
 pub use covariance::{Hyperparameters, Kernel};
 use minimize::{Limits, minimize};
 
-/// Rows of an exact process at most.
+/// Most rows of an exact process.
 pub(crate) const EXACT: usize = 5_000;
-/// Rows that the likelihood is maximised on at most.
+/// Most rows on which the likelihood is maximised.
 pub(crate) const LIKELIHOOD_ROWS: usize = 2_000;
-/// Rows that a prediction comes from beyond [`EXACT`].
+/// With more rows than [`EXACT`], a prediction uses so many nearest rows.
 const NEIGHBOURS: usize = 100;
 /// Rows on which starts are compared.
 const START_ROWS: usize = 400;
-/// Evaluations of the likelihood: of a start on those, of the best start on all rows, where these are many,
-/// and where the likelihood is only compared.
+/// Evaluations of the likelihood for each start, on [`START_ROWS`].
 const START_EVALUATIONS: usize = 60;
+/// Evaluations for each finalist, on all rows: up to [`FULL_ROWS`] rows, and beyond.
 const EVALUATIONS: usize = 150;
 const FEW_EVALUATIONS: usize = 25;
+/// Evaluations where likelihoods are only compared.
 const QUICK_EVALUATIONS: usize = 50;
-/// Rows of which there are not many.
+/// Up to so many rows, finalists get [`EVALUATIONS`].
 const FULL_ROWS: usize = 1_000;
 /// Starts that go on with all rows.
 const FINALISTS: usize = 2;

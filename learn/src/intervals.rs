@@ -75,9 +75,9 @@ pub struct IntervalSettings {
     pub method: Method,
     /// In which unit.
     pub scale: Scale,
-    /// Folds of `cross` and `cv+`; of `split` one of so many is held back.
+    /// Number of folds of `cross` and `cv+`. `split` holds one of them back.
     pub folds: usize,
-    /// A feature each value of which has a bound of its own.
+    /// A feature; errors are collected, and bounds made, for each of its values apart.
     pub group: Option<String>,
 }
 

@@ -25,13 +25,13 @@ use crate::spec::{Kind, Rows, Spec};
 const SPAN: f64 = 3.0;
 /// Added to a share whose logarithm is taken.
 const RARE: f64 = 0.03;
-/// Columns of which pairs are formed, at most.
+/// Most columns that pairs are formed from.
 const PAIRED: usize = 6;
 /// Folds in which views are compared.
 const FOLDS: usize = 5;
-/// Rows on which they are compared, at most.
+/// Most rows on which views are compared.
 const ROWS: usize = 2_000;
-/// Rows on which likelihoods are compared, at most.
+/// Most rows on which likelihoods are compared.
 const LIKELIHOOD_ROWS: usize = 250;
 
 /// Which views are possible.

@@ -38,14 +38,13 @@ impl From<&Folds> for Parts {
     }
 }
 
-/// Different values of a feature that are levels of a design, at most.
+/// A feature with more different values than this has no levels.
 const LEVELS: usize = 24;
 
 impl Parts {
     /// Leaves out each level of each feature of numbers that lies between others of it: what is asked is
     /// how well a model predicts between the levels of a design. A row is predicted once for each
-    /// feature of which it has such a level. Errors if no feature has three levels or more, and
-    /// `LEVELS` at most.
+    /// feature at which it has such a level. Errors unless some feature has 3 to 24 levels.
     pub fn leave_level_out(data: &Dataset) -> Result<Self, LearnError> {
         let mut parts = Vec::new();
         for (column, name, levels) in levels(data) {

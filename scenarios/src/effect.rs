@@ -5,6 +5,7 @@
 //! work. Each such rule stands below with its reason. What only a run can tell (a buffer that never
 //! fills, a timeout that never ends) is not found here.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use foretell_algorithms::codec;
@@ -137,9 +138,10 @@ fn listed(names: &[&str]) -> String {
 /// What is new in `after` that no workload uses.
 fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
     let mut found = Vec::new();
+    let known: BTreeSet<&str> = before.hosts.iter().map(|host| host.name.as_str()).collect();
     let hosts = after.hosts.iter().zip(reached(after));
     let new: Vec<&str> = hosts
-        .filter(|(host, reached)| !reached && !before.hosts.iter().any(|old| old.name == host.name))
+        .filter(|(host, reached)| !reached && !known.contains(host.name.as_str()))
         .map(|(host, _)| host.name.as_str())
         .collect();
     if !new.is_empty() {

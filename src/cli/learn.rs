@@ -178,7 +178,7 @@ pub struct IntervalArguments {
     /// Folds of that cross-validation.
     #[arg(long, value_name = "N", default_value = "10")]
     pub interval_folds: NonZeroUsize,
-    /// A feature each value of which has errors of its own.
+    /// A feature: rows with different values of it get bounds from errors of their own.
     #[arg(long, value_name = "COLUMN")]
     pub interval_group: Option<String>,
 }
@@ -265,18 +265,9 @@ pub struct LearnScoreArguments {
     /// validation inside the rows to learn from is chosen.
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
-    /// That validation; without it `leave-level-out` where rows are a grid, by groups or at random elsewhere.
-    #[arg(long, value_name = "HOW")]
-    pub cv: Option<CrossValidation>,
-    /// Random or consecutive folds of that validation; without it 10, or as many as there are groups.
-    #[arg(long, value_name = "N")]
-    pub fold_count: Option<NonZeroUsize>,
-    /// Seed of random folds.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Threads; without it, all cores. The results do not depend on it.
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
+    /// That validation; without `--cv` by `leave-level-out` where rows are a grid.
+    #[command(flatten)]
+    pub validation: ValidationArguments,
     /// Intervals.
     #[command(flatten)]
     pub intervals: IntervalArguments,
@@ -307,13 +298,22 @@ pub(crate) fn training(
 #[derive(Debug, Args)]
 pub struct FoldArguments {
     /// Each row's fold: a table with columns `row` (from 1, or from 0 if there is a 0) and `fold`.
-    #[arg(long, value_name = "FILE", conflicts_with = "fold_count")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cv", "fold_count"])]
     pub folds: Option<PathBuf>,
-    /// How rows are left out without such a file; by groups where there are any, else at random.
-    #[arg(long, value_name = "HOW", conflicts_with = "folds")]
+    /// How rows are split without such a file.
+    #[command(flatten)]
+    pub validation: ValidationArguments,
+}
+
+/// Which rows a model does not learn from, and is tested on.
+#[derive(Debug, Args)]
+pub struct ValidationArguments {
+    /// How rows are left out; without it, by groups where there are any, else at random. (`score` leaves out
+    /// levels where rows are a grid.)
+    #[arg(long, value_name = "HOW")]
     pub cv: Option<CrossValidation>,
-    /// Without such a file: so many random folds, of groups where rows have groups (of a data set, its
-    /// design points). Without this, 10, or as many as there are groups.
+    /// Number of folds, of groups where rows have groups (of a data set, its design points). Without it 10,
+    /// or as many as there are groups.
     #[arg(long, value_name = "N")]
     pub fold_count: Option<NonZeroUsize>,
     /// Seed of random folds.

@@ -108,7 +108,7 @@ fn errors(
     let intervals: Option<Vec<Interval>> = scored.iter().map(|left| left.interval).collect();
     let coverage = intervals.map(|intervals| IntervalCoverage::of(&truth, &predicted, &intervals));
     let mut by_part = Vec::new();
-    if arguments.folds.cv == Some(CrossValidation::LeaveLevelOut) {
+    if arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut) {
         for (number, part) in parts.0.iter().enumerate() {
             let of = |value: fn(&LeftOut, &Dataset) -> f64| -> Vec<f64> {
                 let of_part = scored.iter().filter(|left| left.part == number);
@@ -139,14 +139,15 @@ fn predictions(
     data: &Dataset,
     parts: &Parts,
 ) -> Result<Predictions, Failure> {
-    let jobs = jobs::threads(arguments.folds.jobs);
+    let jobs = jobs::threads(arguments.folds.validation.jobs);
     if !arguments.search {
         let intervals = arguments.intervals.then_some(&arguments.how);
         let training = training(&arguments.data, spec, intervals);
         let (rows, views) = left_out(spec, data, parts, &training, jobs)?;
         return Ok(Predictions { rows, views, searches: Vec::new() });
     }
-    if arguments.intervals || arguments.folds.cv == Some(CrossValidation::LeaveLevelOut) {
+    if arguments.intervals || arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut)
+    {
         let told = "`--search` goes with folds, and without `--intervals`";
         return Err(Failure::Usage(told.to_owned()));
     }
@@ -162,8 +163,8 @@ fn predictions(
             let part = rows - rows / INNER_FOLDS;
             space::ranges(spec, &arguments.space, part).unwrap_or_default()
         },
-        &space::settings(&arguments.space, arguments.folds.jobs),
-        (INNER_FOLDS, Seed(arguments.folds.seed)),
+        &space::settings(&arguments.space, arguments.folds.validation.jobs),
+        (INNER_FOLDS, Seed(arguments.folds.validation.seed)),
     )?;
     let of_part = |(number, part): (usize, &Part)| -> Vec<LeftOut> {
         let of_row = |&row: &usize| LeftOut {

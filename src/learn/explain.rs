@@ -34,8 +34,8 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
     let parts = rows::parts(&arguments.folds, &data)?;
     let spec = &arguments.model;
     let how = training(asked, spec, None);
-    let seed = Seed(arguments.folds.seed);
-    let threads = jobs::threads(arguments.folds.jobs);
+    let seed = Seed(arguments.folds.validation.seed);
+    let threads = jobs::threads(arguments.folds.validation.jobs);
     let importances = importance(spec, &data, &parts, &how, seed, threads)?;
     let trained = Trained::fit(spec, &data, &how)?;
     let first = importances.iter().take(FEATURES).map(|of| of.feature.clone());

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use foretell_datasets::read_parquet_file;
@@ -11,7 +10,7 @@ use foretell_learn::{Cells, Coverage, Dataset, Folds, Parts, Table, is_grid};
 use foretell_units::Seed;
 
 use super::data_set;
-use crate::cli::{CrossValidation, DataArguments, FoldArguments};
+use crate::cli::{CrossValidation, DataArguments, FoldArguments, ValidationArguments};
 use crate::failure::Failure;
 
 /// Which row is which: names of columns, and their cells by row. The first is the row's number, from 1.
@@ -140,16 +139,12 @@ pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, 
     if let Some(path) = &arguments.folds {
         return Ok(Folds::read(open(path)?, &path.display().to_string(), rows)?);
     }
-    folds_by(arguments.cv, arguments.fold_count, Seed(arguments.seed), data)
+    folds_by(&arguments.validation, data)
 }
 
-fn folds_by(
-    cv: Option<CrossValidation>,
-    count: Option<NonZeroUsize>,
-    seed: Seed,
-    data: &Dataset,
-) -> Result<Folds, Failure> {
-    let rows = data.y.len();
+fn folds_by(validation: &ValidationArguments, data: &Dataset) -> Result<Folds, Failure> {
+    let ValidationArguments { cv, fold_count: count, seed, .. } = *validation;
+    let (rows, seed) = (data.y.len(), Seed(seed));
     let of_rows = count.map_or(FOLDS, usize::from);
     let of_groups = || count.map_or(data.count_groups().unwrap_or(FOLDS).min(FOLDS), usize::from);
     Ok(match (cv, &data.groups) {
@@ -172,7 +167,7 @@ fn folds_by(
 
 /// The parts of a set's rows that are left out, one after the other.
 pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, Failure> {
-    if arguments.cv == Some(CrossValidation::LeaveLevelOut) {
+    if arguments.validation.cv == Some(CrossValidation::LeaveLevelOut) {
         return Ok(Parts::leave_level_out(data)?);
     }
     Ok(Parts::from(&folds(arguments, data)?))
@@ -180,11 +175,10 @@ pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, 
 
 /// The same without a file of folds; what was not asked for is chosen by the rows' shape.
 pub(super) fn parts_by(
-    cv: Option<CrossValidation>,
-    count: Option<NonZeroUsize>,
-    seed: Seed,
+    validation: &ValidationArguments,
     data: &Dataset,
 ) -> Result<(Parts, &'static str), Failure> {
+    let cv = validation.cv;
     let level_out = cv == Some(CrossValidation::LeaveLevelOut) || (cv.is_none() && is_grid(data));
     if level_out {
         return Ok((Parts::leave_level_out(data)?, "leaving out levels of the design"));
@@ -194,7 +188,7 @@ pub(super) fn parts_by(
         (Some(CrossValidation::Group), _) | (None, Some(_)) => "in folds of whole groups",
         _ => "in random folds",
     };
-    Ok((Parts::from(&folds_by(cv, count, seed, data)?), name))
+    Ok((Parts::from(&folds_by(validation, data)?), name))
 }
 
 /// What errors on these parts (without parts: errors on the rows learned from) do not tell.

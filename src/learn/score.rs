@@ -8,7 +8,6 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_learn::metrics::Scores;
 use foretell_learn::{Dataset, IntervalCoverage, Trained, left_out};
-use foretell_units::Seed;
 use serde_json::{Value, json};
 
 use super::evaluate::{coverage_json, coverage_text};
@@ -49,9 +48,8 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
             Ok(Test { name: name.clone(), data, keys })
         })
         .collect::<Result<_, Failure>>()?;
-    let seed = Seed(arguments.seed);
-    let (parts, how) = rows::parts_by(arguments.cv, arguments.fold_count, seed, &data)?;
-    let jobs = jobs::threads(arguments.jobs);
+    let (parts, how) = rows::parts_by(&arguments.validation, &data)?;
+    let jobs = jobs::threads(arguments.validation.jobs);
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
     let mut candidates = Vec::new();
     for spec in &arguments.models {

@@ -66,7 +66,7 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     let folds = rows::folds(&arguments.folds, &data)?;
     let spec = &arguments.model;
     let ranges = ranges(spec, &arguments.space, data.y.len() - data.y.len() / folds.count())?;
-    let settings = settings(&arguments.space, arguments.folds.jobs);
+    let settings = settings(&arguments.space, arguments.folds.validation.jobs);
     let view = View::choose(spec, &data, arguments.data.transform_of(spec))?;
     let log_target = view.log_target;
     let tuned = tune(spec, &view.dataset(&data), &folds, log_target, &ranges, &settings)?;

@@ -210,7 +210,7 @@ impl Contents {
                 if !is_left_over(&name) {
                     continue;
                 }
-                // what cannot be removed harms nobody
+                // if this fails, what stays does no harm
                 match dir.entry(&name).ok().flatten().map(|entry| entry.kind) {
                     Some(Kind::File) => drop(dir.remove(&name)),
                     // a part that was not whole: at most its manifest is there

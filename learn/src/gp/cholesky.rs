@@ -20,8 +20,7 @@ pub(super) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Decomposes a symmetric matrix of which the lower triangle is read; `None` if it is not
-    /// positive definite.
+    /// Decomposes a symmetric matrix. Only its lower triangle is read. `None` if it is not positive definite.
     pub(super) fn new(a: Array2<f64>) -> Option<Self> {
         // chosen columns of a matrix may lie column by column
         let mut a = if a.is_standard_layout() { a } else { a.as_standard_layout().into_owned() };

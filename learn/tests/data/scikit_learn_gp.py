@@ -1,6 +1,6 @@
 # Gaussian processes of scikit-learn 1.9.1, for learn/tests/gaussian_process.rs: likelihoods, predictions and
 # deviations at given hyperparameters, and the best likelihood that its own optimizer finds.
-import json, warnings
+import json, pathlib, warnings
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor as GPR
 from sklearn.gaussian_process.kernels import ConstantKernel as C, DotProduct, Matern, RBF, WhiteKernel as W
@@ -28,5 +28,5 @@ for name, make in [("matern32", lambda l: Matern(l, nu=1.5)), ("matern52", lambd
             k = k + C(1.0, (1e-8, 1e4)) * DotProduct(1.0, "fixed")
         g = GPR(k, n_restarts_optimizer=8, random_state=0, alpha=0.0).fit(Z, z)
         out["cases"].append({"spec": f"gp:kernel={name},mean={mean}", "best": g.log_marginal_likelihood_value_})
-json.dump(out, open("/work/w-learn/learn/tests/data/scikit-learn-gp.json", "w"))
+pathlib.Path(__file__).with_name("scikit-learn-gp.json").write_text(json.dumps(out))
 print([c.get("best", c.get("log_marginal_likelihood")) for c in out["cases"]])

@@ -6,10 +6,11 @@
 //! Linux does).
 //!
 //! **Losses.** A segment is taken for lost when three that were sent later have been acknowledged
-//! (SACK, RFC 6675). Then the window is halved once, and all that is known to be lost is sent again
-//! as the window allows; until the gap is closed the window does not open, and it closes again only if
-//! something is lost that was first sent after it was halved (beyond the recovery point). If too few segments follow for that, the retransmission timeout passes: the window closes to one
-//! segment, and the timeout doubles with each repetition (RFC 6298).
+//! (SACK, RFC 6675). Then the window is halved once, and all that is known to be lost is sent again as
+//! the window allows. Until the gap is closed the window does not open. It is halved again only if a
+//! segment is lost that was first sent after the last halving (beyond the recovery point). If too few
+//! segments follow for that, the retransmission timeout passes: the window closes to one segment, and the
+//! timeout doubles with each repetition (RFC 6298).
 //!
 //! **Probes** (RACK-TLP, RFC 8985; Linux has had them since 2013 and 2016). One later segment
 //! acknowledged is enough, after an eighth of a round trip; or at once while a gap is open. When
@@ -19,8 +20,8 @@
 //!
 //! **Trains.** What goes out in one go is acknowledged in one go, when the last segment of it that
 //! passed has come, as receive offload does. New data goes out in trains of a third of the window
-//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet). What a
-//! short message leaves of that is filled with the next ones.
+//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet). Where a
+//! message is shorter than a train, the train goes on with the next message.
 //!
 //! A connection is told by the network what will be acknowledged when and what was dropped; it acts
 //! on it only when the acknowledgement arrives or a timer runs out.
@@ -119,8 +120,8 @@ pub(super) struct Connection {
     limited: bool,
     /// Number of the segment that was sent again last.
     resent: u64,
-    /// Number of the first segment sent after the window was closed last: if that or a later one is
-    /// lost, the window closes again (the recovery point of RFC 6675).
+    /// Number of the first segment sent after the window was last halved: if that or a later one is lost,
+    /// the window is halved again (the recovery point of RFC 6675).
     recovery_point: u64,
     /// Messages that did not go out whole, or lost something, or follow such a one.
     pub(super) backlog: Option<Box<Backlog>>,
@@ -151,7 +152,7 @@ pub(super) struct Backlog {
     urgent: bool,
     /// Whether a probe has been sent since the last acknowledgement.
     probed: bool,
-    /// Segments that the train which is being sent may still have.
+    /// Segments that still fit into the train that is being sent.
     begun: u32,
 }
 
@@ -482,7 +483,7 @@ impl Connection {
         if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
         } else {
-            // what one message leaves of a train is the next one's
+            // the next message goes on with the same train
             let left = if backlog.begun > 0 { backlog.begun } else { portion(self.window) };
             backlog.begun = left - piece.run.segments;
         }

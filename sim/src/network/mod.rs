@@ -16,7 +16,7 @@
 //! segmentation offload do. A host acts on an acknowledgement within the time of a segment on the
 //! receiver's cable, at random: without it, simulated senders fall into step with the port and some
 //! starve (Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, who add
-//! the same). For the same reason a port's last place goes to nobody for good (see `port`).
+//! the same). For the same reason it is random who gets the last place in a port's buffer (see `port`).
 //!
 //! **Events.** Segments are no events. When a train is sent, the time is known before which its last
 //! segment cannot be with the receiver; then the port is asked (see `port`) what became of it. If
