@@ -3,7 +3,6 @@
 //! A terminal says how wide it is, and the environment variable `COLUMNS` says it for any reader. Where
 //! neither does (a file, a pipe) tables are as wide as they are, so that programs find a row in a line.
 //! A table that is too wide is cut between columns: its first columns stand again before each part.
-#![allow(clippy::from_iter_instead_of_collect, reason = "a table is made of rows")]
 
 use comfy_table::Table;
 
@@ -37,7 +36,7 @@ fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
     let is_plain = rows.iter().all(|row| row.len() == at);
     let most = columns.filter(|columns| is_plain && at > *columns + 1);
     let parts = most.map_or_else(
-        || vec![Vec::from_iter(0..spans.len())],
+        || vec![(0..spans.len()).collect()],
         |most| parts(&spans.iter().map(ExactSizeIterator::len).collect::<Vec<_>>(), keys, most),
     );
     let mut shown = String::new();

@@ -1,5 +1,4 @@
 //! Rows of comma-separated values, each of a bounded length.
-#![allow(clippy::iter_filter_is_ok, reason = "tests count rows")]
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn many_rows_are_no_long_row() {
         let text = "12345678,12345678\n".repeat(2 << 20);
-        assert_eq!(rows(text.as_bytes()).filter(Result::is_ok).count(), (2 << 20) - 1);
+        assert_eq!(rows(text.as_bytes()).flatten().count(), (2 << 20) - 1);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! What is periodic (a platter's turn, a flusher's look, a journal's commit, a node's report) has a
 //! phase of its own, drawn from a stream named after its owner. In lock-step, fragments of one request
 //! would wait equally long on all nodes, and all nodes would flush at once.
-#![allow(clippy::unnecessary_cast, reason = "tests")]
 
 use std::ops::ControlFlow;
 
@@ -94,7 +93,7 @@ fn flushers_of_equal_nodes_wake_at_times_of_their_own() {
     for record in recorder.records() {
         if matches!(record.body, Body::BufferFlush { .. }) {
             let host = record.header.host.index();
-            first[host].get_or_insert(record.header.ts_ns as u64);
+            first[host].get_or_insert(record.header.ts_ns);
         }
     }
     let period = SimSpan::from_secs(5);

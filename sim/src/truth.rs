@@ -1,5 +1,4 @@
 //! What really happened: the content of `truth.json`.
-#![allow(clippy::needless_for_each, reason = "one line")]
 
 use std::collections::BTreeMap;
 
@@ -411,7 +410,9 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
     let seconds = cluster.measured().as_secs_f64();
     let workloads = workloads(cluster, now, seconds, traces);
     let mut unfinished = Unfinished::default();
-    workloads.values().for_each(|workload| unfinished.add(workload.unfinished));
+    for workload in workloads.values() {
+        unfinished.add(workload.unfinished);
+    }
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
     let mut hosts = BTreeMap::new();
     let mut caches = BTreeMap::new();

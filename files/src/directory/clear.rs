@@ -1,10 +1,4 @@
 //! What is removed from a directory of ours: only what its manifest lists.
-#![allow(
-    clippy::type_complexity,
-    clippy::single_match_else,
-    clippy::semicolon_if_nothing_returned,
-    reason = "a place and what stands there"
-)]
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,6 +72,9 @@ impl Directory {
         contents.remove_with_manifest(&dir, last, manifest)
     }
 }
+
+/// The directory that something is in, its name there, and what it is.
+type Found<'a> = (Arc<Dir>, &'a str, Entry);
 
 /// A directory of ours that is cleared.
 struct Contents {
@@ -177,7 +174,7 @@ impl Contents {
 
     /// What stands at a name, the directory that it is in, and its name there. Errors if a directory on
     /// the way is something else.
-    fn find<'a>(&self, name: &'a str) -> Result<Option<(Arc<Dir>, &'a str, Entry)>, FilesError> {
+    fn find<'a>(&self, name: &'a str) -> Result<Option<Found<'a>>, FilesError> {
         let (parts, last) = name::split(name);
         let mut dir = self.dir.clone();
         let mut path = self.path.clone();
@@ -251,7 +248,7 @@ impl Inner {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         *lock = None;
         if let Ok(alone) = self.dir.lock(true) {
-            *lock = alone
+            *lock = alone;
         } else {
             *lock = self.dir.lock(false).ok().flatten();
             return Err(FilesError::Busy { path: self.path.clone() });

@@ -1,5 +1,4 @@
 //! An array on the bench: how it was set up, a member by itself, and its controller.
-#![allow(clippy::assigning_clones, reason = "once for each profile")]
 
 use foretell_scenarios::device::{Array, ArrayCache, Device as Profile};
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan};
@@ -32,14 +31,14 @@ pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFact
         SIZES.map(|bytes| (bytes, beside_members(&mut fresh(), &mut member(), bytes)))
     };
     let by_byte = ((reads[2].1 - reads[0].1) / (SIZES[2] - SIZES[0]) as f64).max(0.0);
-    let mut line_ns = [SIZES.map(|bytes| (bytes, bytes as f64 * by_byte)).to_vec(), Vec::new()];
+    let mut line_ns = SIZES.map(|bytes| (bytes, bytes as f64 * by_byte)).to_vec();
     if in_memory {
         let mut bench = fresh();
         bench.warm();
-        line_ns[0] = SIZES.map(|bytes| (bytes, bench.deep(Op::Read, bytes))).to_vec();
+        line_ns = SIZES.map(|bytes| (bytes, bench.deep(Op::Read, bytes))).to_vec();
     }
     let mut controller_ns = [reads.to_vec(), reads.to_vec()];
-    line_ns[1] = line_ns[0].clone();
+    let mut line_ns = [line_ns.clone(), line_ns];
     let write = array.cache.as_ref().and_then(|cache| cache.write);
     if let Some(write) = write {
         let mut bench = fresh();

@@ -6,7 +6,6 @@
 //! controller, by operations that need none.
 //!
 //! Left out: failed members; that the controller's halves are two.
-#![allow(clippy::needless_for_each, reason = "one line")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -735,7 +734,9 @@ mod tests {
         let burst: Vec<(Op, u64)> = (0..200).map(|page| (Op::Write, 4096 * page)).collect();
         let times = times_ms(&mut five, at, &burst);
         // 64 pages find room; then each waits for another to leave
-        times[..64].iter().for_each(|time| near(*time, 0.1));
+        for time in &times[..64] {
+            near(*time, 0.1);
+        }
         assert!(times[64] > 5.0 && times[199] > 200.0, "{} {}", times[64], times[199]);
         // each takes four operations of 5 ms on five members
         let each = (times[199] - times[99]) / 100.0;
@@ -751,6 +752,8 @@ mod tests {
         ten.touch(SimTime::ZERO, Op::Read, Sectors(8000), KIB4);
         ten.touch(SimTime::ZERO, Op::Write, Sectors(9000), KIB4);
         let found = times_ms(&mut ten, SimTime::ZERO, &[(Op::Read, 8000), (Op::Read, 9000)]);
-        found.iter().for_each(|time| near(*time, 0.1));
+        for time in found {
+            near(time, 0.1);
+        }
     }
 }

@@ -3,7 +3,6 @@
 //! A faster cluster asks for more requests than were recorded, and a client more for requests of its
 //! own: both are drawn from what was met of the workload ([`Sample`]). Of a benchmark whose clients have
 //! files of their own, a client more does what another did, on files beside those.
-#![allow(clippy::manual_is_multiple_of, reason = "read as a remainder")]
 
 use std::sync::{Arc, OnceLock};
 
@@ -355,7 +354,7 @@ mod tests {
         let mut some = |count: usize| -> Vec<u64> { (0..count).map(|_| one()).collect() };
         let known = streams(vec![recorded(some(3000))], Sharing::Shared);
         let found = asked_for(&known, 2, 50_000, 3000).remove(1);
-        let is_hot = |block: &&u64| **block % 977 == 0 && **block < 9770;
+        let is_hot = |block: &&u64| (**block).is_multiple_of(977) && **block < 9770;
         let hot = found.iter().filter(is_hot).count();
         assert!((880..1120).contains(&hot), "{hot}");
         let (rate, expected) = (hit_rate(&found, 500), hit_rate(&some(3000), 500));
