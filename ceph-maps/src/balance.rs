@@ -134,7 +134,12 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
     shelves.retain(|shelf| shelf.needed(deviation) > 0.0);
     let mut aim = deviation;
     while upmaps.len() < most {
-        let Some(step) = best(map, &domains, &shelves, &total, aim) else {
+        // a group that has exceptions costs none to replace further: those first
+        let touched = |pg: &Pg| upmaps.items.contains_key(pg);
+        let again =
+            if aim > 0.0 { best(map, &domains, &shelves, &total, aim, touched) } else { None };
+        let step = again.or_else(|| best(map, &domains, &shelves, &total, aim, |_| true));
+        let Some(step) = step else {
             if aim > 0.0 && (upmaps.len() as f64) < needed {
                 aim = 0.0;
                 continue;
@@ -175,6 +180,7 @@ fn best(
     shelves: &[Shelf],
     total: &BTreeMap<i32, f64>,
     deviation: f64,
+    wanted: impl Fn(&Pg) -> bool,
 ) -> Option<Step> {
     let mut best: Option<Step> = None;
     for (at, shelf) in shelves.iter().enumerate() {
@@ -184,6 +190,9 @@ fn best(
         takers.sort_by(|a, b| low(*a).total_cmp(&low(*b)).then(a.cmp(b)));
         let Some(lowest) = takers.first().map(|osd| low(*osd)) else { continue };
         for (number, group) in shelf.groups.iter().enumerate() {
+            if !wanted(&group.pg) {
+                continue;
+            }
             // what the group could gain at the most, were there no rule
             let gains = group.set.iter().filter_map(|osd| shelf.above.get(osd).map(|_| low(*osd)));
             let most: f64 = gains.map(|high| (high - lowest - 2.0).max(0.0)).sum();

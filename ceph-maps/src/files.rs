@@ -64,22 +64,43 @@ fn read_parts<P: AsRef<Path>>(files: &[P]) -> Result<Parts, ReadError> {
 /// What these files say of a cluster, in one document that [`read_files`] reads: without keys,
 /// addresses, serial numbers, or anything else that is not used.
 pub fn keepable<P: AsRef<Path>>(files: &[P]) -> Result<String, ReadError> {
-    let parts = read_parts(files)?;
-    let (Some(kept), Some(_)) = (parts.kept_crush, &parts.osds) else {
-        return Err(ReadError::Parts(
-            "only a cluster can be kept: give a report, or an OSD map and a CRUSH map as JSON"
-                .to_owned(),
-        ));
-    };
-    let mut document = match parts.report {
-        Some(report) => serde_json::to_value(report).expect("keys are texts"),
-        None => serde_json::json!({}),
-    };
-    document["crushmap"] = kept;
-    document["osdmap"] = parts.osds.map_or_else(Default::default, |(_, osds)| {
-        serde_json::to_value(osds).expect("keys are texts")
-    });
-    Ok(serde_json::to_string(&document).expect("keys are texts"))
+    read_parts(files)?.keepable()
+}
+
+/// The same of one file's text, which `file` names in errors. The text of a CRUSH map is kept as it is.
+pub fn keepable_text(file: &str, text: &str) -> Result<String, ReadError> {
+    let mut parts = Parts::default();
+    parts.add(file.to_owned(), text)?;
+    if parts.osds.is_some() && parts.kept_crush.is_some() {
+        // where data belong, without what is stored
+        parts.report = None;
+        return parts.keepable();
+    }
+    match parts.kept_crush {
+        Some(crush) => Ok(crush.to_string()),
+        None => Ok(text.to_owned()),
+    }
+}
+
+impl Parts {
+    fn keepable(self) -> Result<String, ReadError> {
+        let parts = self;
+        let (Some(kept), Some(_)) = (parts.kept_crush, &parts.osds) else {
+            return Err(ReadError::Parts(
+                "only a cluster can be kept: give a report, or an OSD map and a CRUSH map as JSON"
+                    .to_owned(),
+            ));
+        };
+        let mut document = match parts.report {
+            Some(report) => serde_json::to_value(report).expect("keys are texts"),
+            None => serde_json::json!({}),
+        };
+        document["crushmap"] = kept;
+        document["osdmap"] = parts.osds.map_or_else(Default::default, |(_, osds)| {
+            serde_json::to_value(osds).expect("keys are texts")
+        });
+        Ok(serde_json::to_string(&document).expect("keys are texts"))
+    }
 }
 
 /// Reads one file's text; `file` names it in errors.

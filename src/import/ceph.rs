@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, NONE, Placed, Rule, Workspace};
 use foretell_ceph_maps::{
-    Capacity, Check, Imported, Inventory, capacity, check, keepable, read_files,
+    Capacity, Check, Imported, Inventory, Scenario, capacity, check, keepable, read_files, scenario,
 };
 use foretell_files::{Directory, Purpose};
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ use crate::failure::Failure;
 
 /// A cluster that is kept.
 pub(crate) const MAP_FILE: &str = "ceph-map.json";
+/// Its scenario, beside it.
+const SCENARIO_FILE: &str = "scenario.toml";
 
 const HEADER: &str = "pool,pg,up,up_primary,acting,acting_primary\n";
 
@@ -47,10 +50,17 @@ fn cluster(
     if let Some(path) = &arguments.mappings {
         foretell_files::write(path, mappings(map, &placed).as_bytes())?;
     }
+    let written = match &arguments.output {
+        Some(_) => scenario(map, inventory, MAP_FILE).map_err(usage)?,
+        None => None,
+    };
     if let Some(directory) = &arguments.output {
         let kept = keepable(&arguments.files).map_err(usage)?;
         let directory = Directory::take(directory, Purpose::of("import ceph"))?;
         directory.write(MAP_FILE, kept.as_bytes())?;
+        if let Some(scenario) = &written {
+            directory.write(SCENARIO_FILE, scenario.text.as_bytes())?;
+        }
     }
     let checked = match &inventory.reported {
         Some(reported) => Some(check(map, &placed, reported)),
@@ -66,6 +76,11 @@ fn cluster(
     let notes = notes(map, inventory);
     let printed = if arguments.json {
         let mut document = document(map, checked.as_ref(), &notes);
+        if arguments.output.is_some() {
+            document["scenario"] = written.as_ref().map_or(Value::Null, |scenario| {
+                json!({ "file": SCENARIO_FILE, "caveats": scenario.caveats, "measure": scenario.measure })
+            });
+        }
         document["pools"] = pools(map, &capacity(map, inventory, &placed));
         crate::output::json(&document)
     } else {
@@ -79,6 +94,7 @@ fn cluster(
         }
         if let Some(directory) = &arguments.output {
             let _ = writeln!(text, "the cluster is in {}", directory.join(MAP_FILE).display());
+            write_scenario(&mut text, directory, written.as_ref());
         }
         text
     };
@@ -89,6 +105,23 @@ fn cluster(
             Err(Failure::Differs(format!("{differing} of {osds} OSDs differ from the report")))
         }
         _ => Ok(()),
+    }
+}
+
+/// What the scenario is, and what would make it better.
+fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenario>) {
+    let Some(scenario) = scenario else {
+        text.push_str("there is no scenario: no pool can be simulated\n");
+        return;
+    };
+    let file = directory.join(SCENARIO_FILE);
+    let _ = writeln!(text, "a scenario of it is in {0}: foretell run {0}", file.display());
+    for caveat in &scenario.caveats {
+        let _ = writeln!(text, "not as in the cluster: {caveat}");
+    }
+    text.push_str("measure next:\n");
+    for step in &scenario.measure {
+        let _ = writeln!(text, "- {step}");
     }
 }
 
