@@ -10,6 +10,8 @@ use crate::promise::Bounds;
 
 /// Ceph's default: an OSD that is fuller takes no writes.
 const FULL_RATIO: f64 = 0.95;
+/// Bytes in a placement group, an object's, from which on what they take on drives is a measurement.
+const LEAST_MEASURED: f64 = 4_194_304.0;
 
 /// A pool's capacity.
 #[derive(Clone, PartialEq, Debug)]
@@ -140,7 +142,8 @@ pub fn capacity(
         // a chunk of a group holds this much of what clients store
         let nominal = f64::from(pool.pg_num) * f64::from(data);
         let overhead = match stored {
-            stored if stored > 0.0 => {
+            // of less, what is rounded up to whole blocks says nothing of what will be stored
+            stored if stored >= LEAST_MEASURED * f64::from(pool.pg_num) => {
                 shard * f64::from(pool.pg_num) * f64::from(pool.size) / stored
             }
             _ => f64::from(pool.size) / f64::from(data),

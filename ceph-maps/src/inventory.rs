@@ -53,6 +53,10 @@ pub struct OsdFacts {
 pub struct PoolFacts {
     /// How many chunks hold data, in an erasure-coded pool.
     pub data_chunks: Option<u32>,
+    /// Bytes of data in a stripe, of an erasure-coded pool.
+    pub stripe_bytes: Option<u64>,
+    /// The pool before which it is a cache.
+    pub tier_of: Option<i64>,
     /// Bytes that clients stored.
     pub stored_bytes: Option<u64>,
     /// Objects that clients stored.

@@ -7,6 +7,7 @@ use foretell_algorithms::crush::{ClusterMap, ClusterMapError, Pool, PoolKind};
 
 use super::hosts::Cluster;
 use super::names::{Names, comment, quoted};
+use crate::capacity::capacity;
 use crate::inventory::{Inventory, Traffic};
 use crate::whole::{WholeError, whole_sets};
 
@@ -26,6 +27,8 @@ pub(super) struct Volume {
     /// Chunks with data, and all.
     data: u32,
     size: u32,
+    /// Bytes of a stripe, and whether they are a guess.
+    stripe: (u64, bool),
     bytes: u64,
     /// Whether `bytes` are a guess.
     pub(super) assumed_size: bool,
@@ -58,11 +61,9 @@ impl Volume {
         let _ = writeln!(text, "nodes    = \"{}\"", cluster.nodes_of(&self.osds));
         let _ = writeln!(text, "encoding = \"{}-of-{}\"", self.data, self.size);
         if self.data > 1 {
-            let _ = writeln!(
-                text,
-                "block    = \"{} B\" # a stripe; assumed: chunks of 4 KiB",
-                CHUNK * u64::from(self.data)
-            );
+            let (stripe, assumed) = self.stripe;
+            let what = if assumed { "; assumed: chunks of 4 KiB" } else { "" };
+            let _ = writeln!(text, "block    = \"{stripe} B\" # a stripe{what}");
         }
         if self.pool != self.name {
             let _ = writeln!(text, "pool     = {}", quoted(&self.pool));
@@ -78,6 +79,7 @@ pub(super) fn pools(
     cluster: &Cluster,
     caveats: &mut Vec<String>,
 ) -> Result<Vec<Volume>, ClusterMapError> {
+    let capacities = capacity(map, inventory, &map.place_all()?);
     let mut names = Names::default();
     let mut volumes = Vec::new();
     // bytes by OSD for each byte of the volume
@@ -99,6 +101,24 @@ pub(super) fn pools(
                 sets.completed
             ));
         }
+        if let Some(tier) = facts.and_then(|facts| map.pools().get(&facts.tier_of?)) {
+            let tier = comment(&tier.name);
+            remarks.push(format!("a cache of the pool {tier}; here it is a pool of its own"));
+            caveats.push(format!(
+                "Pool `{}` is a cache of `{tier}`; here both are apart.",
+                comment(&pool.name)
+            ));
+        }
+        let usual = CHUNK * u64::from(data);
+        let fits = |width: &u64| width.is_multiple_of(512 * u64::from(data)) && *width <= OBJECT;
+        let stripe = facts.and_then(|facts| facts.stripe_bytes).filter(fits);
+        if let Some(capacity) = capacities.get(&pool.id).filter(|own| own.usable_bytes > 0.0) {
+            remarks.push(format!(
+                "{:.1} % of what it can hold is stored; its fullest drive is {:.1} % full",
+                100.0 * capacity.stored_bytes / capacity.usable_bytes,
+                100.0 * capacity.fill
+            ));
+        }
         let shard = 1.0 / f64::from(data) / f64::from(pool.pg_num);
         let mut load: BTreeMap<i32, f64> = BTreeMap::new();
         for osd in sets.sets.iter().flatten() {
@@ -113,6 +133,7 @@ pub(super) fn pools(
             groups: pool.pg_num,
             data,
             size,
+            stripe: (stripe.unwrap_or(usual), stripe.is_none()),
             bytes: stored.unwrap_or(0),
             assumed_size: stored.is_none(),
             objects: facts.and_then(|facts| facts.objects),
@@ -200,7 +221,7 @@ fn fit(
     }
     for volume in volumes {
         // a whole number of stripes and of accesses
-        let unit = OBJECT * u64::from(volume.data);
+        let unit = volume.stripe.0 * OBJECT.div_ceil(volume.stripe.0).next_power_of_two();
         let bytes = (volume.bytes as f64 * scale) as u64;
         volume.bytes = (bytes / unit).max(4) * unit;
     }
