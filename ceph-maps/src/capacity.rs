@@ -175,8 +175,8 @@ pub fn capacity(
                 *kind == 0 || map.crush.parts().buckets.iter().any(|bucket| bucket.kind == *kind);
             known.then(|| Survives {
                 kind: name.clone(),
-                readable: survived(&domains, *kind, sets, most_lost),
-                served: survived(&domains, *kind, sets, pool.min_size as usize),
+                readable: survived_of(&domains, *kind, sets, most_lost),
+                served: survived_of(&domains, *kind, sets, pool.min_size as usize),
                 rule_readable: bounds.survived(*kind, most_lost),
                 rule_served: bounds.survived(*kind, pool.min_size as usize),
             })
@@ -196,8 +196,20 @@ pub fn capacity(
     all.collect()
 }
 
+/// How many devices, hosts, racks, ... may fail at once, whichever they are, with `needed` members of each of
+/// these groups left.
+pub fn survived(map: &ClusterMap, sets: &[Vec<i32>], needed: usize) -> Vec<(String, usize)> {
+    let domains = Domains::new(map);
+    let sets: Vec<&[i32]> = sets.iter().map(Vec::as_slice).collect();
+    let parts = map.crush.parts();
+    let known = parts.types.iter().filter(|(kind, _)| {
+        **kind == 0 || parts.buckets.iter().any(|bucket| bucket.kind == **kind)
+    });
+    known.map(|(kind, name)| (name.clone(), survived_of(&domains, *kind, &sets, needed))).collect()
+}
+
 /// How many buckets of a type may fail, whichever they are, with `needed` members of each group left.
-fn survived(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
+fn survived_of(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
     let of_group = |set: &&[i32]| {
         let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
         for osd in set.iter().filter(|osd| **osd != NONE) {

@@ -25,7 +25,7 @@ mod text;
 mod whole;
 
 pub use balance::{Upmaps, balance, stay};
-pub use capacity::{Capacity, Survives, Whole, capacity, whole_capacity};
+pub use capacity::{Capacity, Survives, Whole, capacity, survived, whole_capacity};
 pub use change::{ChangeError, change};
 pub use check::{Check, Difference, check};
 pub use error::ReadError;

@@ -126,6 +126,9 @@ pub struct Places {
     pub devices: Vec<(HostId, u32)>,
     /// How many different devices there are among them.
     pub spread: u64,
+    /// How many of each kind (`osd`, `host`, `rack`, ...) may fail at once, whichever they are, with all data
+    /// readable.
+    pub survives: Vec<(String, usize)>,
 }
 
 impl Ceph {

@@ -9,7 +9,7 @@ use foretell_algorithms::crush::{
     Algorithm, Bucket, ClusterMap, CrushMap, Item, MapParts, Mode, Pool, PoolKind, Rule, Setting,
     Step,
 };
-use foretell_ceph_maps::{Imported, bare_cluster, keepable_text, read_text, whole_sets};
+use foretell_ceph_maps::{Imported, bare_cluster, keepable_text, read_text, survived, whole_sets};
 use foretell_input::Limit;
 use foretell_units::HostId;
 
@@ -341,7 +341,10 @@ impl Context<'_> {
         let mut different = devices.clone();
         different.sort_unstable();
         different.dedup();
-        Some(Places { groups: pool.pg_num, devices, spread: different.len() as u64 })
+        let survives = survived(&map.cluster, &sets, usize::from(volume.m));
+        let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
+        let (groups, spread) = (pool.pg_num, different.len() as u64);
+        Some(Places { groups, devices, spread, survives })
     }
 
     /// The pool of the map that a volume is, or a new one.

@@ -49,6 +49,11 @@ impl Ceph {
         Self { settings: settings.clone(), reports }
     }
 
+    /// One that places, and does nothing else.
+    pub(crate) fn placing(settings: &model::Ceph) -> Self {
+        Self { settings: settings.clone(), reports: Vec::new() }
+    }
+
     /// How its stores write.
     pub(crate) fn store(ceph: &model::Ceph) -> Settings {
         let metadata = ceph.metadata.get();
