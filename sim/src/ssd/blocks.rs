@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::bits::Bits;
 use super::geometry::{Geometry, Unit};
 use super::home::Home;
 
@@ -63,12 +64,8 @@ pub(super) struct Blocks {
     open: [(u32, u32); 2],
     /// Valid units of all blocks.
     valid: u32,
-    /// A bit for each unit of each block: whether what was programmed there, or was there at first,
-    /// is no longer valid. A terabyte has many of them, and at first they are all zero, which
-    /// the system hands out untouched.
-    stale: Vec<u64>,
-    /// Words of `stale` for each block.
-    words: usize,
+    /// Whether what was programmed to a unit, or was there at first, is no longer valid.
+    stale: Bits,
     /// Lists of owners to be used again.
     spare: Vec<Vec<Unit>>,
     units: u32,
@@ -81,7 +78,6 @@ impl Blocks {
         let empty =
             Block { state: State::Free, valid: 0, previous: NONE, next: NONE, owners: Vec::new() };
         let units = geometry.block();
-        let words = units.div_ceil(64) as usize;
         let mut this = Self {
             all: vec![empty; geometry.blocks as usize],
             heads: vec![NONE; units as usize + 1],
@@ -89,8 +85,7 @@ impl Blocks {
             free: (home.used()..geometry.blocks).collect(),
             open: [(NONE, 0); 2],
             valid: 0,
-            stale: vec![0; geometry.blocks as usize * words],
-            words,
+            stale: Bits::new(units),
             spare: Vec::new(),
             units,
             row: geometry.row,
@@ -155,8 +150,7 @@ impl Blocks {
             let opened = &mut self.all[block as usize];
             assert!(opened.state == State::Free && opened.valid == 0);
             (opened.state, opened.owners) = (State::Open, owners);
-            let first = block as usize * self.words;
-            self.stale[first..first + self.words].fill(0);
+            self.stale.clear(block);
         }
         let first = (row * self.row) as usize;
         let owners = &mut self.all[block as usize].owners;
@@ -186,12 +180,12 @@ impl Blocks {
 
     /// Marks a unit of a block as not valid, although it was programmed.
     pub(super) fn set_stale(&mut self, block: u32, unit: u32) {
-        self.stale[block as usize * self.words + unit as usize / 64] |= 1 << (unit % 64);
+        self.stale.set(block, unit);
     }
 
     /// Whether a unit of a block is not valid, although it was programmed.
     pub(super) fn is_stale(&self, block: u32, unit: u32) -> bool {
-        self.stale[block as usize * self.words + unit as usize / 64] >> (unit % 64) & 1 == 1
+        self.stale.get(block, unit)
     }
 
     /// So many units of a victim, which are marked as stale, were moved.
