@@ -37,7 +37,7 @@ fn an_imported_cluster_is_run_and_asked_about() {
         assert!(!text.contains("192.168.160.") && !text.contains("VBG4DL8R"), "{file}");
     }
     let scenario = format!("{cluster}/scenario.toml");
-    let brief = ["--set", "warmup=100 ms", "--set", "duration=300 ms"];
+    let brief = ["--set", "warmup=100 ms", "--set", "duration=1500 ms"];
     let arguments = [&["run", &scenario, "-o", &run, "--json"][..], &brief].concat();
     let truth = json(&succeed(arguments));
     let volumes = truth["capacity"]["volumes"].as_object().unwrap();

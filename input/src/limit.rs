@@ -40,7 +40,7 @@ impl Limit {
     /// `truth.json`.
     pub const TRUTH: Self = Self::mib(256, "a truth");
     /// What a Ceph cluster says of itself: some ten kilobytes for each OSD.
-    pub const CEPH: Self = Self::mib(256, "a report, a map or statistics of a Ceph cluster");
+    pub const CEPH: Self = Self::mib(64, "a report, a map or statistics of a Ceph cluster");
     /// A saved regression model.
     pub const MODEL: Self = Self::mib(384, "a saved model");
 
