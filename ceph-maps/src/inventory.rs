@@ -21,6 +21,8 @@ pub struct Inventory {
     pub full_ratio: Option<f64>,
     /// Above which it warns.
     pub nearfull_ratio: Option<f64>,
+    /// How long an OSD's reads and writes take in the mean, milliseconds, as `perf dump` counts.
+    pub op_ms: (Option<f64>, Option<f64>),
     /// What was guessed, for people.
     pub notes: Vec<String>,
 }
@@ -42,6 +44,8 @@ pub struct OsdFacts {
     pub db_bytes: Option<u64>,
     /// The drive's maker and model; its serial number is dropped.
     pub model: Option<String>,
+    /// How long a commit takes, milliseconds, as `ceph osd perf` says.
+    pub commit_ms: Option<f64>,
     /// Whether the drive is on NVMe.
     pub nvme: bool,
     /// Memory of the host.

@@ -21,6 +21,7 @@ mod osd_json;
 mod plan;
 mod promise;
 mod scenario;
+mod statistics;
 mod text;
 mod whole;
 

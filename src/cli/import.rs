@@ -82,7 +82,8 @@ pub struct DiskspecsArguments {
 #[derive(Debug, Args)]
 pub struct CephArguments {
     /// `ceph report`; or `ceph osd dump -f json` and `ceph osd crush dump`; or a CRUSH map alone, as
-    /// JSON or as text of `crushtool -d`.
+    /// JSON or as text of `crushtool -d`. Besides: `ceph osd df`, `ceph osd perf`, `perf dump` (all JSON),
+    /// Prometheus text.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Write the cluster here, without keys and addresses: `scenario.toml`, which `run` and `ask` take, and

@@ -81,6 +81,9 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
             tib(total)
         );
     }
+    for line in latencies(inventory) {
+        let _ = writeln!(text, "# {line}");
+    }
     text.push_str(
         "#\n# What a comment calls assumed, no file said. All else is as the cluster reports it.\n",
     );
@@ -92,6 +95,28 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
     measure.iter().for_each(|step| bullet(&mut text, step));
     text.push('\n');
     text
+}
+
+/// What the cluster measured of itself, to compare runs with.
+fn latencies(inventory: &Inventory) -> Vec<String> {
+    let mut lines = Vec::new();
+    let commits = inventory.osds.iter().filter_map(|(osd, facts)| Some((facts.commit_ms?, *osd)));
+    let mut commits: Vec<(f64, i32)> = commits.collect();
+    commits.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if let (Some((median, _)), Some((worst, osd))) =
+        (commits.get(commits.len() / 2), commits.last())
+    {
+        lines.push(format!(
+            "Commits take {median:.1} ms on the median OSD, {worst:.1} ms on the slowest, osd.{osd}."
+        ));
+    }
+    let (read, write) = inventory.op_ms;
+    for (word, ms) in [("Reads", read), ("Writes", write)] {
+        if let Some(ms) = ms {
+            lines.push(format!("{word} take {ms:.2} ms in the mean, by the counters of OSDs."));
+        }
+    }
+    lines
 }
 
 /// A point of a list, in lines of a hundred letters.
