@@ -144,8 +144,8 @@ fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
         let Some(storage) = scenario.host(*node).role.storage() else { continue };
         let disks = storage.disks.len();
         for disk in 0..disks as u32 {
-            let share = shard * f64::from(volume.n) / nodes / disks as f64;
-            load.insert((*node, disk), share);
+            let part = shard * f64::from(volume.n) / nodes / disks as f64;
+            load.insert((*node, disk), part);
         }
     }
     load

@@ -28,13 +28,13 @@ fn map() -> String {
     let bucket =
         |text: &mut String, kind: &str, name: String, id: u32, items: Vec<(String, u32)>| {
             writeln!(text, "{kind} {name} {{\n id -{id}\n alg straw2\n hash 0").unwrap();
-            items.iter().for_each(|(item, weight)| {
+            for (item, weight) in &items {
                 writeln!(text, " item {item} weight {weight}.000").unwrap();
-            });
+            }
             text.push_str("}\n");
         };
     // two sizes of drives
-    let weight = |osd: u32| if osd / 12 % 2 == 0 { 8 } else { 16 };
+    let weight = |osd: u32| if (osd / 12).is_multiple_of(2) { 8 } else { 16 };
     let sum = |osds: std::ops::Range<u32>| osds.map(weight).sum::<u32>();
     for host in 0..25 {
         let osds = 12 * host..12 * host + 12;

@@ -46,7 +46,7 @@ pub struct OsdFacts {
     pub model: Option<String>,
     /// How long a commit takes, milliseconds, as `ceph osd perf` says.
     pub commit_ms: Option<f64>,
-    /// Whether the drive is on NVMe.
+    /// Whether the drive is attached by `NVMe`.
     pub nvme: bool,
     /// Memory of the host.
     pub host_memory_bytes: Option<u64>,
@@ -131,6 +131,7 @@ struct PoolStatsJson {
 }
 
 #[derive(Deserialize, Serialize)]
+#[expect(clippy::struct_field_names, reason = "as Ceph calls them")]
 struct StatSumJson {
     num_bytes: i64,
     num_objects: i64,

@@ -102,7 +102,7 @@ impl Statistics {
             let Some((name, labels, value)) = sample(line) else { continue };
             let Some(name) = name.strip_prefix("ceph_") else { continue };
             found = true;
-            let whole = || (value >= 0.0 && value < 1.8e19).then_some(value as u64);
+            let whole = || (0.0..1.8e19).contains(&value).then_some(value as u64);
             if let Some(osd) = label(labels, "ceph_daemon")
                 && let Some(osd) = osd.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
             {
@@ -192,15 +192,12 @@ fn sample(line: &str) -> Option<(&str, &str, f64)> {
     if line.starts_with('#') {
         return None;
     }
-    let (name, labels, rest) = match line.find('{') {
-        Some(open) => {
-            let close = line.rfind('}').filter(|close| *close > open)?;
-            (&line[..open], &line[open + 1..close], &line[close + 1..])
-        }
-        None => {
-            let (name, rest) = line.split_once(char::is_whitespace)?;
-            (name, "", rest)
-        }
+    let (name, labels, rest) = if let Some(open) = line.find('{') {
+        let close = line.rfind('}').filter(|close| *close > open)?;
+        (&line[..open], &line[open + 1..close], &line[close + 1..])
+    } else {
+        let (name, rest) = line.split_once(char::is_whitespace)?;
+        (name, "", rest)
     };
     let value = rest.split_whitespace().next()?.parse().ok()?;
     Some((name.trim(), labels, value))

@@ -15,7 +15,7 @@ const TIB: f64 = (1_u64 << 40) as f64;
 /// The pools of a cluster, and all of them together.
 pub(crate) struct Pools<'a> {
     map: &'a ClusterMap,
-    pools: BTreeMap<i64, (Capacity, Option<f64>)>,
+    by_id: BTreeMap<i64, (Capacity, Option<f64>)>,
     whole: Whole,
     /// What a usable TiB costs, of all pools as they share the drives.
     cost: Option<f64>,
@@ -48,7 +48,7 @@ impl<'a> Pools<'a> {
         let paid: Option<f64> = in_use.map(|(osd, _)| price(osd)).sum();
         let usable = whole.usable_bytes.filter(|bytes| *bytes > 0.0);
         let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
-        Self { map, pools: pools.collect(), whole, cost, currency: prices.currency.clone() }
+        Self { map, by_id: pools.collect(), whole, cost, currency: prices.currency.clone() }
     }
 
     /// By pool.
@@ -74,7 +74,7 @@ impl<'a> Pools<'a> {
                 "cost_per_usable_tib": cost,
             })
         };
-        self.pools.iter().map(pool).collect()
+        self.by_id.iter().map(pool).collect()
     }
 
     /// Of all pools together.
@@ -108,7 +108,7 @@ impl<'a> Pools<'a> {
             &cost,
         ];
         let mut table = crate::tables::table(&header);
-        for (id, (capacity, cost)) in &self.pools {
+        for (id, (capacity, cost)) in &self.by_id {
             table.add_row([
                 self.map.pools()[id].name.clone(),
                 in_tib(capacity.stored_bytes),
@@ -122,8 +122,8 @@ impl<'a> Pools<'a> {
         }
         let mut text = format!("{table}\n");
         let Whole { raw_bytes, fill, full_ratio, .. } = &self.whole;
-        let (fill, full) = (100.0 * fill, 100.0 * full_ratio);
-        let _ = write!(text, "all drives: {}, {fill:.1} % used", in_tib(*raw_bytes));
+        let (used, full) = (100.0 * fill, 100.0 * full_ratio);
+        let _ = write!(text, "all drives: {}, {used:.1} % used", in_tib(*raw_bytes));
         if let Some((osd, fill)) = self.whole.fullest {
             let _ = write!(text, "; the fullest is osd.{osd}, {:.1} %", 100.0 * fill);
         }

@@ -21,12 +21,12 @@ pub(super) enum Sort {
     Disk,
     /// Flash on SATA or SAS.
     Sata,
-    /// Flash on NVMe.
+    /// Flash on `NVMe`.
     Nvme,
 }
 
 impl Sort {
-    /// By the device class; flash whose device is on NVMe is that.
+    /// By the device class; flash whose device is on `NVMe` is that.
     pub(super) fn of(class: &str, nvme: bool) -> Self {
         match class {
             "ssd" if !nvme => Self::Sata,
@@ -58,9 +58,10 @@ impl Drive {
             value if value < 100.0 => format!("{value:.1}"),
             value => format!("{value:.0}"),
         };
-        let value = match value.contains('.') {
-            true => value.trim_end_matches('0').trim_end_matches('.').replace('.', "-"),
-            false => value,
+        let value = if value.contains('.') {
+            value.trim_end_matches('0').trim_end_matches('.').replace('.', "-")
+        } else {
+            value
         };
         Self { name: format!("{}-{value}{unit}", sort.word()), sort }
     }

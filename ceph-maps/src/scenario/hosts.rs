@@ -15,11 +15,14 @@ const UNKNOWN_BYTES: f64 = 1e12;
 /// Memory in which an OSD keeps data: `bluestore_cache_size_hdd` and `_ssd`.
 const CACHE_GIB: [u64; 2] = [1, 3];
 
+/// A host, and its OSDs.
+type Host = (String, Vec<i32>);
+
 /// Hosts that are alike.
 struct Group {
     name: String,
     /// Names of the hosts, and the OSDs of each in the order of `disks`.
-    hosts: Vec<(String, Vec<i32>)>,
+    hosts: Vec<Host>,
     like: Like,
 }
 
@@ -77,7 +80,7 @@ impl Cluster {
                 ranges(&unknown)
             ));
         }
-        let mut groups: BTreeMap<Like, Vec<(String, Vec<i32>)>> = BTreeMap::new();
+        let mut groups: BTreeMap<Like, Vec<Host>> = BTreeMap::new();
         for (host, mut osds) in hosts {
             osds.sort();
             let facts = osds.first().and_then(|(_, osd)| inventory.osds.get(osd));
@@ -92,7 +95,7 @@ impl Cluster {
             let osds = osds.into_iter().map(|(_, osd)| osd).collect();
             groups.entry(like).or_default().push((host, osds));
         }
-        let group = |(number, (like, hosts)): (usize, (Like, Vec<(String, Vec<i32>)>))| {
+        let group = |(number, (like, hosts)): (usize, (Like, Vec<Host>))| {
             let name = format!("host-{}", letters(number));
             Group { name, hosts, like }
         };

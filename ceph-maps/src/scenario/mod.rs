@@ -89,10 +89,14 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
     );
     if !caveats.is_empty() {
         text.push_str("#\n# Not as in the cluster:\n");
-        caveats.iter().for_each(|caveat| bullet(&mut text, caveat));
+        for caveat in caveats {
+            bullet(&mut text, caveat);
+        }
     }
     text.push_str("#\n# Measure next, in order of worth:\n");
-    measure.iter().for_each(|step| bullet(&mut text, step));
+    for step in measure {
+        bullet(&mut text, step);
+    }
     text.push('\n');
     text
 }

@@ -406,7 +406,8 @@ impl Context<'_> {
         };
         let own = raw.placement_groups.as_ref().and_then(|count| u32::try_from(*count.get()).ok());
         let groups = own.or(known.map(|pool| pool.pg_num)).or_else(wanted)?;
-        let fresh = pools.keys().next_back().map_or(1, |last| last + 1) + index as i64;
+        let fresh = pools.keys().next_back().map_or(1, |last| last.saturating_add(1));
+        let fresh = fresh.saturating_add(i64::try_from(index).ok()?);
         Some(Pool {
             id: known.map_or(fresh, |pool| pool.id),
             name: entry.key.clone(),
@@ -431,16 +432,16 @@ impl Context<'_> {
     ) -> Option<u32> {
         let rules = &map.cluster.crush.parts().rules;
         let named = |rule: &Rule| rule.mask.map_or(rule.id, |mask| mask.ruleset);
-        let names = || {
-            let names = rules.iter().map(|rule| format!("`{}`", rule.name));
-            format!("the map has the rules {}", names.collect::<Vec<_>>().join(", "))
+        let choice = || {
+            let all = rules.iter().map(|rule| format!("`{}`", rule.name));
+            format!("the map has the rules {}", all.collect::<Vec<_>>().join(", "))
         };
         if let Some(wanted) = &raw.rule {
             let text = wanted.get().trim();
             let found = rules.iter().find(|rule| rule.name == text || rule.id.to_string() == text);
             if found.is_none() {
                 let message = format!("the CRUSH map has no rule `{text}`");
-                self.add(Problem::new(wanted.place(), message).help(names()));
+                self.add(Problem::new(wanted.place(), message).help(choice()));
             }
             return found.map(named);
         }
@@ -448,17 +449,15 @@ impl Context<'_> {
             return Some(pool.rule);
         }
         let mut fit = rules.iter().filter(|rule| rule.kind == kind.number());
-        match (fit.next(), fit.next()) {
-            (Some(only), None) => Some(named(only)),
-            _ => {
-                let message = format!(
-                    "volume `{}` is no pool of the CRUSH map and does not say which rule places it",
-                    entry.key
-                );
-                self.add(Problem::new(entry.key_place, message).help(names()));
-                None
-            }
+        if let (Some(only), None) = (fit.next(), fit.next()) {
+            return Some(named(only));
         }
+        let message = format!(
+            "volume `{}` is no pool of the CRUSH map and does not say which rule places it",
+            entry.key
+        );
+        self.add(Problem::new(entry.key_place, message).help(choice()));
+        None
     }
 
     /// Checks that each device holds what falls to it.
