@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_whatif::{Answer, Observed, WhatIfError};
+use serde::Serialize;
 
+use crate::capacity::Capacities;
 use crate::cli::AskArguments;
 use crate::failure::Failure;
 use crate::score::history::{experience, in_words};
@@ -13,6 +15,7 @@ use crate::shelf::PartsShelf;
 
 /// Runs the command.
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
+    let prices = arguments.prices.read()?;
     let observed = open(&arguments.directory)?;
     let experience = experience(arguments.history.as_deref())?;
     let prediction = observed.predict(&arguments.changes, &mut PartsShelf)?;
@@ -20,8 +23,21 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     if prediction.differs() {
         answer.expect(&experience);
     }
-    let text = if arguments.json { crate::output::json(&answer) } else { table(&answer) };
+    let capacity = Capacities::of(prediction.scenario(), &prices);
+    let text = if arguments.json {
+        crate::output::json(&Document { answer: &answer, capacity: &capacity })
+    } else {
+        format!("{}\n{}", table(&answer), capacity.text())
+    };
     crate::output::print(&text)
+}
+
+/// An answer, and what its cluster would hold.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    capacity: &'a Capacities,
 }
 
 /// The records of a run.

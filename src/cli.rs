@@ -20,6 +20,7 @@ use foretell_scenarios::Change;
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
+pub use crate::prices::PriceArguments;
 pub use ask::{AskArguments, GeneratorChoice, ModelChoice, ScoreArguments, SystemChoice};
 pub use calibrate::{
     CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
@@ -104,6 +105,9 @@ pub struct RunArguments {
     /// foretell did not make is never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
+    /// What drives cost.
+    #[command(flatten)]
+    pub prices: PriceArguments,
     /// Seed of the random draws, instead of the scenario's.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,

@@ -2,6 +2,7 @@
 
 mod ceph;
 mod fio_json;
+mod pools;
 mod trace;
 
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
 
 pub(crate) use ceph::{MAP_FILE, in_tib};
+pub(crate) use pools::Pools;
 pub(crate) use trace::{for_each, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};

@@ -2,6 +2,7 @@
 
 mod ask;
 mod calibrate;
+mod capacity;
 pub mod cli;
 mod cosbench;
 mod directory;
@@ -18,6 +19,7 @@ mod learn;
 mod observed;
 mod output;
 mod plan;
+mod prices;
 mod progress;
 mod replay_cache;
 mod replay_disk;

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use crate::cli::{PlanArguments, UpmapKind};
 use crate::failure::Failure;
-use crate::import::{MAP_FILE, in_tib};
+use crate::import::{MAP_FILE, Pools, in_tib};
 
 /// Runs the command.
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    let prices = arguments.prices.read()?;
     let (map, inventory) = cluster(&arguments.cluster)?;
     let (changed, known) = change(&map, &inventory, &arguments.what_if).map_err(usage)?;
     let plan = compare((&map, &inventory), (&changed, &known)).map_err(usage)?;
@@ -33,8 +34,17 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         }
         None => None,
     };
+    let placed = [&map, &changed].map(ClusterMap::place_all);
+    let [before, after] = placed;
+    let (before, after) = (before.map_err(usage)?, after.map_err(usage)?);
+    let before = Pools::of(&map, &inventory, &before, &prices);
+    let after = Pools::of(&changed, &known, &after, &prices);
     let printed = if arguments.json {
         let mut document = document(&plan, &changed);
+        document["capacity"] = json!({
+            "before": { "pools": before.by_name(), "whole": before.whole() },
+            "after": { "pools": after.by_name(), "whole": after.whole() },
+        });
         if let Some((upmaps, with)) = &with {
             document["upmaps"] = json!({
                 "count": upmaps.len(),
@@ -47,7 +57,14 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         }
         crate::output::json(&document)
     } else {
-        text(&plan, with.as_ref(), &changed)
+        let (before, after) = (before.text(), after.text());
+        let mut text = text(&plan, with.as_ref(), &changed);
+        if before == after {
+            let _ = write!(text, "\nbefore and after\n{before}");
+        } else {
+            let _ = write!(text, "\nbefore\n{before}\nafter\n{after}");
+        }
+        text
     };
     crate::output::print(&printed)
 }

@@ -1,5 +1,6 @@
 //! `foretell run`: simulate a scenario, or replay a trace.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -8,7 +9,9 @@ use foretell_scenarios::Document;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::Truth;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
+use serde::Serialize;
 
+use crate::capacity::Capacities;
 use crate::cli::RunArguments;
 use crate::directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 use crate::failure::Failure;
@@ -22,6 +25,7 @@ const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let document = load(arguments)?;
+    let prices = arguments.prices.read()?;
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let (start, started) = (ProcessTime::now(), Instant::now());
     // traces are opened before anything of an earlier run is removed
@@ -41,13 +45,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     drop(watch);
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
+    let capacity = Capacities::of(&scenario, &prices);
+    let truth = Answer { truth: &truth, capacity: &capacity };
     if let Some((directory, _)) = &kept {
         keep(directory, &document, &scenario, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         output::json(&truth)
     } else {
-        let mut text = tables::of_run(&scenario, &truth, cpu);
+        let mut text = tables::of_run(&scenario, truth.truth, cpu);
+        let _ = write!(text, "\n{}", capacity.text());
         if let Some((directory, summary)) = &kept {
             text += &tables::what_was_kept(directory.path(), summary);
         }
@@ -56,15 +63,23 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     output::print(&printed)
 }
 
+/// What a run found, and what its cluster holds.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    truth: &'a Truth,
+    capacity: &'a Capacities,
+}
+
 /// Writes what stands beside the records.
 fn keep(
     directory: &RunDirectory,
     document: &Document,
     scenario: &Scenario,
-    truth: &Truth,
+    truth: &Answer,
 ) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
-    for (file, text) in crate::cosbench::archive(scenario, truth)? {
+    for (file, text) in crate::cosbench::archive(scenario, truth.truth)? {
         directory.write(&file, &text)?;
     }
     // the truth comes last: where it is, everything is

@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("input", &[]),
     ("files", &[]),
     ("algorithms", &["units", "galois"]),
-    ("scenarios", &["units", "algorithms", "input"]),
+    ("scenarios", &["units", "algorithms", "input", "ceph-maps"]),
     ("systems", &["units", "algorithms", "scenarios"]),
     ("workloads", &["units", "algorithms", "input"]),
     ("metrics", &["input"]),

@@ -89,7 +89,8 @@ struct Group {
 
 /// A small set of upmaps that evens out each pool and the whole: for at most `most` groups, each the best
 /// there is at its time, until no OSD is further than `deviation` copies or chunks from its share of a pool
-/// (and beyond, as long as clearly fewer groups are touched than single moves were needed), or nothing helps any more. Pools
+/// (and beyond, as long as half as many groups are touched as single moves are needed), or nothing helps any
+/// more. Groups that are touched already come first: to replace more of their members costs no upmap. Pools
 /// in which all OSDs are that near are left alone. The limits are those of `osdmaptool --upmap`.
 ///
 /// What counts is the sum of squared distances from the share by weight, per pool and of all pools
@@ -128,13 +129,19 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
         shelves.push(Shelf { groups, limits: limits(rule, pool.size), above });
     }
     let mut upmaps = Upmaps::default();
-    // Groups that may be touched beyond the deviation: three quarters of the single moves that it takes to
-    // come so far. Others' balancers, which move one at a time, sometimes end before they are there.
-    let needed: f64 = shelves.iter().map(|shelf| shelf.needed(deviation)).sum::<f64>() * 0.75;
+    // Groups that may be touched beyond the deviation: half of the single moves that it takes at the least
+    // to come so far. A balancer that moves one member of a group at a time touches about twice as many, so
+    // this one is evener with fewer.
+    let needed: f64 = shelves.iter().map(|shelf| shelf.needed(deviation)).sum::<f64>() / 2.0;
     shelves.retain(|shelf| shelf.needed(deviation) > 0.0);
     let mut aim = deviation;
     while upmaps.len() < most {
-        let Some(step) = best(map, &domains, &shelves, &total, aim) else {
+        // a group that has exceptions costs none to replace further: those first
+        let touched = |pg: &Pg| upmaps.items.contains_key(pg);
+        let again =
+            if aim > 0.0 { best(map, &domains, &shelves, &total, aim, touched) } else { None };
+        let step = again.or_else(|| best(map, &domains, &shelves, &total, aim, |_| true));
+        let Some(step) = step else {
             if aim > 0.0 && (upmaps.len() as f64) < needed {
                 aim = 0.0;
                 continue;
@@ -175,6 +182,7 @@ fn best(
     shelves: &[Shelf],
     total: &BTreeMap<i32, f64>,
     deviation: f64,
+    wanted: impl Fn(&Pg) -> bool,
 ) -> Option<Step> {
     let mut best: Option<Step> = None;
     for (at, shelf) in shelves.iter().enumerate() {
@@ -184,6 +192,9 @@ fn best(
         takers.sort_by(|a, b| low(*a).total_cmp(&low(*b)).then(a.cmp(b)));
         let Some(lowest) = takers.first().map(|osd| low(*osd)) else { continue };
         for (number, group) in shelf.groups.iter().enumerate() {
+            if !wanted(&group.pg) {
+                continue;
+            }
             // what the group could gain at the most, were there no rule
             let gains = group.set.iter().filter_map(|osd| shelf.above.get(osd).map(|_| low(*osd)));
             let most: f64 = gains.map(|high| (high - lowest - 2.0).max(0.0)).sum();

@@ -24,8 +24,8 @@ pub enum ReadError {
     },
     /// JSON of something else.
     #[error(
-        "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`: it has \
-         the keys {keys}"
+        "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`, `ceph osd df`, \
+         `ceph osd perf`, `perf dump`: it has the keys {keys}"
     )]
     Unknown {
         /// Its name.

@@ -12,6 +12,7 @@ use crate::crush_text;
 use crate::error::ReadError;
 use crate::inventory::{Inventory, ReportJson};
 use crate::osd_json::{OsdMapJson, Wrong};
+use crate::statistics::Statistics;
 
 /// What was read.
 #[derive(Debug)]
@@ -20,6 +21,14 @@ pub enum Imported {
     Cluster(Box<ClusterMap>, Box<Inventory>),
     /// A CRUSH map alone.
     Crush(Box<CrushMap>),
+}
+
+/// The key under which statistics of other files are kept.
+const STATISTICS: &str = "foretell_statistics";
+
+#[derive(Deserialize)]
+struct Kept {
+    foretell_statistics: Statistics,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +44,7 @@ struct Parts {
     crush: Option<(String, MapParts)>,
     osds: Option<(String, OsdMapJson)>,
     report: Option<ReportJson>,
+    statistics: Statistics,
     notes: Vec<String>,
     /// The CRUSH map as JSON, where it was JSON.
     kept_crush: Option<serde_json::Value>,
@@ -64,22 +74,46 @@ fn read_parts<P: AsRef<Path>>(files: &[P]) -> Result<Parts, ReadError> {
 /// What these files say of a cluster, in one document that [`read_files`] reads: without keys,
 /// addresses, serial numbers, or anything else that is not used.
 pub fn keepable<P: AsRef<Path>>(files: &[P]) -> Result<String, ReadError> {
-    let parts = read_parts(files)?;
-    let (Some(kept), Some(_)) = (parts.kept_crush, &parts.osds) else {
-        return Err(ReadError::Parts(
-            "only a cluster can be kept: give a report, or an OSD map and a CRUSH map as JSON"
-                .to_owned(),
-        ));
-    };
-    let mut document = match parts.report {
-        Some(report) => serde_json::to_value(report).expect("keys are texts"),
-        None => serde_json::json!({}),
-    };
-    document["crushmap"] = kept;
-    document["osdmap"] = parts.osds.map_or_else(Default::default, |(_, osds)| {
-        serde_json::to_value(osds).expect("keys are texts")
-    });
-    Ok(serde_json::to_string(&document).expect("keys are texts"))
+    read_parts(files)?.keepable()
+}
+
+/// The same of one file's text, which `file` names in errors. The text of a CRUSH map is kept as it is.
+pub fn keepable_text(file: &str, text: &str) -> Result<String, ReadError> {
+    let mut parts = Parts::default();
+    parts.add(file.to_owned(), text)?;
+    if parts.osds.is_some() && parts.kept_crush.is_some() {
+        // where data belong, without what is stored
+        parts.report = None;
+        return parts.keepable();
+    }
+    match parts.kept_crush {
+        Some(crush) => Ok(crush.to_string()),
+        None => Ok(text.to_owned()),
+    }
+}
+
+impl Parts {
+    fn keepable(self) -> Result<String, ReadError> {
+        let parts = self;
+        let (Some(kept), Some(_)) = (parts.kept_crush, &parts.osds) else {
+            return Err(ReadError::Parts(
+                "only a cluster can be kept: give a report, or an OSD map and a CRUSH map as JSON"
+                    .to_owned(),
+            ));
+        };
+        let mut document = match parts.report {
+            Some(report) => serde_json::to_value(report).expect("keys are texts"),
+            None => serde_json::json!({}),
+        };
+        document["crushmap"] = kept;
+        if !parts.statistics.is_empty() {
+            document[STATISTICS] = serde_json::to_value(&parts.statistics).expect("keys are texts");
+        }
+        document["osdmap"] = parts.osds.map_or_else(Default::default, |(_, osds)| {
+            serde_json::to_value(osds).expect("keys are texts")
+        });
+        Ok(serde_json::to_string(&document).expect("keys are texts"))
+    }
 }
 
 /// Reads one file's text; `file` names it in errors.
@@ -95,6 +129,9 @@ impl Parts {
         let value = |what| ReadError::Value { file: file.clone(), what };
         let text = without_frame(text);
         if !text.starts_with(['{', '[']) {
+            if is_prometheus(text) && self.statistics.add_prometheus(text) {
+                return Ok(());
+            }
             let crush = crush_text::read(&file, text)?;
             return self.add_crush(file, crush);
         }
@@ -117,6 +154,10 @@ impl Parts {
             self.kept_crush = serde_json::to_value(&maps.crushmap).ok();
             let crush = maps.crushmap.parts(&mut self.notes).map_err(value)?;
             self.add_crush(file.clone(), crush)?;
+            if has(STATISTICS) {
+                let kept: Kept = serde_json::from_str(text).map_err(json)?;
+                self.statistics = kept.foretell_statistics;
+            }
             self.add_osds(file, maps.osdmap)
         } else if has("osds") && has("pools") {
             let osds = serde_json::from_str(text).map_err(json)?;
@@ -126,6 +167,13 @@ impl Parts {
             self.kept_crush = serde_json::to_value(&crush).ok();
             let crush = crush.parts(&mut self.notes).map_err(value)?;
             self.add_crush(file, crush)
+        } else if has("nodes") || has("osdstats") || has("osd_perf_infos") || has("osd") {
+            let document = serde_json::from_str(text).map_err(json)?;
+            if self.statistics.add_json(&document).map_err(value)? {
+                return Ok(());
+            }
+            let keys: Vec<String> = keys.keys().take(5).map(|key| format!("`{key}`")).collect();
+            Err(ReadError::Unknown { file, keys: keys.join(", ") })
         } else {
             let keys: Vec<String> = keys.keys().take(5).map(|key| format!("`{key}`")).collect();
             Err(ReadError::Unknown { file, keys: keys.join(", ") })
@@ -171,8 +219,16 @@ impl Parts {
         if let Some(report) = self.report {
             report.add_to(&mut inventory);
         }
+        self.statistics.add_to(&mut inventory);
         Ok(Imported::Cluster(Box::new(map), Box::new(inventory)))
     }
+}
+
+/// Whether a text is what Prometheus reads, and not a CRUSH map.
+fn is_prometheus(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.any(|line| line.starts_with("ceph_"))
+        && lines.all(|line| !line.starts_with("tunable ") && !line.starts_with("device "))
 }
 
 /// Without the line `report 1234567890` that `ceph report` prints to standard error, and that ends in

@@ -21,6 +21,8 @@ pub struct Inventory {
     pub full_ratio: Option<f64>,
     /// Above which it warns.
     pub nearfull_ratio: Option<f64>,
+    /// How long an OSD's reads and writes take in the mean, milliseconds, as `perf dump` counts.
+    pub op_ms: (Option<f64>, Option<f64>),
     /// What was guessed, for people.
     pub notes: Vec<String>,
 }
@@ -42,6 +44,10 @@ pub struct OsdFacts {
     pub db_bytes: Option<u64>,
     /// The drive's maker and model; its serial number is dropped.
     pub model: Option<String>,
+    /// How long a commit takes, milliseconds, as `ceph osd perf` says.
+    pub commit_ms: Option<f64>,
+    /// Whether the drive is attached by `NVMe`.
+    pub nvme: bool,
     /// Memory of the host.
     pub host_memory_bytes: Option<u64>,
 }
@@ -51,12 +57,31 @@ pub struct OsdFacts {
 pub struct PoolFacts {
     /// How many chunks hold data, in an erasure-coded pool.
     pub data_chunks: Option<u32>,
+    /// Bytes of data in a stripe, of an erasure-coded pool.
+    pub stripe_bytes: Option<u64>,
+    /// The pool before which it is a cache.
+    pub tier_of: Option<i64>,
     /// Bytes that clients stored.
     pub stored_bytes: Option<u64>,
     /// Objects that clients stored.
     pub objects: Option<u64>,
     /// Bytes on drives.
     pub allocated_bytes: Option<u64>,
+    /// What clients have read and written since the pool was made.
+    pub traffic: Option<Traffic>,
+}
+
+/// What clients have read and written.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Traffic {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes that they asked for.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes that they brought.
+    pub written_bytes: u64,
 }
 
 /// How many groups an OSD has.
@@ -106,9 +131,30 @@ struct PoolStatsJson {
 }
 
 #[derive(Deserialize, Serialize)]
+#[expect(clippy::struct_field_names, reason = "as Ceph calls them")]
 struct StatSumJson {
     num_bytes: i64,
     num_objects: i64,
+    #[serde(default)]
+    num_read: i64,
+    #[serde(default)]
+    num_read_kb: i64,
+    #[serde(default)]
+    num_write: i64,
+    #[serde(default)]
+    num_write_kb: i64,
+}
+
+impl StatSumJson {
+    fn traffic(&self) -> Option<Traffic> {
+        let kilobytes = |kb: i64| u64::try_from(kb).ok()?.checked_mul(1024);
+        Some(Traffic {
+            reads: u64::try_from(self.num_read).ok()?,
+            read_bytes: kilobytes(self.num_read_kb)?,
+            writes: u64::try_from(self.num_write).ok()?,
+            written_bytes: kilobytes(self.num_write_kb)?,
+        })
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -147,14 +193,15 @@ impl ReportJson {
         }
         for stats in self.osd_stats {
             if let Some(osd) = inventory.osds.get_mut(&stats.osd) {
-                osd.bytes = stats.kb.map(|kb| kb * 1024).or(osd.bytes);
-                osd.used_bytes = stats.kb_used.map(|kb| kb * 1024);
+                osd.bytes = stats.kb.map(|kb| kb.saturating_mul(1024)).or(osd.bytes);
+                osd.used_bytes = stats.kb_used.map(|kb| kb.saturating_mul(1024));
             }
         }
         for stats in self.pool_stats {
             if let Some(pool) = inventory.pools.get_mut(&stats.poolid) {
                 let sum = stats.stat_sum.as_ref();
                 pool.stored_bytes = sum.and_then(|sum| u64::try_from(sum.num_bytes).ok());
+                pool.traffic = sum.and_then(StatSumJson::traffic);
                 pool.objects = sum.and_then(|sum| u64::try_from(sum.num_objects).ok());
                 let store = stats.store_stats.as_ref();
                 pool.allocated_bytes = store.and_then(|store| u64::try_from(store.allocated).ok());
@@ -167,8 +214,9 @@ impl ReportJson {
             };
             counts.into_iter().map(reported).collect()
         });
-        inventory.total_bytes =
-            self.osd_sum.and_then(|sum| Some((sum.kb? * 1024, sum.kb_used? * 1024)));
+        inventory.total_bytes = self.osd_sum.and_then(|sum| {
+            Some((sum.kb?.saturating_mul(1024), sum.kb_used?.saturating_mul(1024)))
+        });
     }
 }
 
@@ -177,7 +225,7 @@ impl MetadataJson {
         let number =
             |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<u64>().ok());
         osd.bytes = number(&self.bluestore_bdev_size);
-        osd.host_memory_bytes = number(&self.mem_total_kb).map(|kb| kb * 1024);
+        osd.host_memory_bytes = number(&self.mem_total_kb).map(|kb| kb.saturating_mul(1024));
         if self.bluefs_dedicated_db.as_deref() == Some("1") {
             osd.db_bytes = number(&self.bluefs_db_size);
         }
@@ -185,6 +233,8 @@ impl MetadataJson {
             let device = self.bluestore_bdev_devices.as_deref()?.split(',').next()?;
             model_of(ids, device)
         });
+        let devices = self.bluestore_bdev_devices.as_deref();
+        osd.nvme = devices.is_some_and(|devices| devices.starts_with("nvme"));
         osd.class = self.default_device_class.or(self.bluestore_bdev_type);
         osd.host = self.hostname;
         osd.cpu = self.cpu;

@@ -44,6 +44,8 @@ struct PoolJson {
     pg_placement_num: u32,
     #[serde(default)]
     erasure_code_profile: String,
+    stripe_width: Option<u64>,
+    tier_of: Option<i64>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -130,6 +132,8 @@ impl OsdMapJson {
             let number = |key: &str| profile.and_then(|profile| profile.get(key)?.parse().ok());
             PoolFacts {
                 data_chunks: number("k").filter(|_| pool.kind == PoolKind::Erasure.number()),
+                stripe_bytes: pool.stripe_width.filter(|width| *width > 0),
+                tier_of: pool.tier_of.filter(|of| *of >= 0),
                 ..PoolFacts::default()
             }
         };

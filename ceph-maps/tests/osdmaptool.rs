@@ -160,10 +160,9 @@ fn unevenness(map: &ClusterMap) -> (f64, f64) {
 }
 
 #[test]
-#[ignore = "open: evener than osdmaptool, with one upmap more (38 for 37)"]
 fn balances_at_least_as_well_with_no_more_upmaps() {
     let directory = tempfile::tempdir().unwrap();
-    for seed in 0..3 {
+    for seed in 0..4 {
         let Some((om, map, _)) = cluster(directory.path(), seed) else {
             println!("skipped: osdmaptool is not installed");
             return;
@@ -183,7 +182,9 @@ fn balances_at_least_as_well_with_no_more_upmaps() {
                 let pairs = osds.chunks(2).map(|pair| (pair[0], pair[1])).collect();
                 theirs.upmap_items.insert(pg, pairs);
             }
-            let upmaps = balance(&map, most, f64::from(deviation)).unwrap();
+            // theirs draws lots, and now and then ends one short of the limit
+            let limit = most.min(text.lines().count());
+            let upmaps = balance(&map, limit, f64::from(deviation)).unwrap();
             let ours = upmaps.applied(&map);
             let (theirs, their_count) = (unevenness(&theirs), text.lines().count());
             let (ours, before) = (unevenness(&ours), unevenness(&map));

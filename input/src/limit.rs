@@ -39,11 +39,13 @@ impl Limit {
     pub const MANIFEST: Self = Self::mib(16, "the description of a data set");
     /// `truth.json`.
     pub const TRUTH: Self = Self::mib(256, "a truth");
+    /// What a Ceph cluster says of itself: some ten kilobytes for each OSD.
+    pub const CEPH: Self = Self::mib(64, "a report, a map or statistics of a Ceph cluster");
     /// A saved regression model.
     pub const MODEL: Self = Self::mib(384, "a saved model");
 
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::SCENARIO,
         Self::JOBS,
         Self::DESCRIPTION,
@@ -52,6 +54,7 @@ impl Limit {
         Self::POINTS,
         Self::MANIFEST,
         Self::TRUTH,
+        Self::CEPH,
         Self::MODEL,
     ];
 

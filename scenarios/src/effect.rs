@@ -227,6 +227,8 @@ fn only_reached_hosts(scenario: &mut Scenario) {
         System::UrsaMinor => {}
         System::Ceph(ceph) => {
             ceph.own_monitors.values_mut().chain([&mut ceph.monitors]).for_each(moved);
+            let places = ceph.places.iter_mut().flatten();
+            places.flat_map(|places| &mut places.devices).for_each(|(host, _)| place(host));
         }
         System::Swift(swift) => moved(&mut swift.proxies),
     }

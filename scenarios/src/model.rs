@@ -111,6 +111,24 @@ pub struct Ceph {
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.
     pub own_monitors: BTreeMap<String, Vec<HostId>>,
+    /// By volume: where each placement group lies, as a CRUSH map says. None: copies are on distinct hosts,
+    /// by capacity.
+    pub places: Option<Vec<Places>>,
+}
+
+/// Where the placement groups of a volume lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// How many groups there are.
+    pub groups: u32,
+    /// As many as the volume has copies or shards of each group in turn, the primary's first: host, and
+    /// which of its disks.
+    pub devices: Vec<(HostId, u32)>,
+    /// How many different devices there are among them.
+    pub spread: u64,
+    /// How many of each kind (`osd`, `host`, `rack`, ...) may fail at once, whichever they are, with all data
+    /// readable.
+    pub survives: Vec<(String, usize)>,
 }
 
 impl Ceph {
@@ -499,7 +517,9 @@ impl Volume {
             Placement::Rotate => placement::Placement::Rotate,
             Placement::Hash => placement::Placement::Hash,
         };
-        let nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
+        let mut nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
+        // a CRUSH rule may put several fragments on one node; where, it says itself
+        nodes.extend((nodes.len()..usize::from(self.n)).map(|index| u32::MAX - index as u32));
         let cipher = self.cipher.codec();
         Distribution::new(id, encoding, cipher, placement, self.block, self.group, &nodes)
             .map_err(|error| error.to_string())

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum, value_parser};
 use foretell_scenarios::Change;
 use foretell_whatif::Model;
 
+use super::PriceArguments;
+
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
 pub struct AskArguments {
@@ -22,6 +24,9 @@ pub struct AskArguments {
     /// with the program.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
+    /// What drives cost.
+    #[command(flatten)]
+    pub prices: PriceArguments,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, value_parser};
 use foretell_units::Bytes;
 use foretell_workloads::trace::{Format, ReadOptions};
 
+use super::PriceArguments;
+
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
@@ -80,10 +82,12 @@ pub struct DiskspecsArguments {
 #[derive(Debug, Args)]
 pub struct CephArguments {
     /// `ceph report`; or `ceph osd dump -f json` and `ceph osd crush dump`; or a CRUSH map alone, as
-    /// JSON or as text of `crushtool -d`.
+    /// JSON or as text of `crushtool -d`. Besides: `ceph osd df`, `ceph osd perf`, `perf dump` (all JSON),
+    /// Prometheus text.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Keep the cluster here, for `plan`: `ceph-map.json`, without keys and addresses.
+    /// Write the cluster here, without keys and addresses: `scenario.toml`, which `run` and `ask` take, and
+    /// `ceph-map.json`, which it is placed by and `plan` reads.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Place every group, and compare what each OSD has with what the report says. Differences: status 1.
@@ -105,6 +109,9 @@ pub struct CephArguments {
     /// `ceph osd reweight` sets it. May be given several times.
     #[arg(long = "weight", value_name = "OSD=W", requires = "rule", value_parser = reweight)]
     pub weights: Vec<(u32, f64)>,
+    /// What drives cost.
+    #[command(flatten)]
+    pub prices: PriceArguments,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

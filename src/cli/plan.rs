@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::PriceArguments;
+
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArguments {
@@ -25,6 +27,9 @@ pub struct PlanArguments {
     /// With `--upmap balance`: how many copies or chunks an OSD may be off its share of a pool.
     #[arg(long, value_name = "N", default_value_t = 5.0)]
     pub upmap_deviation: f64,
+    /// What drives cost.
+    #[command(flatten)]
+    pub prices: PriceArguments,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

@@ -1,20 +1,23 @@
 //! `foretell import ceph`: where the data of a real cluster lie, checked against what it reports.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, NONE, Placed, Rule, Workspace};
 use foretell_ceph_maps::{
-    Capacity, Check, Imported, Inventory, capacity, check, keepable, read_files,
+    Check, Imported, Inventory, Scenario, check, keepable, read_files, scenario,
 };
 use foretell_files::{Directory, Purpose};
 use serde_json::{Value, json};
 
 use crate::cli::{CephArguments, Inputs};
 use crate::failure::Failure;
+use crate::import::pools::Pools;
 
 /// A cluster that is kept.
 pub(crate) const MAP_FILE: &str = "ceph-map.json";
+/// Its scenario, beside it.
+const SCENARIO_FILE: &str = "scenario.toml";
 
 const HEADER: &str = "pool,pg,up,up_primary,acting,acting_primary\n";
 
@@ -43,14 +46,22 @@ fn cluster(
     map: &ClusterMap,
     inventory: &Inventory,
 ) -> Result<(), Failure> {
+    let prices = arguments.prices.read()?;
     let placed = map.place_all().map_err(usage)?;
     if let Some(path) = &arguments.mappings {
         foretell_files::write(path, mappings(map, &placed).as_bytes())?;
     }
+    let written = match &arguments.output {
+        Some(_) => scenario(map, inventory, MAP_FILE).map_err(usage)?,
+        None => None,
+    };
     if let Some(directory) = &arguments.output {
         let kept = keepable(&arguments.files).map_err(usage)?;
         let directory = Directory::take(directory, Purpose::of("import ceph"))?;
         directory.write(MAP_FILE, kept.as_bytes())?;
+        if let Some(scenario) = &written {
+            directory.write(SCENARIO_FILE, scenario.text.as_bytes())?;
+        }
     }
     let checked = match &inventory.reported {
         Some(reported) => Some(check(map, &placed, reported)),
@@ -66,11 +77,18 @@ fn cluster(
     let notes = notes(map, inventory);
     let printed = if arguments.json {
         let mut document = document(map, checked.as_ref(), &notes);
-        document["pools"] = pools(map, &capacity(map, inventory, &placed));
+        if arguments.output.is_some() {
+            document["scenario"] = written.as_ref().map_or(Value::Null, |scenario| {
+                json!({ "file": SCENARIO_FILE, "caveats": scenario.caveats, "measure": scenario.measure })
+            });
+        }
+        let pools = Pools::of(map, inventory, &placed, &prices);
+        document["pools"] = pools.by_name();
+        document["capacity"] = pools.whole();
         crate::output::json(&document)
     } else {
         let mut text = summary(map, inventory, checked.as_ref());
-        text.push_str(&table(map, &capacity(map, inventory, &placed)));
+        text.push_str(&Pools::of(map, inventory, &placed, &prices).text());
         for note in &notes {
             let _ = writeln!(text, "note: {note}");
         }
@@ -79,6 +97,7 @@ fn cluster(
         }
         if let Some(directory) = &arguments.output {
             let _ = writeln!(text, "the cluster is in {}", directory.join(MAP_FILE).display());
+            write_scenario(&mut text, directory, written.as_ref());
         }
         text
     };
@@ -89,6 +108,23 @@ fn cluster(
             Err(Failure::Differs(format!("{differing} of {osds} OSDs differ from the report")))
         }
         _ => Ok(()),
+    }
+}
+
+/// What the scenario is, and what would make it better.
+fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenario>) {
+    let Some(scenario) = scenario else {
+        text.push_str("there is no scenario: no pool can be simulated\n");
+        return;
+    };
+    let file = directory.join(SCENARIO_FILE);
+    let _ = writeln!(text, "a scenario of it is in {0}: foretell run {0}", file.display());
+    for caveat in &scenario.caveats {
+        let _ = writeln!(text, "not as in the cluster: {caveat}");
+    }
+    text.push_str("measure next:\n");
+    for step in &scenario.measure {
+        let _ = writeln!(text, "- {step}");
     }
 }
 
@@ -152,59 +188,6 @@ fn summary(map: &ClusterMap, inventory: &Inventory, check: Option<&Check>) -> St
         }
     }
     text
-}
-
-/// What each pool holds and survives.
-fn pools(map: &ClusterMap, capacities: &BTreeMap<i64, Capacity>) -> Value {
-    let pool = |(id, capacity): (&i64, &Capacity)| {
-        let survives: serde_json::Map<String, Value> = capacity
-            .survives
-            .iter()
-            .map(|failures| {
-                let counts = json!({ "readable": failures.readable, "served": failures.served });
-                (failures.kind.clone(), counts)
-            })
-            .collect();
-        json!({
-            "name": map.pools()[id].name,
-            "stored_bytes": capacity.stored_bytes,
-            "usable_bytes": capacity.usable_bytes,
-            "overhead": capacity.overhead,
-            "first_full_osd": capacity.first_full,
-            "survives": survives,
-        })
-    };
-    capacities.iter().map(pool).collect()
-}
-
-/// The same for people.
-fn table(map: &ClusterMap, capacities: &BTreeMap<i64, Capacity>) -> String {
-    let mut table = crate::tables::table(&[
-        "pool",
-        "stored",
-        "usable",
-        "overhead",
-        "first full",
-        "survives any",
-    ]);
-    for (id, capacity) in capacities {
-        // what survives nothing and what nobody has two of say nothing
-        let survives: Vec<String> = capacity
-            .survives
-            .iter()
-            .filter(|failures| failures.readable > 0)
-            .map(|failures| format!("{} {}", failures.readable, failures.kind))
-            .collect();
-        table.add_row([
-            map.pools()[id].name.clone(),
-            in_tib(capacity.stored_bytes),
-            in_tib(capacity.usable_bytes),
-            format!("{:.2}", capacity.overhead),
-            capacity.first_full.map_or("-".to_owned(), |osd| format!("osd.{osd}")),
-            if survives.is_empty() { "nothing".to_owned() } else { survives.join(", ") },
-        ]);
-    }
-    format!("{table}\n")
 }
 
 /// Bytes as people read them.

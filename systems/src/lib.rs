@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod ceph;
+mod devices;
 mod exchange;
 pub mod guest;
 mod hosts;
@@ -30,6 +31,7 @@ mod system;
 mod ursa_minor;
 mod volume;
 
+pub use devices::devices_of;
 pub use exchange::{Exchange, Exchanges, Purpose};
 pub use hosts::{Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};

@@ -11,6 +11,8 @@ pub(crate) fn write_files(dir: &Path) {
         let (at, offset) = (number * 2_000_000 + number % 7 * 90_000, number * 7919 % 4000 * 4096);
         writeln!(trace, "{at},{op},{offset},{}", 4096 << (number % 3)).unwrap();
     }
+    std::fs::write(dir.join("map.txt"), MAP).unwrap();
+    std::fs::write(dir.join("cluster.json"), CLUSTER).unwrap();
     std::fs::write(dir.join("other.csv"), trace.replace(",R,", ",W,").replace("0000,", "1000,"))
         .unwrap();
     // beyond the volume, which some put back into it, and not a request at all
@@ -346,10 +348,61 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
             .replace("cache = { size = \"256 KiB\", read_ahead = \"0 B\", dirty_background = \"64 KiB\", dirty_limit = \"128 KiB\" }", "cache = { size = \"0 B\" }")),
         ("bluestore", objects("system = \"ceph\"\nmonitors = \"mon\"\nwrite = { fixed = \"30 us\", rate = \"1 GB/s\" }", "")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
+        ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
+        ("crush-map", placed("crush = \"map.txt\"", "osds = \"0-1\"", "osds = \"2-5\"", "rule = \"spread\"")),
+        ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
         ("swift", objects("system = \"swift\"\nproxies = \"proxy\"", "encoding = \"1-of-2\"")),
     ]);
     bases
 }
+
+/// Ceph whose volumes lie where a CRUSH map puts them.
+fn placed(cluster: &str, few: &str, many: &str, volume: &str) -> String {
+    format!(
+        r#"
+seed     = 5
+warmup   = "200 ms"
+duration = "3 s"
+[cluster]
+system = "ceph"
+{cluster}
+[node.few]
+count = 2
+cpu   = "xeon-2023"
+cache = {{ size = "32 MiB" }}
+disk  = [{{ device = "cheetah-15k" }}]
+{few}
+[node.many]
+count = 4
+cpu   = "xeon-2023"
+cache = {{ size = "32 MiB" }}
+disk  = [{{ device = "cheetah-15k" }}]
+{many}
+[client.driver]
+count = 1
+cpu   = "xeon-2023"
+[volume.mirror]
+size     = "64 MiB"
+nodes    = "few, many"
+group    = "1 MiB"
+encoding = "1-of-2"
+{volume}
+[workload.w]
+volume = "mirror"
+client = "driver0"
+kind   = "ssio"
+reads  = "50%"
+access = "64 KiB"
+outstanding = 3
+"#
+    )
+}
+
+/// A map of six hosts with a device each.
+const MAP: &str = include_str!("map.txt");
+
+/// An OSD map over such hosts, with two pools.
+const CLUSTER: &str = include_str!("cluster.json");
 
 /// A cluster of OSDs or object servers, on virtual machines.
 fn objects(system: &str, volume: &str) -> String {

@@ -201,6 +201,9 @@ fn quantities(text: &str) -> Vec<String> {
     [2.0, 0.5, 8.0, 0.125, 1.03].map(|factor| format!("{law}{} {unit}", number * factor)).into()
 }
 
+/// A CRUSH map with the rules of that in `map.txt`, and other weights.
+const OTHER_MAP: &str = include_str!("other-map.txt");
+
 /// Values of settings that are neither numbers nor words of a list, or whose units need others.
 fn by_key(key: &str) -> &'static [&'static str] {
     match key {
@@ -235,6 +238,11 @@ fn by_key(key: &str) -> &'static [&'static str] {
         "file" => &["DIR/b.fio", "DIR/b.xml", "DIR/other.csv", "DIR/other.spc"],
         "times" => &["DIR/other.csv"],
         "of" => &["store"],
+        "rack" => &["c"],
+        "osds" => &["1, 0"],
+        "pool" => &["other"],
+        "rule" => &["flat"],
+        "crush" => &[OTHER_MAP],
         _ => &[],
     }
 }

@@ -90,6 +90,11 @@ fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
 }
 
 impl Prediction<'_> {
+    /// The changed cluster.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
     /// Whether any change has an effect; otherwise the answer is what was recorded.
     pub fn differs(&self) -> bool {
         self.differs

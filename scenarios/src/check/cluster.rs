@@ -57,6 +57,7 @@ impl Context<'_> {
             commit: commit?,
             monitors: monitors?,
             own_monitors: own_monitors?,
+            places: None,
         })
     }
 

@@ -4,6 +4,7 @@
 //! A check that lacks what it needs, because that is wrong itself, is left out silently.
 
 mod cluster;
+mod crush;
 mod host_list;
 mod hosts;
 mod machines;
@@ -90,11 +91,18 @@ pub(crate) fn check(
         profiles: Profiles::new(&groups, base, &broken),
         devices: BTreeMap::new(),
         converged: false,
+        crush_text: None,
     };
     let scenario = context.scenario(&tree, &groups);
-    let Context { problems, sources, profiles, .. } = context;
+    let Context { problems, sources, profiles, crush_text, .. } = context;
     if let Some(errors) = problems.into_errors(&sources) {
         return Err(errors);
+    }
+    let cluster = tree.get_mut("cluster").and_then(Node::table_mut);
+    if let Some(text) = crush_text
+        && let Some(crush) = cluster.and_then(|cluster| cluster.get_mut("crush"))
+    {
+        crush.value = Value::Text(text);
     }
     let profiles: Vec<_> = profiles.into_found().collect();
     for (kind, name, node) in profiles {
@@ -121,7 +129,9 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let devices = BTreeMap::new();
     let broken = &broken;
     let converged = false;
-    let mut context = Context { problems, sources, broken, base, profiles, devices, converged };
+    let crush_text = None;
+    let mut context =
+        Context { problems, sources, broken, base, profiles, devices, converged, crush_text };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
@@ -146,6 +156,8 @@ pub(crate) struct Context<'a> {
     devices: BTreeMap<String, Option<Device>>,
     /// Whether workloads may run on storage nodes.
     converged: bool,
+    /// The map of `crush` as text, for what is kept of a run.
+    crush_text: Option<String>,
 }
 
 impl Context<'_> {
@@ -192,10 +204,18 @@ impl Context<'_> {
     fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {
         let hosts = Hosts::new(tree, groups, self);
         self.flash_fits(tree, &hosts);
-        let system = self.system(tree, &hosts);
+        let mut system = self.system(tree, &hosts);
         self.converged = system.as_ref().is_some_and(|system| *system != System::UrsaMinor);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let volumes = self.volumes(tree, &hosts);
+        let ceph = match &mut system {
+            Some(System::Ceph(ceph)) => Some(ceph),
+            _ => None,
+        };
+        let places = self.crush_places(ceph.as_deref(), tree, &hosts, &volumes);
+        if let Some(ceph) = ceph {
+            ceph.places = places;
+        }
         let workloads = self.workloads(tree, &hosts, &volumes);
         if let Some(system) = &system {
             self.fits_system(system, tree, &hosts, &volumes);

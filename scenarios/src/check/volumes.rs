@@ -40,23 +40,32 @@ impl Context<'_> {
             let broken = self.broken.entry("volume", &entry.key);
             let raw: Option<RawVolume> = if broken { None } else { self.read(&entry.node) };
             let size_place = raw.as_ref().map_or(entry.key_place, |raw| raw.size.place());
-            let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts));
+            let by_map = Self::has_crush(tree);
+            let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts, by_map));
             found.push(Found { name: entry.key.clone(), model, size_place });
         }
-        if !found.iter().any(|volume| volume.model.is_none()) {
+        // where a CRUSH map places, each device is looked at
+        if !Self::has_crush(tree) && !found.iter().any(|volume| volume.model.is_none()) {
             self.capacity(&found, hosts);
         }
         found
     }
 
-    fn volume(&mut self, name: &str, raw: &RawVolume, hosts: &Hosts) -> Option<Volume> {
+    fn volume(
+        &mut self,
+        name: &str,
+        raw: &RawVolume,
+        hosts: &Hosts,
+        by_map: bool,
+    ) -> Option<Volume> {
         let nodes = self.hosts_of(&raw.nodes, Wanted::Nodes, &format!("volume `{name}`"), hosts);
         let encoding = self.encoding(&raw.encoding);
         let block = self.block(raw);
         let size = self.size_above_zero(&raw.size, "a volume");
         if let (Some(encoding), Some(nodes)) = (encoding, &nodes) {
             let n = encoding.n();
-            if n > nodes.len() {
+            // a rule may put several on one node
+            if n > nodes.len() && !by_map {
                 let (have, s) = (nodes.len(), if nodes.len() == 1 { "" } else { "s" });
                 let message = format!(
                     "volume `{name}` writes {n} fragments of each block, but is on {have} node{s}"

@@ -83,6 +83,13 @@ pub(crate) struct RawCeph {
     pub(crate) commit: RawCost,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
+    /// Ceph's own placement: a file that `ceph report`, `ceph osd crush dump` or `crushtool -d` wrote, or
+    /// `ceph-map.json` of `foretell import ceph -o`; or the text of such a file. A relative path is taken
+    /// from the scenario's directory, or in a change from the current one. Without it, copies are on
+    /// distinct hosts, by capacity. OSDs are taken to be up, and `in` or `out` as the map says.
+    #[schemars(extend("examples" = ["ceph-map.json"]))]
+    #[allow(dead_code, reason = "read when all volumes are known")]
+    pub(crate) crush: Option<At<String>>,
 }
 
 /// How an OSD writes to its device.

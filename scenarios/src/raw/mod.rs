@@ -29,7 +29,7 @@ pub(crate) use node::{
     RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
     RawScheduler, RawWrite,
 };
-pub(crate) use volume::{RawCipher, RawPlacement, RawReadFrom, RawVolume};
+pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawVolume};
 pub(crate) use workload::{
     Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone, RawOltp, RawPace,
     RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals,

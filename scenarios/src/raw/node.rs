@@ -54,6 +54,15 @@ pub(crate) struct RawNode {
     /// Monitors that these nodes report to: hosts of client groups. Without it, those of the `cluster`.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) monitors: Option<At<HostPatterns>>,
+    /// Numbers of the OSDs on these nodes, host by host and disk by disk: `0-11, 24-35`. Without it in any
+    /// group, they count from 0 over all nodes. Only with `crush` in `cluster`, or with racks.
+    #[schemars(extend("examples" = ["0-11"]))]
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) osds: Option<At<String>>,
+    /// The rack of these nodes; of several, to which the nodes are dealt in turn. Only with
+    /// `system = "ceph"`, and without `crush`.
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) rack: Option<At<HostPatterns>>,
 }
 
 /// Machines that virtual machines run on: `count`, or those `of` another group.
@@ -119,7 +128,7 @@ pub(crate) struct RawGuest {
 }
 
 /// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
-/// `[client.NAME]`) but `count`, `machine` and `monitors`. Never read as such: it is laid over the group first.
+/// `[client.NAME]`) but `count`, `machine`, `monitors`, `osds` and `rack`. Never read as such: it is laid over the group first.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawHost {}
 
@@ -130,7 +139,7 @@ impl JsonSchema for RawHost {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = RawNode::json_schema(generator);
-        shape::make_partial(&mut schema, &["count", "machine", "monitors"]);
+        shape::make_partial(&mut schema, &["count", "machine", "monitors", "osds", "rack"]);
         schema.insert("description".into(), "A host that differs from its group.".into());
         schema
     }

@@ -42,6 +42,30 @@ pub(crate) struct RawVolume {
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
+    /// With `crush` in `cluster`: the pool of the map that this volume is, by name. Where the map has no pool
+    /// of this name, or of the volume's own, it is a new pool.
+    pub(crate) pool: Option<At<String>>,
+    /// With `crush` in `cluster`: the rule that places it, by name or number; without it, the pool's.
+    pub(crate) rule: Option<At<String>>,
+    /// With Ceph's own placement: how many placement groups there are; without it as many as the map's pool
+    /// has, or as `placement_groups_per_osd` says.
+    #[schemars(extend("minimum" = 1, "maximum" = 65536))]
+    pub(crate) placement_groups: Option<At<i64>>,
+    /// With `rack` of nodes: of what no two copies or shards share one.
+    pub(crate) failure_domain: Option<At<RawDomain>>,
+}
+
+/// What copies and shards do not share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawDomain {
+    /// A device.
+    Osd,
+    /// A host.
+    Host,
+    /// A rack.
+    Rack,
 }
 
 /// Encryption of a volume.

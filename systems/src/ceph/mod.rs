@@ -3,7 +3,7 @@
 //! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when
 //! all OSDs of the group have it; the primary reads for all. In an erasure-coded pool the primary reads
 //! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
-//! shards. Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
+//! shards. Where groups lie is said by the scenario's CRUSH map, or by straw2 over hosts. Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
 //! modelled: placement-group locks, heartbeats between OSDs.
 
 use foretell_algorithms::node::NOBODY;
@@ -49,6 +49,11 @@ impl Ceph {
         Self { settings: settings.clone(), reports }
     }
 
+    /// One that places, and does nothing else.
+    pub(crate) fn placing(settings: &model::Ceph) -> Self {
+        Self { settings: settings.clone(), reports: Vec::new() }
+    }
+
     /// How its stores write.
     pub(crate) fn store(ceph: &model::Ceph) -> Settings {
         let metadata = ceph.metadata.get();
@@ -71,6 +76,16 @@ impl Rules for Ceph {
 
     fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
         let volume = scenario.volume(id);
+        let quorum = u32::from(volume.n);
+        if let Some(places) = self.settings.places.as_ref().and_then(|all| all.get(id.index())) {
+            let target = |(host, disk): &(HostId, u32)| Target { host: *host, disk: *disk };
+            return Ok(Groups {
+                targets: places.devices.iter().map(target).collect(),
+                finding: Finding::StableMod(places.groups),
+                quorum,
+                devices: places.spread,
+            });
+        }
         let hosts: Vec<CrushHost> = volume
             .nodes
             .iter()
@@ -86,7 +101,7 @@ impl Rules for Ceph {
         Ok(Groups {
             targets: places.map(target).collect(),
             finding: Finding::Mask(groups as u64 - 1),
-            quorum: u32::from(volume.n),
+            quorum,
             devices: devices as u64,
         })
     }

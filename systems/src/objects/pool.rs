@@ -2,6 +2,7 @@
 #![allow(clippy::struct_field_names, clippy::unused_self, reason = "a piece of an object")]
 
 use foretell_algorithms::codec::Encoding;
+use foretell_algorithms::crush::stable_mod;
 use foretell_algorithms::mix;
 use foretell_algorithms::placement::partition_of;
 use foretell_scenarios::model::{CpuProfile, Scenario, Storage, Volume};
@@ -43,6 +44,8 @@ pub(crate) struct Pool {
 pub(crate) enum Finding {
     /// By the last bits of its hash.
     Mask(u64),
+    /// As Ceph does where groups are not a power of two.
+    StableMod(u32),
     /// By the ring of that partition power.
     Ring(u32),
 }
@@ -148,6 +151,7 @@ impl Pool {
     pub(super) fn targets(&self, object: Bytes) -> &[Target] {
         let group = match self.finding {
             Finding::Mask(mask) => (mix(object.get()) & mask) as usize,
+            Finding::StableMod(groups) => stable_mod(mix(object.get()) as u32, groups) as usize,
             Finding::Ring(power) => partition_of(power, object.get()),
         };
         let copies = self.encoding.n();

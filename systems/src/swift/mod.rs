@@ -28,6 +28,11 @@ impl Swift {
         Self { settings: settings.clone(), shuffling }
     }
 
+    /// One that places, and does nothing else.
+    pub(crate) fn placing(settings: &model::Swift) -> Self {
+        Self { settings: settings.clone(), shuffling: Vec::new() }
+    }
+
     /// How its stores write: nothing is deferred.
     pub(crate) fn store(swift: &model::Swift) -> Settings {
         Settings {

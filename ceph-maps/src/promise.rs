@@ -1,0 +1,72 @@
+//! What a rule promises: how many members of a group may be in one bucket at the most, whichever placement
+//! the rule makes.
+//!
+//! A placement may be better than its rule, by luck; after the next change it need not be. Exact where the
+//! rule's steps go down the tree, as Ceph's own rules do; a rule with several ends promises that no device
+//! has two members, and nothing of hosts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_algorithms::crush::{ClusterMap, Pool};
+
+use crate::plan::{Domains, Limit, limits, reached};
+
+/// The most members of a group that each bucket can have, by type of bucket, largest first.
+pub(crate) struct Bounds {
+    size: usize,
+    by_kind: BTreeMap<u16, Vec<usize>>,
+}
+
+impl Bounds {
+    /// Those of a pool; without a rule nothing is promised.
+    pub(crate) fn new(map: &ClusterMap, pool: &Pool) -> Self {
+        let size = pool.size as usize;
+        let mut by_kind = BTreeMap::new();
+        let Some(rule) = map.rule_of(pool) else { return Self { size, by_kind } };
+        let domains = Domains::new(map);
+        let is_in = |osd: &i32| map.osd(*osd).is_some_and(|osd| osd.weight > 0);
+        let devices: Vec<i32> = reached(map, rule)
+            .into_iter()
+            .filter(|(osd, weight)| *weight > 0.0 && is_in(osd))
+            .map(|(osd, _)| osd)
+            .collect();
+        let limits = limits(rule, pool.size);
+        for kind in map.crush.parts().types.keys() {
+            let mut below: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+            for device in &devices {
+                below.entry(domains.of(*device, *kind)).or_default().push(*device);
+            }
+            let most = |devices: &Vec<i32>| most_in(&domains, &limits, *kind, devices, size);
+            let mut bounds: Vec<usize> = below.values().map(most).collect();
+            bounds.sort_unstable_by(|a, b| b.cmp(a));
+            by_kind.insert(*kind, bounds);
+        }
+        Self { size, by_kind }
+    }
+
+    /// How many buckets of a type may fail, whichever they are, with `needed` members of each group left.
+    pub(crate) fn survived(&self, kind: u16, needed: usize) -> usize {
+        let mut left = self.size;
+        let bounds = self.by_kind.get(&kind).map_or(&[][..], Vec::as_slice);
+        let holds = bounds.iter().take_while(|bound| {
+            let holds = left >= needed + **bound;
+            left = left.saturating_sub(**bound);
+            holds
+        });
+        holds.count()
+    }
+}
+
+/// How many members of one group may be on the devices of one bucket of type `kind`.
+fn most_in(domains: &Domains, limits: &[Limit], kind: u16, devices: &[i32], size: usize) -> usize {
+    let by_limits = limits.iter().map(|limit| {
+        if limit.kind >= kind {
+            // a bucket within one of those has no more than it
+            return limit.each;
+        }
+        let places: BTreeSet<i32> =
+            devices.iter().map(|device| domains.of(*device, limit.kind)).collect();
+        places.len().min(limit.buckets).saturating_mul(limit.each)
+    });
+    by_limits.min().unwrap_or(size).min(devices.len()).min(size)
+}

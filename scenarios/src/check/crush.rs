@@ -1,0 +1,552 @@
+//! Ceph's own placement of a scenario's volumes: over a CRUSH map from a file, or over racks.
+//!
+//! OSDs are the disks of the nodes. Their numbers are given (`osds`), or count from 0 over all nodes. A
+//! volume is a pool of the map (`pool`, or the volume's own name), or a new one that a rule places.
+
+use std::collections::BTreeMap;
+
+use foretell_algorithms::crush::{
+    Algorithm, Bucket, ClusterMap, CrushMap, Item, MapParts, Mode, Pool, PoolKind, Rule, Setting,
+    Step,
+};
+use foretell_ceph_maps::{Imported, bare_cluster, keepable_text, read_text, survived, whole_sets};
+use foretell_input::Limit;
+use foretell_units::HostId;
+
+use super::workloads::resolve;
+use super::{Context, Hosts, section, volumes};
+use crate::error::Problem;
+use crate::model::{Ceph, Places, Volume};
+use crate::names::nearest;
+use crate::raw::{At, HostPatterns, RawDomain, RawVolume};
+use crate::source::Place;
+use crate::tree::{Entry, Node, Table};
+
+/// Settings of nodes and volumes that mean something with Ceph's own placement alone.
+const OF_NODES: [&str; 2] = ["osds", "rack"];
+const OF_VOLUMES: [&str; 4] = ["pool", "rule", "placement_groups", "failure_domain"];
+
+/// A map and what stands in the scenario.
+struct Map {
+    cluster: ClusterMap,
+    /// Where `crush` stands; or the first rack.
+    place: Place,
+    /// Whether it is made of racks.
+    of_racks: bool,
+}
+
+/// A device of the scenario: its host, and which of the host's disks.
+type Device = (HostId, u32);
+
+impl Context<'_> {
+    /// Whether copies lie where a CRUSH map says.
+    pub(super) fn has_crush(tree: &Table) -> bool {
+        cluster_key(tree, "crush").is_some()
+            || section(tree, "node").any(|entry| key(entry, "rack").is_some())
+    }
+
+    /// Where each volume's groups lie; `None` where copies are on distinct hosts, by capacity.
+    pub(super) fn crush_places(
+        &mut self,
+        ceph: Option<&Ceph>,
+        tree: &Table,
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+    ) -> Option<Vec<Places>> {
+        let Some(ceph) = ceph.filter(|_| Self::has_crush(tree)) else {
+            self.refuse_unused(tree);
+            return None;
+        };
+        if hosts.incomplete {
+            return None;
+        }
+        let osds = self.osds(tree, hosts)?;
+        let map = match cluster_key(tree, "crush") {
+            Some(node) => self.map_of_file(node, tree)?,
+            None => self.map_of_racks(tree, hosts, &osds)?,
+        };
+        let mut all = Vec::new();
+        for (index, (entry, found)) in section(tree, "volume").zip(volumes).enumerate() {
+            let volume = found.model.as_ref()?;
+            let raw: RawVolume = self.read(&entry.node)?;
+            all.push(self.places(&map, ceph, index, (entry, &raw, volume), &osds)?);
+        }
+        self.devices_hold(tree, hosts, volumes, &all);
+        Some(all)
+    }
+
+    /// Reports settings that nothing heeds.
+    fn refuse_unused(&mut self, tree: &Table) {
+        let of = |name, keys: &'static [&'static str]| {
+            let keys = move |entry| keys.iter().map(move |key| (entry, *key));
+            section(tree, name).flat_map(keys).filter_map(move |(entry, name)| {
+                let found = entry.node.table()?.entry(name)?;
+                Some((found.key_place, name))
+            })
+        };
+        let found: Vec<(Place, &str)> =
+            of("node", &OF_NODES).chain(of("volume", &OF_VOLUMES)).collect();
+        for (place, name) in found {
+            let message = format!("`{name}` has no effect without a CRUSH map");
+            let help = "set `system = \"ceph\"` and `crush` in `[cluster]`, or leave it out";
+            self.add(Problem::new(place, message).help(help));
+        }
+    }
+
+    /// The disks of the nodes by the numbers of their OSDs.
+    fn osds(&mut self, tree: &Table, hosts: &Hosts) -> Option<BTreeMap<i32, Device>> {
+        let any = section(tree, "node").any(|entry| key(entry, "osds").is_some());
+        let mut osds = BTreeMap::new();
+        let mut next = 0;
+        for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
+            let numbers = (group.first..group.first + group.count).map(HostId::from);
+            let disks: Vec<Device> = numbers
+                .filter_map(|host| Some((host, hosts.get(host)?.role.storage()?)))
+                .flat_map(|(host, storage)| {
+                    (0..).zip(&storage.disks).map(move |(at, _)| (host, at))
+                })
+                .collect();
+            let given = match key(entry, "osds") {
+                Some(node) => {
+                    let text = node.text().unwrap_or_default();
+                    let given = match numbers_of(text) {
+                        Ok(given) => given,
+                        Err(message) => {
+                            let help = "write numbers of OSDs as `0-11, 24-35`";
+                            self.add(Problem::new(node.place, message).help(help));
+                            return None;
+                        }
+                    };
+                    if given.len() != disks.len() {
+                        let message = format!(
+                            "node `{}` has {} disks, and `osds` names {}",
+                            entry.key,
+                            disks.len(),
+                            given.len()
+                        );
+                        let help = "an OSD has a disk: name as many";
+                        self.add(Problem::new(node.place, message).help(help));
+                        return None;
+                    }
+                    given
+                }
+                None if any => {
+                    let message = format!(
+                        "node `{}` does not say which OSDs it has, and other groups do",
+                        entry.key
+                    );
+                    let help = "give every group `osds`, or none";
+                    self.add(Problem::new(entry.key_place, message).help(help));
+                    return None;
+                }
+                None => (next..).take(disks.len()).collect(),
+            };
+            next += i32::try_from(disks.len()).unwrap_or(0);
+            for (osd, disk) in given.into_iter().zip(disks) {
+                if osds.insert(osd, disk).is_some() {
+                    let message = format!("osd.{osd} is on two disks");
+                    let place = key(entry, "osds").map_or(entry.key_place, |node| node.place);
+                    self.add(Problem::new(place, message));
+                    return None;
+                }
+            }
+        }
+        Some(osds)
+    }
+
+    fn map_of_file(&mut self, node: &Node, tree: &Table) -> Option<Map> {
+        let place = node.place;
+        let rack = section(tree, "node").find_map(|entry| entry.node.table()?.entry("rack"));
+        if let Some(rack) = rack {
+            let message = "`crush` says which racks there are, and so does `rack`";
+            self.add(Problem::new(rack.key_place, message).help("leave one of them out"));
+            return None;
+        }
+        let written = node.text()?;
+        let (name, text) = if written.contains('\n') || written.starts_with('{') {
+            ("the map in `crush`".to_owned(), written.to_owned())
+        } else {
+            let path = resolve(written, self.sources.is_change(place), self.base);
+            let name = path.display().to_string();
+            let read = foretell_input::bytes(&path, Limit::CEPH)
+                .map_err(|error| format!("cannot read the CRUSH map `{name}`: {error}"));
+            let text = read.and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| {
+                    format!("the CRUSH map `{name}` is not text; `crushtool -d` makes text of it")
+                })
+            });
+            match text {
+                Ok(text) => (name, text),
+                Err(message) => {
+                    self.add(Problem::new(place, message));
+                    return None;
+                }
+            }
+        };
+        let read = read_text(&name, &text).map_err(|error| error.to_string());
+        let cluster = read.and_then(|imported| match imported {
+            Imported::Cluster(map, _) => Ok(*map),
+            Imported::Crush(map) => bare_cluster(*map).map_err(|error| error.to_string()),
+        });
+        match cluster {
+            Ok(cluster) => {
+                // what is kept of a run does not depend on the file
+                self.crush_text = keepable_text(&name, &text).ok();
+                Some(Map { cluster, place, of_racks: false })
+            }
+            Err(message) => {
+                self.add(Problem::new(place, message));
+                None
+            }
+        }
+    }
+
+    /// A tree of racks, hosts and OSDs, weighted by capacity in TiB, with a rule for each volume.
+    fn map_of_racks(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        osds: &BTreeMap<i32, Device>,
+    ) -> Option<Map> {
+        let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
+        let mut first = None;
+        for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
+            let Some(node) = key(entry, "rack") else {
+                let message = format!(
+                    "node `{}` does not say in which rack it is, and other groups do",
+                    entry.key
+                );
+                self.add(Problem::new(entry.key_place, message).help("give every group `rack`"));
+                return None;
+            };
+            first = first.or(Some(node.place));
+            let names: At<HostPatterns> = self.read(node)?;
+            let names: Vec<&str> = match names.get() {
+                HostPatterns::One(name) => vec![name],
+                HostPatterns::Many(names) => names.iter().map(|name| name.get().as_str()).collect(),
+            };
+            if names.is_empty() || names.iter().any(|name| name.trim().is_empty()) {
+                self.add(Problem::new(node.place, "a rack has a name"));
+                return None;
+            }
+            for index in 0..group.count {
+                let name = names[index % names.len()].trim().to_owned();
+                racks.entry(name).or_default().push(HostId::from(group.first + index));
+            }
+        }
+        let place = first.unwrap_or_default();
+        let parts = self.tree_of_racks(&racks, tree, hosts, osds)?;
+        let built = CrushMap::new(parts).map_err(|error| error.to_string());
+        match built.and_then(|map| bare_cluster(map).map_err(|error| error.to_string())) {
+            Ok(cluster) => Some(Map { cluster, place, of_racks: true }),
+            Err(message) => {
+                self.add(Problem::new(place, message));
+                None
+            }
+        }
+    }
+
+    fn tree_of_racks(
+        &mut self,
+        racks: &BTreeMap<String, Vec<HostId>>,
+        tree: &Table,
+        hosts: &Hosts,
+        osds: &BTreeMap<i32, Device>,
+    ) -> Option<MapParts> {
+        let types = [(0, "osd"), (1, "host"), (3, "rack"), (11, "root")];
+        let types = types.map(|(kind, name)| (kind, name.to_owned()));
+        let mut parts = MapParts { types: types.into(), ..MapParts::default() };
+        let algorithm = Algorithm::Straw2;
+        let mut next = -2;
+        let mut top = Vec::new();
+        for (rack, members) in racks {
+            let mut below = Vec::new();
+            for &host in members {
+                let storage = hosts.get(host)?.role.storage()?;
+                let capacities: Vec<_> = storage.capacities().collect();
+                let own = osds.iter().filter(|(_, (on, _))| *on == host);
+                let item = |(osd, (_, disk)): (&i32, &Device)| {
+                    let tib = capacities[*disk as usize].get() as f64 / (1_u64 << 40) as f64;
+                    Item { id: *osd, weight: ((tib * 65_536.0).round() as u32).max(1) }
+                };
+                let bucket = Bucket {
+                    id: next,
+                    name: hosts.name(host),
+                    kind: 1,
+                    algorithm,
+                    items: own.map(item).collect(),
+                };
+                next -= 1;
+                below.push(Item { id: bucket.id, weight: bucket.weight() as u32 });
+                parts.buckets.push(bucket);
+            }
+            let name = format!("rack {rack}");
+            let bucket = Bucket { id: next, name, kind: 3, algorithm, items: below };
+            next -= 1;
+            top.push(Item { id: bucket.id, weight: bucket.weight() as u32 });
+            parts.buckets.push(bucket);
+        }
+        let name = "default".to_owned();
+        parts.buckets.push(Bucket { id: -1, name, kind: 11, algorithm, items: top });
+        for (number, entry) in (0..).zip(section(tree, "volume")) {
+            let raw: RawVolume = self.read(&entry.node)?;
+            let coded = !raw.encoding.get().trim().starts_with("1-of-");
+            let domain = raw.failure_domain.as_ref().map_or(RawDomain::Host, |at| *at.get());
+            parts.rules.push(rule(number, &entry.key, coded, domain));
+        }
+        Some(parts)
+    }
+
+    /// Where the groups of one volume lie.
+    fn places(
+        &mut self,
+        map: &Map,
+        ceph: &Ceph,
+        index: usize,
+        (entry, raw, volume): (&Entry, &RawVolume, &Volume),
+        osds: &BTreeMap<i32, Device>,
+    ) -> Option<Places> {
+        let pool = self.pool(map, ceph, index, (entry, raw, volume))?;
+        let place = raw.rule.as_ref().map_or(entry.key_place, At::place);
+        let sets = match whole_sets(&map.cluster, &pool) {
+            Ok(whole) => whole.sets,
+            Err(error) => {
+                let message = format!("volume `{}`: {error}", entry.key);
+                self.add(Problem::new(place, message).also(raw.encoding.place()));
+                return None;
+            }
+        };
+        let mut devices = Vec::with_capacity(sets.len() * usize::from(volume.n));
+        for osd in sets.iter().flatten() {
+            let Some(device) = osds.get(osd) else {
+                let message = format!(
+                    "volume `{}` has a copy on osd.{osd}, which is no disk of any node",
+                    entry.key
+                );
+                let help = "the `osds` of the nodes must be those of the map";
+                self.add(Problem::new(map.place, message).help(help));
+                return None;
+            };
+            if !volume.nodes.contains(&device.0) {
+                let message = format!(
+                    "volume `{}` has a copy on osd.{osd}, whose node is not among its `nodes`",
+                    entry.key
+                );
+                let help = "name all nodes that the rule reaches";
+                self.add(Problem::new(raw.nodes.place(), message).help(help));
+                return None;
+            }
+            devices.push(*device);
+        }
+        let mut different = devices.clone();
+        different.sort_unstable();
+        different.dedup();
+        let survives = survived(&map.cluster, &sets, usize::from(volume.m));
+        let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
+        let (groups, spread) = (pool.pg_num, different.len() as u64);
+        Some(Places { groups, devices, spread, survives })
+    }
+
+    /// The pool of the map that a volume is, or a new one.
+    fn pool(
+        &mut self,
+        map: &Map,
+        ceph: &Ceph,
+        index: usize,
+        (entry, raw, volume): (&Entry, &RawVolume, &Volume),
+    ) -> Option<Pool> {
+        let refused = |key: &str, help: &str| {
+            let found = entry.node.table().and_then(|table| table.entry(key))?;
+            let message = format!("`{key}` has no effect here");
+            Some(Problem::new(found.key_place, message).help(help.to_owned()))
+        };
+        let unused = if map.of_racks {
+            let help = "racks have no pools and rules: leave it out, or give a map as `crush`";
+            refused("pool", help).or_else(|| refused("rule", help))
+        } else {
+            refused("failure_domain", "the map's rules say what copies do not share: set `rule`")
+        };
+        if let Some(problem) = unused {
+            self.add(problem);
+            return None;
+        }
+        let pools = map.cluster.pools();
+        let named = |name: &str| pools.values().find(|pool| pool.name == name);
+        let known = match &raw.pool {
+            Some(name) => {
+                let found = named(name.get());
+                if found.is_none() {
+                    let message = format!("the CRUSH map has no pool `{}`", name.get());
+                    let near = nearest(name.get(), pools.values().map(|pool| pool.name.as_str()));
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    self.add(Problem::new(name.place(), message).maybe_help(help));
+                    return None;
+                }
+                found
+            }
+            None => named(&entry.key),
+        };
+        let kind = if volume.m > 1 { PoolKind::Erasure } else { PoolKind::Replicated };
+        let size = u32::from(volume.n);
+        let rule = if map.of_racks {
+            u32::try_from(index).ok()?
+        } else {
+            self.rule(map, raw, entry, known, kind)?
+        };
+        let wanted = || {
+            let devices = map.cluster.crush.rule(rule).map_or(1, |rule| {
+                let below = rule.steps.iter().filter_map(|step| match step {
+                    Step::Take(item) => Some(map.cluster.crush.parts().devices_below(*item).len()),
+                    _ => None,
+                });
+                below.sum::<usize>().max(1)
+            });
+            let copies = devices as u64 * u64::from(ceph.placement_groups_per_osd);
+            u32::try_from(copies.div_ceil(u64::from(size)).next_power_of_two().min(65_536)).ok()
+        };
+        let own = raw.placement_groups.as_ref().and_then(|count| u32::try_from(*count.get()).ok());
+        let groups = own.or(known.map(|pool| pool.pg_num)).or_else(wanted)?;
+        let fresh = pools.keys().next_back().map_or(1, |last| last.saturating_add(1));
+        let fresh = fresh.saturating_add(i64::try_from(index).ok()?);
+        Some(Pool {
+            id: known.map_or(fresh, |pool| pool.id),
+            name: entry.key.clone(),
+            kind,
+            size,
+            min_size: u32::from(volume.m),
+            rule,
+            pg_num: groups,
+            pgp_num: known.filter(|pool| pool.pg_num == groups).map_or(groups, |pool| pool.pgp_num),
+            hashpspool: known.is_none_or(|pool| pool.hashpspool),
+        })
+    }
+
+    /// The rule that places a volume, as pools name rules.
+    fn rule(
+        &mut self,
+        map: &Map,
+        raw: &RawVolume,
+        entry: &Entry,
+        known: Option<&Pool>,
+        kind: PoolKind,
+    ) -> Option<u32> {
+        let rules = &map.cluster.crush.parts().rules;
+        let named = |rule: &Rule| rule.mask.map_or(rule.id, |mask| mask.ruleset);
+        let choice = || {
+            let all = rules.iter().map(|rule| format!("`{}`", rule.name));
+            format!("the map has the rules {}", all.collect::<Vec<_>>().join(", "))
+        };
+        if let Some(wanted) = &raw.rule {
+            let text = wanted.get().trim();
+            let found = rules.iter().find(|rule| rule.name == text || rule.id.to_string() == text);
+            if found.is_none() {
+                let message = format!("the CRUSH map has no rule `{text}`");
+                self.add(Problem::new(wanted.place(), message).help(choice()));
+            }
+            return found.map(named);
+        }
+        if let Some(pool) = known {
+            return Some(pool.rule);
+        }
+        let mut fit = rules.iter().filter(|rule| rule.kind == kind.number());
+        if let (Some(only), None) = (fit.next(), fit.next()) {
+            return Some(named(only));
+        }
+        let message = format!(
+            "volume `{}` is no pool of the CRUSH map and does not say which rule places it",
+            entry.key
+        );
+        self.add(Problem::new(entry.key_place, message).help(choice()));
+        None
+    }
+
+    /// Checks that each device holds what falls to it.
+    fn devices_hold(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+        all: &[Places],
+    ) {
+        let mut held: BTreeMap<Device, f64> = BTreeMap::new();
+        for (found, places) in volumes.iter().zip(all) {
+            let Some(volume) = &found.model else { return };
+            let shard = volume.size.get() as f64 / f64::from(volume.m) / f64::from(places.groups);
+            for device in &places.devices {
+                *held.entry(*device).or_default() += shard;
+            }
+        }
+        let over = held.into_iter().find_map(|((host, disk), bytes)| {
+            let capacity = hosts.get(host)?.role.storage()?.capacities().nth(disk as usize)?;
+            (bytes > capacity.get() as f64).then_some((host, disk, bytes, capacity))
+        });
+        let Some((host, disk, bytes, capacity)) = over else { return };
+        let tib = |bytes: f64| bytes / (1_u64 << 40) as f64;
+        let message = format!(
+            "the volumes need {:.3} TiB on disk {disk} of `{}`, which has {:.3} TiB",
+            tib(bytes),
+            hosts.name(host),
+            tib(capacity.get() as f64)
+        );
+        let place =
+            section(tree, "volume").next().map_or(Place::default(), |entry| entry.key_place);
+        self.add(Problem::new(place, message).help("make `size` smaller, or add disks"));
+    }
+}
+
+fn cluster_key<'t>(tree: &'t Table, key: &str) -> Option<&'t Node> {
+    tree.get("cluster")?.table()?.get(key)
+}
+
+fn key<'t>(entry: &'t Entry, key: &str) -> Option<&'t Node> {
+    entry.node.table()?.get(key)
+}
+
+/// A rule as Ceph makes it: copies or shards on devices of different `domain`s.
+fn rule(number: u32, volume: &str, coded: bool, domain: RawDomain) -> Rule {
+    let mode = if coded { Mode::Indep } else { Mode::Firstn };
+    let (leaf, kind) = match domain {
+        RawDomain::Osd => (false, 0),
+        RawDomain::Host => (true, 1),
+        RawDomain::Rack => (true, 3),
+    };
+    let mut steps = Vec::new();
+    if coded {
+        steps.push(Step::Set(Setting::ChooseleafTries, 5));
+        steps.push(Step::Set(Setting::ChooseTries, 100));
+    }
+    steps.extend([Step::Take(-1), Step::Choose { mode, leaf, count: 0, kind }, Step::Emit]);
+    let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
+    Rule { id: number, name: volume.to_owned(), kind: kind.number(), mask: None, steps }
+}
+
+/// `0-3, 8` as numbers.
+fn numbers_of(text: &str) -> Result<Vec<i32>, String> {
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let wrong = || format!("`{part}` is no OSD's number and no range of them");
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<i32>().ok().filter(|number| *number >= 0);
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(wrong());
+        };
+        if last < first || last - first > 1 << 20 {
+            return Err(wrong());
+        }
+        all.extend(first..=last);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_osds_are_read() {
+        assert_eq!(numbers_of("0-2, 7").unwrap(), [0, 1, 2, 7]);
+        for wrong in ["", "a", "3-1", "-1", "0--2", "0-99999999"] {
+            assert!(numbers_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the pools of a Ceph cluster hold, survive and cost.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use foretell_algorithms::crush::{ClusterMap, Placed};
+use foretell_ceph_maps::{Capacity, Inventory, Whole, capacity, osd_bytes, whole_capacity};
+use serde_json::{Value, json};
+
+use super::in_tib;
+use crate::prices::Prices;
+
+const TIB: f64 = (1_u64 << 40) as f64;
+
+/// The pools of a cluster, and all of them together.
+pub(crate) struct Pools<'a> {
+    map: &'a ClusterMap,
+    by_id: BTreeMap<i64, (Capacity, Option<f64>)>,
+    whole: Whole,
+    /// What a usable TiB costs, of all pools as they share the drives.
+    cost: Option<f64>,
+    currency: String,
+}
+
+impl<'a> Pools<'a> {
+    pub(crate) fn of(
+        map: &'a ClusterMap,
+        inventory: &Inventory,
+        placed: &[Placed],
+        prices: &Prices,
+    ) -> Self {
+        let price = |osd: i32| {
+            let facts = inventory.osds.get(&osd);
+            let class = map.crush.parts().classes.get(&osd).cloned();
+            let class = class.or_else(|| facts?.class.clone())?;
+            let model = facts.and_then(|facts| facts.model.clone()).unwrap_or_default();
+            prices.of(&[&model, &class], osd_bytes(map, inventory, osd))
+        };
+        let pools = capacity(map, inventory, placed);
+        let pools = pools.into_iter().map(|(id, capacity)| {
+            let paid: Option<f64> = capacity.osds.iter().map(|osd| price(*osd)).sum();
+            let cost = paid.filter(|_| capacity.alone_bytes > 0.0);
+            let cost = cost.map(|paid| paid / (capacity.alone_bytes / TIB));
+            (id, (capacity, cost))
+        });
+        let whole = whole_capacity(map, inventory, placed);
+        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0);
+        let paid: Option<f64> = in_use.map(|(osd, _)| price(osd)).sum();
+        let usable = whole.usable_bytes.filter(|bytes| *bytes > 0.0);
+        let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
+        Self { map, by_id: pools.collect(), whole, cost, currency: prices.currency.clone() }
+    }
+
+    /// By pool.
+    pub(crate) fn by_name(&self) -> Value {
+        let pool = |(id, (capacity, cost)): (&i64, &(Capacity, Option<f64>))| {
+            let survives = capacity.survives.iter().map(|failures| {
+                let counts = json!({
+                    "readable": failures.readable,
+                    "served": failures.served,
+                    "rule_readable": failures.rule_readable,
+                    "rule_served": failures.rule_served,
+                });
+                (failures.kind.clone(), counts)
+            });
+            json!({
+                "name": self.map.pools()[id].name,
+                "stored_bytes": capacity.stored_bytes,
+                "usable_bytes": capacity.usable_bytes,
+                "overhead": capacity.overhead,
+                "fill": capacity.fill,
+                "first_full_osd": capacity.first_full,
+                "survives": survives.collect::<serde_json::Map<String, Value>>(),
+                "cost_per_usable_tib": cost,
+            })
+        };
+        self.by_id.iter().map(pool).collect()
+    }
+
+    /// Of all pools together.
+    pub(crate) fn whole(&self) -> Value {
+        let whole = &self.whole;
+        let fullest = whole.fullest.map(|(osd, fill)| json!({ "osd": osd, "fill": fill }));
+        json!({
+            "raw_bytes": whole.raw_bytes,
+            "stored_bytes": whole.stored_bytes,
+            "usable_bytes": whole.usable_bytes,
+            "first_full_osd": whole.first_full,
+            "fill": whole.fill,
+            "fullest": fullest,
+            "full_ratio": whole.full_ratio,
+            "cost_per_usable_tib": self.cost,
+            "currency": self.currency,
+        })
+    }
+
+    /// The same for people.
+    pub(crate) fn text(&self) -> String {
+        let cost = format!("{}/usable TiB", self.currency);
+        let header = [
+            "pool",
+            "stored",
+            "usable",
+            "overhead",
+            "fullest",
+            "first full",
+            "survives any",
+            &cost,
+        ];
+        let mut table = crate::tables::table(&header);
+        for (id, (capacity, cost)) in &self.by_id {
+            table.add_row([
+                self.map.pools()[id].name.clone(),
+                in_tib(capacity.stored_bytes),
+                in_tib(capacity.usable_bytes),
+                format!("{:.2}", capacity.overhead),
+                format!("{:.1} %", 100.0 * capacity.fill),
+                capacity.first_full.map_or("-".to_owned(), |osd| format!("osd.{osd}")),
+                survives(capacity),
+                cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
+            ]);
+        }
+        let mut text = format!("{table}\n");
+        let Whole { raw_bytes, fill, full_ratio, .. } = &self.whole;
+        let (used, full) = (100.0 * fill, 100.0 * full_ratio);
+        let _ = write!(text, "all drives: {}, {used:.1} % used", in_tib(*raw_bytes));
+        if let Some((osd, fill)) = self.whole.fullest {
+            let _ = write!(text, "; the fullest is osd.{osd}, {:.1} %", 100.0 * fill);
+        }
+        text.push('\n');
+        if let (Some(usable), Some(osd)) = (self.whole.usable_bytes, self.whole.first_full) {
+            let stored = self.whole.stored_bytes;
+            let _ = write!(
+                text,
+                "if all pools grow alike, osd.{osd} is {full:.0} % full at {} stored, {} more than now",
+                in_tib(usable),
+                in_tib((usable - stored).max(0.0))
+            );
+            if let Some(cost) = self.cost {
+                let _ = write!(text, "; drives for a usable TiB cost {cost:.0} {}", self.currency);
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// What all placements of the rule survive, and in brackets what this one does, if that is more.
+fn survives(capacity: &Capacity) -> String {
+    let kinds = capacity.survives.iter().filter(|failures| failures.readable > 0);
+    let kinds: Vec<String> = kinds
+        .map(|failures| {
+            let (now, rule) = (failures.readable, failures.rule_readable);
+            let more = if now > rule { format!(" (now {now})") } else { String::new() };
+            format!("{rule} {}{more}", failures.kind)
+        })
+        .collect();
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
+}

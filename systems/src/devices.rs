@@ -1,0 +1,20 @@
+//! Which devices hold a volume, in a system whose servers choose them.
+
+use foretell_scenarios::model::{Scenario, System};
+use foretell_units::{HostId, VolumeId};
+
+use crate::ceph::Ceph;
+use crate::objects::Rules;
+use crate::swift::Swift;
+
+/// The devices of each placement group or partition in turn, as many as it has copies or shards: host, and
+/// which of its disks. None where clients spread volumes over nodes themselves.
+pub fn devices_of(scenario: &Scenario, volume: VolumeId) -> Option<Vec<(HostId, u32)>> {
+    let groups = match &scenario.system {
+        System::UrsaMinor => return None,
+        System::Ceph(settings) => Ceph::placing(settings).groups(scenario, volume),
+        System::Swift(settings) => Swift::placing(settings).groups(scenario, volume),
+    };
+    let targets = groups.ok()?.targets;
+    Some(targets.into_iter().map(|target| (target.host, target.disk)).collect())
+}

@@ -1,0 +1,97 @@
+//! A real Ceph cluster, from its report to a run, a prediction and a plan.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{foretell, succeed};
+use serde_json::Value;
+
+fn report(number: &str) -> Option<PathBuf> {
+    let name = format!("../shared/data/ceph-reports/report-{number}.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: ../shared/data is absent");
+    None
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn an_imported_cluster_is_run_and_asked_about() {
+    let Some(report) = report("13") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (report, cluster, run) = (report.display().to_string(), path("cluster"), path("run"));
+    let imported = json(&succeed(["import", "ceph", &report, "--check", "-o", &cluster, "--json"]));
+    assert_eq!(imported["osds_equal"], 35);
+    assert_eq!(imported["scenario"]["file"], "scenario.toml");
+    assert!(imported["capacity"]["cost_per_usable_tib"].as_f64().unwrap() > 0.0);
+    // an address and a key's name of the report
+    for file in ["scenario.toml", "ceph-map.json"] {
+        let text = std::fs::read_to_string(directory.path().join("cluster").join(file)).unwrap();
+        assert!(!text.contains("192.168.160.") && !text.contains("VBG4DL8R"), "{file}");
+    }
+    let scenario = format!("{cluster}/scenario.toml");
+    let brief = ["--set", "warmup=100 ms", "--set", "duration=1500 ms"];
+    let arguments = [&["run", &scenario, "-o", &run, "--json"][..], &brief].concat();
+    let truth = json(&succeed(arguments));
+    let volumes = truth["capacity"]["volumes"].as_object().unwrap();
+    assert_eq!(volumes.len(), 15);
+    // 3-of-8 on two hosts, four shards on each: any five devices, or one host
+    let coded = &volumes["openstack-ec"];
+    assert_eq!((&coded["survives"]["osd"], &coded["survives"]["host"]), (&5.into(), &1.into()));
+    assert!((coded["overhead"].as_f64().unwrap() - 8.0 / 3.0).abs() < 1e-9);
+    // the map is in the records: the answer needs no file
+    std::fs::remove_dir_all(directory.path().join("cluster")).unwrap();
+    let change = "volume.openstack-ec.encoding=4-of-8";
+    let answer = json(&succeed(["ask", &run, "--what-if", change, "--json"]));
+    let coded = &answer["capacity"]["volumes"]["openstack-ec"];
+    assert_eq!((&coded["survives"]["osd"], &coded["survives"]["host"]), (&4.into(), &1.into()));
+    assert!((coded["overhead"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn prices_are_those_that_are_given() {
+    let Some(report) = report("01") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let prices = directory.path().join("prices.csv");
+    std::fs::write(&prices, "drive,eur_per_tb\nhdd,28\n").unwrap();
+    let (report, prices) = (report.display().to_string(), prices.display().to_string());
+    let cost = |more: &[&str]| {
+        let plan = ["plan", &report, "--what-if", "osd.3=out", "--json"];
+        let plan = json(&succeed([&plan[..], more].concat()));
+        let whole = plan["capacity"]["after"]["whole"].clone();
+        (whole["currency"].clone(), whole["cost_per_usable_tib"].as_f64().unwrap())
+    };
+    let (usual, own) = (cost(&[]), cost(&["--prices", &prices]));
+    assert_eq!((usual.0, own.0), ("USD".into(), "EUR".into()));
+    // twice the price of a disk that comes with the program
+    assert!((own.1 / usual.1 - 2.0).abs() < 1e-9);
+    std::fs::write(&prices, "drive,eur_per_tb\nhdd,cheap\n").unwrap();
+    let output =
+        foretell().args(["import", "ceph", &report, "--prices", &prices]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`cheap`"));
+}
+
+#[test]
+fn a_rule_promises_less_than_a_placement_may_give() {
+    let Some(report) = report("13") else { return };
+    let pools = json(&succeed(["import", "ceph", &report.display().to_string(), "--json"]));
+    for pool in pools["pools"].as_array().unwrap() {
+        for (kind, failures) in pool["survives"].as_object().unwrap() {
+            let (rule, now) = (&failures["rule_readable"], &failures["readable"]);
+            assert!(rule.as_u64() <= now.as_u64(), "{} {kind}: {failures}", pool["name"]);
+        }
+        // 3-of-8 has four shards on each of two hosts; all others have three copies on three
+        let host = &pool["survives"]["host"]["rule_readable"];
+        let osd = &pool["survives"]["osd"]["rule_readable"];
+        let found = (host.as_u64().unwrap(), osd.as_u64().unwrap());
+        assert!(found == (1, 5) || found == (2, 2), "{}: {found:?}", pool["name"]);
+    }
+}
