@@ -43,6 +43,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         directory.write("inspect.json", format!("{document:#}\n").as_bytes())?;
         for (name, picture) in pictures::of(&profile) {
             directory.write(&format!("{name}.svg"), picture.svg().as_bytes())?;
+            #[cfg(feature = "pictures")]
             directory.write(&format!("{name}.png"), &picture.png())?;
         }
     }
