@@ -164,7 +164,7 @@ fn short(message: &str) -> String {
         Some((end, _)) => format!("{} ...", &line[..end]),
         None => line.to_owned(),
     };
-    message.lines().map(cut).collect::<Vec<_>>().join("\n")
+    message.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// What is to be known of a command that goes on.
@@ -235,7 +235,7 @@ fn show(errors: &ScenarioErrors) {
         if index > 0 {
             say("\n");
         }
-        say(&format!("{:?}", Shown { error, handler: &handler }));
+        say(&short(&format!("{:?}", Shown { error, handler: &handler })));
     }
     if errors.left_out() > 0 {
         say(&format!("  ... and {} more\n", errors.left_out()));

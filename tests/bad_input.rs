@@ -688,3 +688,20 @@ fn more_hosts_than_there_is_memory_for_are_refused() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("5000004 hosts take 71.5 GiB of memory, and 1."), "{told}");
 }
+
+/// On a machine with 1 GB of address space.
+#[test]
+#[cfg(target_os = "linux")]
+fn more_flash_than_there_is_memory_for_is_refused() {
+    let script =
+        "ulimit -v 1000000; exec \"$0\" run swift --set device.hardly-used-sata.pages_per_block=2";
+    let mut command = std::process::Command::new("sh");
+    let output = command.args(["-c", script, env!("CARGO_BIN_EXE_foretell")]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("mapping tables of these solid-state drives take 3.0 GiB"),
+        "{message}"
+    );
+    assert!(message.contains("disk  = ") && message.contains("pages_per_block"), "{message}");
+}

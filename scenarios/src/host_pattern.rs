@@ -53,7 +53,7 @@ pub(crate) fn host(name: &str, groups: &[Group]) -> Option<usize> {
         let canonical = index.bytes().all(|b| b.is_ascii_digit())
             && (index.len() == 1 || !index.starts_with('0'));
         let index: usize = canonical.then(|| index.parse().ok()).flatten()?;
-        (index < group.count).then_some(group.first + index)
+        (index < group.count).then(|| group.first + index)
     })
 }
 

@@ -140,8 +140,14 @@ impl Sandbox {
             let tail: String = told.chars().take(3000).collect();
             Err(format!("{shown}\n{what}, after {seconds:.1} s\n{tail}"))
         };
-        for word in ["panicked", "overflow", "memory allocation of", "stack backtrace", "corrupted"]
-        {
+        for word in [
+            "panicked",
+            "with overflow",
+            "overflowed its stack",
+            "memory allocation of",
+            "stack backtrace",
+            "corrupted",
+        ] {
             if told.contains(word) {
                 return fault(format!("`{word}` on standard error"));
             }

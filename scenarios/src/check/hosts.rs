@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use foretell_units::{Bytes, HostId};
 
+use super::memory::gib;
 use super::{BYTES_BY_HOST, Context, MOST_HOSTS, machines, section};
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
@@ -28,10 +29,6 @@ pub(crate) struct Hosts {
     caches: Vec<Place>,
     /// Whether hosts may be missing because something is wrong.
     pub(crate) incomplete: bool,
-}
-
-fn gib(bytes: Bytes) -> f64 {
-    bytes.get() as f64 / Bytes::gib(1).get() as f64
 }
 
 /// The groups of a tree whose structure was checked, with or without defaults; nodes first.

@@ -7,6 +7,7 @@ mod cluster;
 mod host_list;
 mod hosts;
 mod machines;
+mod memory;
 mod quantities;
 mod storage;
 mod volumes;
@@ -190,6 +191,7 @@ impl Context<'_> {
 
     fn scenario(&mut self, tree: &Table, groups: &Table) -> Option<Scenario> {
         let hosts = Hosts::new(tree, groups, self);
+        self.flash_fits(tree, &hosts);
         let system = self.system(tree, &hosts);
         self.converged = system.as_ref().is_some_and(|system| *system != System::UrsaMinor);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::bits::Bits;
 use super::geometry::{Geometry, Unit};
 use super::home::Home;
 
@@ -46,8 +47,9 @@ struct Block {
     /// Neighbours in the list of closed blocks with as many valid units.
     previous: u32,
     next: u32,
-    /// Which unit was written where; empty while the block holds what it held at first.
-    owners: Vec<Unit>,
+    /// Place of the list of which unit was written where; [`NONE`] while the block holds what it held at
+    /// first.
+    owners: u32,
 }
 
 /// The blocks of one die.
@@ -63,14 +65,12 @@ pub(super) struct Blocks {
     open: [(u32, u32); 2],
     /// Valid units of all blocks.
     valid: u32,
-    /// A bit for each unit of each block: whether what was programmed there, or was there at first,
-    /// is no longer valid. A terabyte has many of them, and at first they are all zero, which
-    /// the system hands out untouched.
-    stale: Vec<u64>,
-    /// Words of `stale` for each block.
-    words: usize,
+    /// Whether what was programmed to a unit, or was there at first, is no longer valid.
+    stale: Bits,
+    /// Which unit was written where, by place of [`Block::owners`].
+    owners: Vec<Box<[Unit]>>,
     /// Lists of owners to be used again.
-    spare: Vec<Vec<Unit>>,
+    spare: Vec<u32>,
     units: u32,
     row: u32,
 }
@@ -79,9 +79,8 @@ impl Blocks {
     /// The blocks as they are at first.
     pub(super) fn new(geometry: &Geometry, home: &Home) -> Self {
         let empty =
-            Block { state: State::Free, valid: 0, previous: NONE, next: NONE, owners: Vec::new() };
+            Block { state: State::Free, valid: 0, previous: NONE, next: NONE, owners: NONE };
         let units = geometry.block();
-        let words = units.div_ceil(64) as usize;
         let mut this = Self {
             all: vec![empty; geometry.blocks as usize],
             heads: vec![NONE; units as usize + 1],
@@ -89,8 +88,8 @@ impl Blocks {
             free: (home.used()..geometry.blocks).collect(),
             open: [(NONE, 0); 2],
             valid: 0,
-            stale: vec![0; geometry.blocks as usize * words],
-            words,
+            stale: Bits::new(units),
+            owners: Vec::new(),
             spare: Vec::new(),
             units,
             row: geometry.row,
@@ -130,8 +129,8 @@ impl Blocks {
 
     /// Which units were written to a block; `None`: it holds what it held at first.
     pub(super) fn owners(&self, block: u32) -> Option<&[Unit]> {
-        let owners = &self.all[block as usize].owners;
-        (!owners.is_empty()).then_some(owners)
+        let owners = self.all[block as usize].owners;
+        (owners != NONE).then(|| &*self.owners[owners as usize])
     }
 
     /// The next row to be written by `writer`, as block and row; `None` if the host may not open
@@ -149,17 +148,18 @@ impl Blocks {
             }
             block = self.free.pop_front()?;
             row = 0;
-            let mut owners = self.spare.pop().unwrap_or_default();
-            owners.resize(self.units as usize, NONE);
-            owners.fill(NONE);
+            let owners = self.spare.pop().unwrap_or_else(|| {
+                self.owners.push(vec![NONE; self.units as usize].into());
+                self.owners.len() as u32 - 1
+            });
+            self.owners[owners as usize].fill(NONE);
             let opened = &mut self.all[block as usize];
             assert!(opened.state == State::Free && opened.valid == 0);
             (opened.state, opened.owners) = (State::Open, owners);
-            let first = block as usize * self.words;
-            self.stale[first..first + self.words].fill(0);
+            self.stale.clear(block);
         }
         let first = (row * self.row) as usize;
-        let owners = &mut self.all[block as usize].owners;
+        let owners = &mut self.owners[self.all[block as usize].owners as usize];
         for (place, unit) in owners[first..first + self.row as usize].iter_mut().zip(units) {
             *place = unit;
         }
@@ -186,12 +186,12 @@ impl Blocks {
 
     /// Marks a unit of a block as not valid, although it was programmed.
     pub(super) fn set_stale(&mut self, block: u32, unit: u32) {
-        self.stale[block as usize * self.words + unit as usize / 64] |= 1 << (unit % 64);
+        self.stale.set(block, unit);
     }
 
     /// Whether a unit of a block is not valid, although it was programmed.
     pub(super) fn is_stale(&self, block: u32, unit: u32) -> bool {
-        self.stale[block as usize * self.words + unit as usize / 64] >> (unit % 64) & 1 == 1
+        self.stale.get(block, unit)
     }
 
     /// So many units of a victim, which are marked as stale, were moved.
@@ -236,8 +236,8 @@ impl Blocks {
         let erased = &mut self.all[block as usize];
         assert!(erased.state == State::Victim && erased.valid == 0);
         erased.state = State::Free;
-        let owners = std::mem::take(&mut erased.owners);
-        if !owners.is_empty() {
+        let owners = std::mem::replace(&mut erased.owners, NONE);
+        if owners != NONE {
             self.spare.push(owners);
         }
         self.free.push_back(block);

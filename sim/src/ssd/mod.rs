@@ -34,6 +34,7 @@
 //! the latest. It may be woken at any other time too: what happens inside depends on the times
 //! of commands alone.
 
+mod bits;
 mod blocks;
 mod buffer;
 mod ends;

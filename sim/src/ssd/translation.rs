@@ -39,7 +39,7 @@ impl Translation {
         Self {
             geometry,
             home: Home::new(&geometry, spec.precondition),
-            map: Table::new(geometry.user()),
+            map: Table::new(),
             dies: (0..geometry.dies).map(|_| None).collect(),
         }
     }

@@ -1,0 +1,263 @@
+//! Every setting of a scenario, one by one: none is ignored without a word.
+//!
+//! The schema says which settings there are. Each is changed where it stands in some small scenario, and
+//! then the run must differ, or the change be refused, or be said to have no effect. Of `ask` the answer must
+//! differ from that of the recorded run, or the question be refused by the setting's name, or the answer say
+//! that nothing differs; and then nothing does, in the simulation either.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bases;
+mod leaves;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use foretell_ati::{RecordKind, Recorder, Selection};
+use foretell_scenarios::device::Device;
+use foretell_scenarios::model::Scenario;
+use foretell_scenarios::{Change, Document};
+use foretell_sim::Cluster;
+use foretell_whatif::{Answer, Described, Measurement, Model, Observed, Shelf};
+use serde_json::Value;
+
+/// What a run of a scenario shows: the truth, and what its collectors posted. An error is something that
+/// shows, too.
+fn shown(scenario: &Scenario) -> Result<Value, String> {
+    let run = || -> Result<Value, String> {
+        let failed = |error: foretell_sim::SimError| error.to_string();
+        let mut cluster = Cluster::new(scenario.clone(), Recorder::none()).map_err(failed)?;
+        let selection: Selection = scenario.tracking.record.parse().expect("it was checked");
+        let kinds = &scenario.tracking.kinds;
+        let selection = if kinds.is_empty() {
+            selection
+        } else {
+            selection
+                .of_kinds(kinds.iter().map(|kind| kind.parse::<RecordKind>().unwrap()).collect())
+        };
+        cluster.record_to(Recorder::forgetful(selection));
+        let truth = cluster.run(|_| ControlFlow::Continue(())).map_err(failed)?;
+        let mut value = serde_json::to_value(&truth).expect("a truth is JSON");
+        value["wall_seconds"] = Value::Null;
+        let metrics = cluster.take_metrics();
+        value["metrics"] = Value::String(format!("{metrics:?}"));
+        Ok(value)
+    };
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("it panicked".to_owned()))
+}
+
+/// Settings that no run shows, and why.
+const NOT_SHOWN: [(&str, &str); 3] = [
+    ("/source", "it says where figures come from"),
+    ("(curves)/capacity", "it only says what volumes fit"),
+    ("/first_cylinder", "a zone begins where the one before it ends"),
+];
+
+/// Settings that cannot be set here: of what only records know.
+const NOT_SIMULATED: [&str; 2] = ["/device/*(measured)", "/workload/*(recorded)"];
+
+#[test]
+fn every_setting_changes_some_run() {
+    let dir = tempfile::tempdir().unwrap();
+    bases::write_files(dir.path());
+    let mut left: BTreeSet<String> = leaves::all();
+    left.retain(|id| !NOT_SIMULATED.iter().any(|start| id.starts_with(start)));
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    // one of them alone, while it is being worked on
+    let only = std::env::var("FORETELL_SETTINGS_BASE").ok();
+    for (name, text) in bases::all() {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let document = Document::parse(name, &text, dir.path()).unwrap();
+        let resolved =
+            document.resolved().unwrap_or_else(|e| panic!("{name}: {}\n{text}", e.lines()));
+        // in full, so that a setting that was left out can be changed inside
+        let document = Document::parse(name, &resolved, dir.path()).unwrap();
+        let before = shown(&document.check().unwrap());
+        assert!(before.is_ok(), "{name}: {before:?}");
+        for leaf in leaves::of(&resolved) {
+            if !left.contains(&leaf.id) {
+                continue;
+            }
+            for value in leaf.others() {
+                let outcome = attempt(&document, &leaf.path, &value, &before);
+                if outcome.is_empty() {
+                    left.remove(&leaf.id);
+                    break;
+                }
+                told.entry(leaf.id.clone())
+                    .or_default()
+                    .insert(format!("{name}: {}={value}: {outcome}", leaf.path));
+            }
+        }
+    }
+    left.retain(|id| !NOT_SHOWN.iter().any(|(end, _)| id.ends_with(end)));
+    let why = |id: &String| {
+        told.get(id).map_or_else(
+            || "is in no scenario here".to_owned(),
+            |told| format!("{:#?}", told.iter().take(6).collect::<Vec<_>>()),
+        )
+    };
+    let listed: Vec<String> = left.iter().map(|id| format!("{id}: {}", why(id))).collect();
+    assert!(left.is_empty(), "{} settings change nothing:\n{}", left.len(), listed.join("\n"));
+}
+
+/// Makes a change and runs; empty if the run differs, otherwise why it does not.
+fn attempt(document: &Document, path: &str, value: &str, before: &Result<Value, String>) -> String {
+    let mut after = document.clone();
+    let changed = after.set(path, value).and_then(|()| after.check());
+    let scenario = match changed {
+        Ok(scenario) => scenario,
+        Err(errors) => return errors.lines().lines().next().unwrap_or_default().to_owned(),
+    };
+    let change = Change { path: path.to_owned(), value: value.to_owned() };
+    let idle = document.idle(std::slice::from_ref(&change));
+    let after = shown(&scenario);
+    if !idle.is_empty() {
+        // what is said to have no effect has none on any client
+        let clients = |run: &Result<Value, String>| run.clone().map(|run| run["workloads"].clone());
+        let told = format!("{idle:?}, and yet the run differs");
+        assert_eq!(clients(before), clients(&after), "{path}={value}: {told}");
+        return format!("no effect: {}", idle[0].why);
+    }
+    match &after {
+        Err(error) if error == "it panicked" => panic!("{path}={value}: {error}"),
+        after if after == before => "the run is the same".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// A shelf without devices: those of the run must do.
+struct Bare;
+
+impl Shelf for Bare {
+    fn measure(&mut self, _: &str, _: &Device) -> Option<Measurement> {
+        None
+    }
+
+    fn requests(
+        &mut self,
+        scenario: &Scenario,
+        workload: usize,
+    ) -> Result<Vec<Vec<Described>>, String> {
+        let drawn =
+            foretell_sim::drawn_requests(scenario, workload, 2000).map_err(|e| e.to_string())?;
+        let one = |request: foretell_workloads::Request| Described {
+            at: request.at,
+            op: request.access.op,
+            offset: request.access.offset,
+            size: request.access.size,
+        };
+        Ok(drawn.into_iter().map(|stream| stream.into_iter().map(one).collect()).collect())
+    }
+}
+
+/// What is asked about: two kinds of nodes, and every law of arrivals, with enough requests each.
+fn asked() -> String {
+    let text = bases::PLAIN
+        .replace("metrics = true\n", "")
+        .replace(
+            "intervals = { count = 4, requests = 100, error = \"20%\", longest = \"3 s\" }\n",
+            "",
+        )
+        .replace("duration = \"2 s\"", "duration = \"6 s\"")
+        .replace("requests = 200\n", "");
+    text.replace("profile = \"pentium4-2.6\", cores = 1", "profile = \"pentium4-2.6\"")
+}
+
+/// What a question came to.
+enum Answered {
+    Refused(String),
+    /// It has no effect, for these reasons.
+    Nothing(Vec<String>),
+    Figures(Answer),
+}
+
+fn ask(observed: &Observed, path: &str, value: &str) -> Answered {
+    let change = Change { path: path.to_owned(), value: value.to_owned() };
+    match observed.predict(&[change], &mut Bare) {
+        Err(error) => Answered::Refused(error.to_string()),
+        Ok(prediction) => {
+            let answer = prediction.answer(Model::Replay);
+            if prediction.differs() {
+                Answered::Figures(answer)
+            } else {
+                Answered::Nothing(answer.notes)
+            }
+        }
+    }
+}
+
+#[test]
+fn every_question_is_answered_or_refused_or_said_to_change_nothing() {
+    let place = common::Place::with(&asked());
+    bases::write_files(&place.path(""));
+    let dir = place.keep("run", &[]);
+    let observed = Observed::open(&dir).unwrap();
+    // with the correction that every answer has
+    let same = Change { path: "switch.model".to_owned(), value: "tcp".to_owned() };
+    let plain = observed.predict(&[same], &mut Bare).unwrap().answer(Model::Replay);
+    assert_eq!(plain.notes.len(), 1);
+    let plain = Answer { notes: Vec::new(), ..plain };
+    let document = Document::load(dir.join("run.toml")).unwrap();
+    let resolved = std::fs::read_to_string(dir.join("run.toml")).unwrap();
+    let truth = shown(&document.check().unwrap());
+    let mut classes: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for leaf in leaves::of(&resolved) {
+        for value in leaf.others() {
+            let mut after = document.clone();
+            let possible = after.set(&leaf.path, &value).is_ok() && after.check().is_ok();
+            let class = match ask(&observed, &leaf.path, &value) {
+                Answered::Refused(error) => {
+                    let named =
+                        error.contains(leaf.key()) || error.contains(&leaf.path) || !possible;
+                    assert!(named, "{}={value} is refused by another name: {error}", leaf.path);
+                    if possible { "refused" } else { continue }
+                }
+                Answered::Nothing(notes) => {
+                    assert!(
+                        !notes.is_empty(),
+                        "{}={value}: nothing differs, without a word",
+                        leaf.path
+                    );
+                    let truth_after = shown(&after.check().unwrap());
+                    let clients =
+                        |run: &Result<Value, String>| run.as_ref().unwrap()["workloads"].clone();
+                    assert_eq!(
+                        clients(&truth),
+                        clients(&truth_after),
+                        "{}={value}: {notes:?}, and yet the simulated clients see something else",
+                        leaf.path
+                    );
+                    "no effect"
+                }
+                Answered::Figures(answer) => {
+                    let figures = |answer: &Answer| serde_json::to_value(answer).unwrap();
+                    assert_ne!(
+                        figures(&answer),
+                        figures(&plain),
+                        "{}={value}: the same, without a word",
+                        leaf.path
+                    );
+                    "answered"
+                }
+            };
+            classes.entry(leaf.id.clone()).or_default().insert(class);
+        }
+    }
+    let listed: String = classes
+        .iter()
+        .map(|(id, classes)| {
+            format!("{id}: {}\n", classes.iter().copied().collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let path = common::root().join("tests/settings/asked.txt");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &listed).unwrap();
+    }
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(listed, known, "`UPDATE=1 cargo test --test settings` writes it");
+}
