@@ -10,8 +10,6 @@ use crate::cli::InitArguments;
 use crate::failure::Failure;
 use crate::output;
 
-/// Version of the document that `--json` prints.
-const SCHEMA_VERSION: u32 = 1;
 /// The first scenario.
 const FIRST: &str = include_str!("init/first.toml");
 
@@ -36,7 +34,6 @@ pub(crate) fn init(arguments: &InitArguments) -> Result<(), Failure> {
     let next = next(file, arguments.from.is_some());
     let printed = if arguments.json {
         output::json(&json!({
-            "schema_version": SCHEMA_VERSION,
             "file": file.display().to_string(),
             "next": next.iter().map(|(command, _)| command).collect::<Vec<_>>(),
         }))

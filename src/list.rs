@@ -12,8 +12,6 @@ use crate::cli::{Cli, ListArguments, ListKind, here};
 use crate::failure::Failure;
 use crate::{output, screen};
 
-/// Version of the document that `--json` prints.
-const SCHEMA_VERSION: u32 = 1;
 /// The encodings that are named: those of the papers, and common ones.
 const ENCODINGS: [&str; 9] =
     ["1-of-1", "1-of-2", "1-of-3", "2-of-3", "2-of-4", "3-of-5", "4-of-6", "8-of-11", "10-of-14"];
@@ -26,7 +24,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
     };
     let kinds = wanted.iter().map(|kind| Kind::of(*kind)).collect::<Result<Vec<_>, _>>()?;
     let text = if arguments.json {
-        output::json(&Document { schema_version: SCHEMA_VERSION, kinds })
+        output::json(&Document { kinds })
     } else if arguments.kind.is_some() {
         kinds.iter().map(Kind::described).collect()
     } else {
@@ -44,7 +42,6 @@ pub(crate) fn kind_of_word(name: &str) -> Option<String> {
 
 #[derive(Serialize)]
 struct Document {
-    schema_version: u32,
     kinds: Vec<Kind>,
 }
 

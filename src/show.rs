@@ -7,9 +7,6 @@ use crate::cli::{ShowNamedArguments, here};
 use crate::failure::Failure;
 use crate::{list, output};
 
-/// Version of the document that `--json` prints.
-const SCHEMA_VERSION: u32 = 1;
-
 /// Runs the command.
 pub(crate) fn show(arguments: &ShowNamedArguments) -> Result<(), Failure> {
     let name = &arguments.name;
@@ -18,7 +15,6 @@ pub(crate) fn show(arguments: &ShowNamedArguments) -> Result<(), Failure> {
         return output::print(&found.text);
     }
     output::print(&output::json(&json!({
-        "schema_version": SCHEMA_VERSION,
         "kind": found.kind.name(),
         "name": found.name,
         "about": foretell_scenarios::about(&found.text),

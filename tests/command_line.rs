@@ -67,6 +67,43 @@ fn errors_of_all_commands_look_alike() {
 }
 
 #[test]
+fn documents_say_their_version_first() {
+    let place = Place::with(SMALL);
+    let dir = place.keep("run", &["--set", "duration=1 s"]).display().to_string();
+    let scenario = place.scenario().display().to_string();
+    let at = |name: &str| place.path(name).display().to_string();
+    let (trace, table, points) = (at("t.csv"), at("table.csv"), at("points.csv"));
+    std::fs::write(&trace, "1,0.5,0,4096,8\n1,1.5,1,4096,16\n1,2.5,0,4096,8\n").unwrap();
+    std::fs::write(&table, "a,y\n1,2\n2,3\n3,5\n4,6\n5,9\n6,10\n").unwrap();
+    std::fs::write(&points, "bs,read_percent,iops\n4096,0,100\n4096,100,300\n").unwrap();
+    let (model, init) = (at("model.json"), at("new.toml"));
+    for arguments in [
+        &["run", &scenario][..],
+        &["run", &scenario, "--replicates", "2"],
+        &["ask", &dir],
+        &["score", &dir],
+        &["trace", &dir, "1"],
+        &["inspect", &trace],
+        &["replay-cache", &trace, "--size", "1"],
+        &["estimate", "--csv", &points, "--read", "50"],
+        &["import", "auto", &trace, "-o", &at("t.foretell")],
+        &["learn", "train", "--data", &table, "--target", "y", "--model", "lrm", "-o", &model],
+        &["learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm", "--folds", "3"],
+        &["list"],
+        &["show", "sata-ssd"],
+        &["init", &init],
+    ] {
+        let done = run([arguments, &["--json"]].concat());
+        assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);
+        let document: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let first = document.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(first, (&"schema_version".to_owned(), &1.into()), "{arguments:?}");
+    }
+    let kept = std::fs::read_to_string(std::path::Path::new(&dir).join("truth.json")).unwrap();
+    assert!(kept.starts_with("{\n  \"schema_version\": 1,\n"), "{kept}");
+}
+
+#[test]
 fn tables_fit_the_screen_and_stay_whole_in_a_pipe() {
     let place = Place::with(SMALL);
     let dir = place.keep("run", &["--set", "duration=3 s"]);

@@ -58,9 +58,7 @@ fn replicates_are_the_runs_of_their_seeds_whatever_the_threads() {
     assert_eq!(seeds.len(), 4);
     let runs: Vec<_> = seeds
         .iter()
-        .map(|seed| {
-            truth(&succeed(place.arguments(&["--seed", &seed.to_string(), "--json"])))
-        })
+        .map(|seed| truth(&succeed(place.arguments(&["--seed", &seed.to_string(), "--json"]))))
         .collect();
     for path in [
         "/workloads/stream/throughput_rps",

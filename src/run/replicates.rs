@@ -17,8 +17,6 @@ use crate::simulate::Simulation;
 use crate::tables::{number, percent, table};
 use crate::{interrupt, jobs, output};
 
-/// Version of the document that `--json` prints.
-const SCHEMA_VERSION: u32 = 1;
 /// Parts of a truth that are figures of the measured time.
 const PARTS: [&str; 3] = ["workloads", "hosts", "caches"];
 
@@ -40,7 +38,6 @@ pub(super) fn run(
     let figures = figures(&truths);
     let text = if arguments.json {
         let mut found = json!({
-            "schema_version": SCHEMA_VERSION,
             "replicates": count,
             "confidence": 0.95,
             "seeds": seeds,
