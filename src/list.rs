@@ -22,11 +22,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
         Some(kind) => std::slice::from_ref(kind),
         None => ListKind::value_variants(),
     };
-    let kinds = wanted.iter().map(|kind| Kind::of(*kind)).collect::<Result<Vec<_>, _>>()?;
+    let kinds = wanted.iter().map(|kind| Listed::of(*kind)).collect::<Result<Vec<_>, _>>()?;
     let text = if arguments.json {
         output::json(&Document { kinds })
     } else if arguments.kind.is_some() {
-        kinds.iter().map(Kind::described).collect()
+        kinds.iter().map(Listed::described).collect()
     } else {
         overview(&kinds)
     };
@@ -36,18 +36,18 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
 /// The kind that has a word of this name, as `foretell list` calls it.
 pub(crate) fn kind_of_word(name: &str) -> Option<String> {
     let kinds = ListKind::value_variants().iter().filter(|kind| shipped(**kind).is_none());
-    let has = |kind: &Kind| kind.items.iter().any(|item| item.name == name);
-    kinds.filter_map(|kind| Kind::of(*kind).ok()).find(has).map(|kind| kind.kind)
+    let has = |kind: &Listed| kind.items.iter().any(|item| item.name == name);
+    kinds.filter_map(|kind| Listed::of(*kind).ok()).find(has).map(|kind| kind.kind)
 }
 
 #[derive(Serialize)]
 struct Document {
-    kinds: Vec<Kind>,
+    kinds: Vec<Listed>,
 }
 
 /// Things of one kind.
 #[derive(Serialize)]
-struct Kind {
+struct Listed {
     kind: String,
     about: String,
     /// How one is used.
@@ -87,7 +87,7 @@ fn shipped(kind: ListKind) -> Option<ShippedKind> {
     }
 }
 
-impl Kind {
+impl Listed {
     fn of(kind: ListKind) -> Result<Self, Failure> {
         let value = kind.to_possible_value().expect("none is skipped");
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();
@@ -115,7 +115,7 @@ impl Kind {
     }
 }
 
-fn overview(kinds: &[Kind]) -> String {
+fn overview(kinds: &[Listed]) -> String {
     let widest = kinds.iter().map(|kind| kind.kind.len()).max().unwrap_or(0);
     let mut text = String::new();
     for kind in kinds {

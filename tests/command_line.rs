@@ -73,8 +73,9 @@ fn documents_say_their_version_first() {
     let scenario = place.scenario().display().to_string();
     let at = |name: &str| place.path(name).display().to_string();
     let (trace, table, points) = (at("t.csv"), at("table.csv"), at("points.csv"));
-    std::fs::write(&trace, "1,0.5,0,4096,8\n1,1.5,1,4096,16\n1,2.5,0,4096,8\n").unwrap();
-    std::fs::write(&table, "a,y\n1,2\n2,3\n3,5\n4,6\n5,9\n6,10\n").unwrap();
+    std::fs::write(&trace, "time_ns,op,offset,size\n0,r,0,4096\n1000,w,4096,4096\n").unwrap();
+    let rows: String = (0..20).map(|row| format!("{row},{}\n", 3 * row + row % 4)).collect();
+    std::fs::write(&table, format!("a,y\n{rows}")).unwrap();
     std::fs::write(&points, "bs,read_percent,iops\n4096,0,100\n4096,100,300\n").unwrap();
     let (model, init) = (at("model.json"), at("new.toml"));
     for arguments in [
@@ -88,7 +89,7 @@ fn documents_say_their_version_first() {
         &["estimate", "--csv", &points, "--read", "50"],
         &["import", "auto", &trace, "-o", &at("t.foretell")],
         &["learn", "train", "--data", &table, "--target", "y", "--model", "lrm", "-o", &model],
-        &["learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm", "--folds", "3"],
+        &["learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm"],
         &["list"],
         &["show", "sata-ssd"],
         &["init", &init],

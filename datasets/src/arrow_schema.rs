@@ -1,9 +1,9 @@
 //! The schema of a table as Arrow writes it, for the key `ARROW:schema` of a Parquet file: readers of
 //! Arrow find there what columns mean.
 //!
-//! It is an encapsulated IPC message, a FlatBuffer (`Message.fbs` and `Schema.fbs` of Apache Arrow), in
+//! It is an encapsulated IPC message, a `FlatBuffer` (`Message.fbs` and `Schema.fbs` of Apache Arrow), in
 //! base 64. Only what our columns need is written. Every field of a table takes four bytes here, which
-//! FlatBuffers allow; what is pointed to comes after what points.
+//! `FlatBuffers` allow; what is pointed to comes after what points.
 
 use crate::column::{Column, Kind, TableSchema};
 

@@ -129,7 +129,11 @@ fn described(column: &ColumnDescriptor) -> String {
         return "lists or tables".to_owned();
     }
     match (column.logical_type_ref(), column.converted_type()) {
-        (Some(logical), _) => format!("{logical:?}"),
+        // without what it is like in detail
+        (Some(logical), _) => {
+            let name = format!("{logical:?}");
+            name.split([' ', '(', '{']).next().unwrap_or_default().to_lowercase()
+        }
         (None, ConvertedType::NONE) => column.physical_type().to_string(),
         (None, converted) => converted.to_string(),
     }

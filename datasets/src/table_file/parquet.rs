@@ -95,7 +95,7 @@ impl Held {
             (Self::Whole(cells), _) => cells.push(None),
             (Self::Number(cells), value) => cells.push(value.as_f64()),
             (Self::Text(cells), Value::Text(text)) => {
-                cells.push(Some(text.as_bytes().to_vec().into()))
+                cells.push(Some(text.as_bytes().to_vec().into()));
             }
             (Self::Text(cells), _) => cells.push(None),
         }
