@@ -212,24 +212,39 @@ fn benchmark(keys: &str) -> String {
 }
 
 /// Clients and nodes whose work costs what is said here, and a profile of one's own.
-fn costs() -> String {
+fn own_cpu() -> String {
     let cost = |name: &str| format!("{name} = {{ fixed = \"20 us\", rate = \"2 GB/s\" }}");
     let all: Vec<String> = ["send", "receive", "copy", "encrypt", "decrypt", "code", "request"]
         .iter()
         .map(|name| cost(name))
         .collect();
     let own = format!("cores = 2, context_switch = \"5 us\", post = \"3 us\", {}", all.join(", "));
+    format!("cpu = {{ profile = \"xeon-2023\", {own} }}")
+}
+
+/// Clients and nodes with such processors.
+fn costs() -> String {
     let workload = "[workload.w]\nvolume = \"plain\"\nclient = \"app0\"\nkind = \"ssio\"\n\
                     reads = \"50%\"\naccess = \"64 KiB\"\noutstanding = 6";
     single("cheetah-15k", workload)
         .replace("tracking = { overhead = false }", "")
         .replace("cache = { size = \"256 KiB\"", "cache = { size = \"24 MiB\"")
-        .replace("cpu   = \"xeon-2023\"", &format!("cpu = {{ profile = \"xeon-2023\", {own} }}"))
+        .replace("cpu   = \"xeon-2023\"", &own_cpu())
         .replace(
             "size  = \"64 MiB\"",
             "size = \"64 MiB\"\nencoding = \"2-of-3\"\ncipher = \"aes-128-cbc\"",
         )
         .replace("[node.brick]", "[node.brick]\ncount = 3")
+}
+
+/// A run that goes on until intervals are as asked for.
+fn intervals(asked: &str) -> String {
+    let load = "kind = \"ssio\"\nreads = \"60%\"\naccess = \"4 KiB\"";
+    let measured = "duration = \"1 s\"";
+    benchmark(load).replace(
+        measured,
+        &format!("{measured}\nintervals = {{ count = 4, {asked}, longest = \"3 s\" }}"),
+    )
 }
 
 fn drive(seek: &str, medium: &str, bus: &str) -> String {
@@ -287,8 +302,11 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("cosbench", benchmark("kind = \"cosbench\"\nfile = \"a.xml\"")),
         ("trace", benchmark("kind = \"trace\"\nfile = \"spc.txt\"\nformat = \"spc\"\nblock = \"4 KiB\"\ndevice = \"0\"\nwrap = true\nrequests = 100")),
         ("trace that does not fit", benchmark("kind = \"trace\"\nfile = \"wild.csv\"\nwrap = true\nskip_bad = true")),
-        ("intervals", benchmark("kind = \"ssio\"\nreads = \"60%\"\naccess = \"4 KiB\"").replace("duration = \"1 s\"", "duration = \"1 s\"\nintervals = { count = 4, requests = 300, error = \"20%\", longest = \"3 s\" }")),
+        ("intervals of few requests", intervals("requests = 100, error = \"100%\"")),
+        ("intervals that differ", intervals("requests = 10, error = \"3%\"")),
         ("costs", costs()),
+        ("costs of objects", objects("system = \"ceph\"\nmonitors = \"mon\"", "encoding = \"2-of-3\"").replace("cpu   = \"xeon-2023\"", &own_cpu())),
+        ("costs of a file server", benchmark("kind = \"postmark\"\nfiles = 500\ntransactions = 300").replace("cpu   = \"xeon-2023\"", &own_cpu())),
         ("trace again", benchmark("kind = \"trace\"\nfile = \"trace.csv\"\narrivals = \"closed\"\noutstanding = 3\nthink = \"1 ms\"")),
     ]);
     // every law of arrivals with every kind that has them: the keys are those of `ssio`
@@ -315,11 +333,12 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("disk by its curve", single("d", &format!("[device.d]\nkind = \"disk\"\nsource = \"made up\"\ncapacity = \"300 MB\"\nrpm = 7200\ncylinders = 2000\nseek = {{ knee = 100, short = \"0.8 ms\", short_per_sqrt = \"300 us\", long = \"3.5 ms\", long_per_cylinder = \"4 us\" }}\nouter_rate = \"65 MB/s\"\ninner_rate = \"36 MB/s\"\noverhead = \"0.2 ms\"\n{LOADS}"))),
         ("drive", drive("three_part = { knee = 100, short_ms = 0.8, short_ms_per_sqrt = 0.3, long_ms = 3.5, long_ms_per_cylinder = 0.004 }", "medium = { capacity = \"300 MB\", cylinders = 2000, inner_share = 0.6, zones = 5 }", "rate = \"20 MB/s\"")),
         ("drive by rates", drive("data_sheet = { single = \"0.8 ms\", average = \"5 ms\", full = \"10 ms\" }", "medium = { capacity = \"300 MB\", outer_rate = \"40 MB/s\", inner_rate = \"25 MB/s\" }", "rate = \"20 MB/s\", held_by_reads = true").replace("read_ahead = \"segment\"", "read_ahead = \"track\"\nearly_write = true\ncombine_writes = true\nread_hits_on_writes = true")),
-        ("drive by zones", drive("table_ms = [[1, 0.8], [100, 3.0], [2000, 9.0]]",
-            "sparing = \"range\"\nspare_range = 20\nzone = [{ first_cylinder = 0, last_cylinder = 99, sectors_per_track = 200, first_sector = 3, track_skew = 20, cylinder_skew = 40, reserved = 8, spares = 16, slips = [100, 5000], defects = [[300, 79990]] }, { first_cylinder = 100, last_cylinder = 399, sectors_per_track = 150 }]",
+        ("drive by zones", drive("table_ms = [[1, 0.8], [100, 3.0], [390, 9.0]]",
+            "sparing = \"range\"\nspare_range = 20\nzone = [{ first_cylinder = 0, last_cylinder = 99, sectors_per_track = 200, first_sector = 3, track_skew = 20, cylinder_skew = 40, reserved = 8, spares = 16, slips = [100, 5000], defects = [[8, 79990]] }, { first_cylinder = 100, last_cylinder = 399, sectors_per_track = 150 }]",
             "read_sector = \"20 us\", write_sector = \"30 us\"")),
-        ("drive by lee", drive("lee = { root_ms = 0.2, linear_ms = 0.001, single_ms = 0.8 }", "medium = { capacity = \"300 MB\", cylinders = 2000, inner_share = 0.6, zones = 5 }", "rate = \"20 MB/s\"").replace("seek_delay = \"0.2 ms\"", "seek_delay = \"0.2 ms\", gathered_sectors = 4, gathered_of_long_sectors = 24, long_sectors = 24")),
-        ("ssd", single("d", &format!("[device.d]\nkind = \"ssd\"\nsource = \"made up\"\ncapacity = \"96 MiB\"\nchannels = 2\nchips = 1\ndies = 2\nplanes = 2\npage = \"4 KiB\"\npages_per_block = 32\nbuffer = \"512 KiB\"\nqueue_depth = 4\nhost_rate = \"200 MB/s\"\ncommand = \"10 us\"\nlatency = \"20 us\"\ndrive_writes_per_day = 2.0\nwarranty_years = 3\n{LOADS}"))),
+        ("drive by lee", drive("lee = { root_ms = 0.2, linear_ms = 0.001, single_ms = 0.8 }", "medium = { capacity = \"300 MB\", cylinders = 2000, inner_share = 0.6, zones = 5 }", "rate = \"0.5 MB/s\"").replace("seek_delay = \"0.2 ms\"", "seek_delay = \"0.2 ms\", gathered_sectors = 6, gathered_of_long_sectors = 24, long_sectors = 24")),
+        ("ssd", single("d", &format!("[device.d]\nkind = \"ssd\"\nsource = \"made up\"\ncapacity = \"96 MiB\"\nchannels = 2\nchips = 1\ndies = 2\nplanes = 2\npage = \"4 KiB\"\npages_per_block = 32\nbuffer = \"512 KiB\"\nqueue_depth = 4\nhost_rate = \"200 MB/s\"\ncommand = \"10 us\"\nlatency = \"20 us\"\nover_provisioning = \"40%\"\ndrive_writes_per_day = 2.0\nwarranty_years = 3\n{LOADS}"))),
+        ("ssd that is worn", single("nvme-3gbs", LOADS)),
         ("array", single("d", &format!("[device.d]\nkind = \"array\"\nsource = \"made up\"\nlevel = \"raid5\"\nmembers = 5\ndevice = \"fc-15k-2008\"\nread_cache = \"2 MiB\"\nwrite_cache = \"1 MiB\"\nmirror_rate = \"100 MB/s\"\n{LOADS}"))),
         ("curves", single("d", &format!("[device.d]\nkind = \"curves\"\nsource = \"made up\"\ncapacity = \"1 GiB\"\nqueue_depth = 4\n[[device.d.curve]]\nop = \"read\"\nreads = 1\nblock = \"4 KiB\"\noutstanding = [1, 8]\nlatency = [\"1 ms\", \"3 ms\"]\n[[device.d.curve]]\nop = \"read\"\nreads = 0.3\nblock = \"64 KiB\"\noutstanding = [1, 8]\nlatency = [\"2 ms\", \"5 ms\"]\n[[device.d.curve]]\nop = \"write\"\nreads = 0\nblock = \"4 KiB\"\noutstanding = [2]\nlatency = [\"2 ms\"]\n{LOADS}"))),
         ("guest", single("d", "[device.d]\nkind = \"array\"\nsource = \"made up\"\nlevel = \"raid0\"\nmembers = 2\ndevice = \"fc-15k-2008\"\n[workload.w]\nvolume = \"plain\"\nclient = \"app\"\nkind = \"ffsb\"\nreads = \"50%\"\nfile_set = \"16 MiB\"\nfile = \"1 MiB\"\nthreads = 4\nsub_requests = 4\nrequest = \"64 KiB\"")
@@ -354,6 +373,7 @@ count = 4
 cpu   = "xeon-2023"
 cache = {{ size = "32 MiB" }}
 disk  = [{{ device = "cheetah-15k" }}]
+machine = {{ count = 2 }}
 [node.guest]
 count = 4
 cpu   = "xeon-2023"

@@ -227,13 +227,13 @@ fn by_key(key: &str) -> &'static [&'static str] {
         "dirty_background" => &["128 KiB", "512 KiB"],
         "dirty_limit" => &["600 KiB", "2 MiB"],
         "read_cache" | "write_cache" => &["1 MiB", "none"],
-        "mapping" => &["4 KiB"],
+        "mapping" => &["4 KiB", "2 KiB", "1 KiB"],
         "journal_commit" => &["200 ms"],
         "read_hit" | "read_miss" | "write_hit" | "write_miss" | "read_disconnect" => {
             &["[\"0.4 ms\", \"0.6 ms\"]", "0.7 ms"]
         }
-        "file" => &["b.fio", "b.xml", "other.csv", "other.spc"],
-        "times" => &["other.csv"],
+        "file" => &["DIR/b.fio", "DIR/b.xml", "DIR/other.csv", "DIR/other.spc"],
+        "times" => &["DIR/other.csv"],
         "of" => &["store"],
         _ => &[],
     }
