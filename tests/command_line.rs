@@ -74,8 +74,8 @@ fn documents_say_their_version_first() {
     let at = |name: &str| place.path(name).display().to_string();
     let (trace, table, points) = (at("t.csv"), at("table.csv"), at("points.csv"));
     std::fs::write(&trace, "time_ns,op,offset,size\n0,r,0,4096\n1000,w,4096,4096\n").unwrap();
-    let rows: String = (0..20).map(|row| format!("{row},{}\n", 3 * row + row % 4)).collect();
-    std::fs::write(&table, format!("a,y\n{rows}")).unwrap();
+    let rows: Vec<_> = (0..20).map(|row| format!("{row},{}\n", 3 * row + row % 4)).collect();
+    std::fs::write(&table, format!("a,y\n{}", rows.concat())).unwrap();
     std::fs::write(&points, "bs,read_percent,iops\n4096,0,100\n4096,100,300\n").unwrap();
     let (model, init) = (at("model.json"), at("new.toml"));
     for arguments in [
