@@ -3,6 +3,8 @@
 mod ask;
 mod calibrate;
 mod estimate;
+mod examples;
+mod first_steps;
 mod import;
 mod inspect;
 mod learn;
@@ -12,9 +14,11 @@ mod replay_disk;
 mod reproduce;
 mod sweep;
 
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use foretell_scenarios::Change;
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
@@ -26,6 +30,10 @@ pub use calibrate::{
     CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
 };
 pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
+pub use first_steps::{
+    CompletionsArguments, InitArguments, ListArguments, ListKind, ManArguments, ShowNamedArguments,
+};
+pub(crate) use first_steps::{Names, here};
 pub use import::{
     AnyTraceArguments, CephArguments, DiskspecsArguments, FioJsonArguments, FormatChoice,
     ImportArguments, ImportFormat, Inputs, ReadingArguments,
@@ -54,6 +62,23 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The command line, with an example at the end of each command's help.
+pub fn command() -> clap::Command {
+    examples::with_examples(Cli::command())
+}
+
+/// What was typed, the program's name first.
+///
+/// # Errors
+///
+/// If it is wrong, or asks for help.
+pub fn parse<T: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
 }
 
 /// The commands.
@@ -89,6 +114,18 @@ pub enum Command {
     Learn(Box<LearnArguments>),
     /// Say what a block trace is like: sizes, sequentiality, footprint, reuse, burstiness.
     Inspect(InspectArguments),
+    /// List scenarios, devices, policies, encodings and other names.
+    List(ListArguments),
+    /// Print a scenario, sweep or profile that comes with the program.
+    Show(ShowNamedArguments),
+    /// Print the JSON Schema of scenarios, for editors.
+    Schema,
+    /// Write a first scenario, with comments.
+    Init(InitArguments),
+    /// Print completions for a shell.
+    Completions(CompletionsArguments),
+    /// Print the manual page of a command, or write those of all.
+    Man(ManArguments),
 }
 
 /// Arguments of `run`.
@@ -114,6 +151,14 @@ pub struct RunArguments {
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
+    /// Run N times, with seeds drawn from the scenario's, and print the mean of each figure with its
+    /// 95 % confidence interval (Student's t). Nothing is kept.
+    #[arg(long, value_name = "N", conflicts_with = "output",
+          value_parser = value_parser!(u32).range(2..=1000))]
+    pub replicates: Option<u32>,
+    /// Replicates at once; without it, one for each core. The results do not depend on it.
+    #[arg(long, value_name = "N", requires = "replicates")]
+    pub jobs: Option<NonZeroUsize>,
     /// Record no activity, and let recording cost nothing.
     #[arg(long)]
     pub no_records: bool,

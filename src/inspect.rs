@@ -40,14 +40,15 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
         let directory = Directory::take(path, purpose)?;
         directory.clear(&[])?;
-        directory.write("inspect.json", format!("{document:#}\n").as_bytes())?;
+        directory.write("inspect.json", crate::output::json(&document).as_bytes())?;
         for (name, picture) in pictures::of(&profile) {
             directory.write(&format!("{name}.svg"), picture.svg().as_bytes())?;
+            #[cfg(feature = "pictures")]
             directory.write(&format!("{name}.png"), &picture.png())?;
         }
     }
     let text =
-        if arguments.json { format!("{document:#}\n") } else { text(&name, &trace, &profile) };
+        if arguments.json { crate::output::json(&document) } else { text(&name, &trace, &profile) };
     crate::output::print(&text)
 }
 

@@ -4,21 +4,28 @@ mod ask;
 mod calibrate;
 mod capacity;
 pub mod cli;
+mod completions;
 mod cosbench;
 mod directory;
 mod estimate;
 mod export;
 mod facts;
 mod failure;
+#[cfg(feature = "pictures")]
 mod font;
 mod import;
+mod init;
 mod inspect;
 mod interrupt;
 mod jobs;
 mod learn;
+mod list;
+mod man;
 mod observed;
 mod output;
 mod plan;
+#[cfg(feature = "pictures")]
+mod png;
 mod prices;
 mod progress;
 mod replay_cache;
@@ -29,6 +36,7 @@ mod scenario;
 mod score;
 mod screen;
 mod shelf;
+mod show;
 mod simulate;
 mod sweep;
 mod tables;
@@ -38,6 +46,23 @@ use std::process::ExitCode;
 
 use cli::{Cli, Command};
 pub use failure::{Failure, report_usage};
+
+/// What the program says when nothing is typed but its name.
+const WELCOME: &str = "\
+A storage-cluster simulator that predicts what a change would do.
+
+Three commands to try:
+  foretell run first-look      simulate a small cluster: throughput, response times, bottleneck
+  foretell list                what comes with the program: scenarios, devices, policies
+  foretell init first.toml     write a scenario of your own, with comments
+
+`foretell help` lists all commands, `foretell COMMAND --help` explains one.
+";
+
+/// Says what to begin with.
+pub fn welcome() -> ExitCode {
+    output::print(WELCOME).map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
 
 /// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input, 130
 /// interrupted.
@@ -59,6 +84,12 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Show(arguments) => show::show(&arguments),
+        Command::Schema => output::print(&foretell_scenarios::schema_text()),
+        Command::Init(arguments) => init::init(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => man::man(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

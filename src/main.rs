@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use foretell::cli::Cli;
+use foretell::cli;
 
 fn main() -> ExitCode {
-    match Cli::try_parse() {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if arguments.len() < 2 {
+        return foretell::welcome();
+    }
+    match cli::parse(arguments) {
         Ok(cli) => foretell::execute(cli),
         Err(error) => foretell::report_usage(&error),
     }

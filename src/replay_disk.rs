@@ -92,5 +92,5 @@ fn as_json(arguments: &ReplayDiskArguments, found: &Comparison) -> String {
         "real": times(&found.real),
         "rms_ms": found.rms_ms,
     });
-    format!("{document:#}\n")
+    crate::output::json(&document)
 }

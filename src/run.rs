@@ -1,5 +1,7 @@
 //! `foretell run`: simulate a scenario, or replay a trace.
 
+mod replicates;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
@@ -25,6 +27,9 @@ const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let document = load(arguments)?;
+    if let Some(count) = arguments.replicates {
+        return replicates::run(&document, count, arguments);
+    }
     let prices = arguments.prices.read()?;
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let (start, started) = (ProcessTime::now(), Instant::now());

@@ -22,6 +22,37 @@ pub(crate) fn fitted(table: &Table, keys: usize) -> String {
     cut(table, keys, columns())
 }
 
+/// A text after a head, in lines no wider than the screen; further lines begin below the text.
+pub(crate) fn wrapped(head: &str, text: &str) -> String {
+    wrap(head, text, columns())
+}
+
+fn wrap(head: &str, text: &str, columns: Option<usize>) -> String {
+    let indent = head.chars().count();
+    // beside a head that leaves no room, lines are as long as they are
+    let most = columns.filter(|columns| *columns > indent + LEAST).unwrap_or(usize::MAX);
+    let mut shown = String::from(head);
+    let mut width = indent;
+    let mut is_first = true;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if !is_first && width + 1 + length > most {
+            shown.push('\n');
+            shown.push_str(&" ".repeat(indent));
+            width = indent;
+        } else if !is_first {
+            shown.push(' ');
+            width += 1;
+        }
+        shown.push_str(word);
+        width += length;
+        is_first = false;
+    }
+    shown.truncate(shown.trim_end().len());
+    shown.push('\n');
+    shown
+}
+
 fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
     let text = table.to_string();
     let rows: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
@@ -97,6 +128,16 @@ mod tests {
         assert_eq!(cut(&sample(), 1, Some(80)), whole);
         // to the last letter
         assert_eq!(cut(&sample(), 1, Some(49)), whole);
+    }
+
+    #[test]
+    fn a_text_is_wrapped_beside_its_head() {
+        assert_eq!(wrap(" a  ", "one two three", None), " a  one two three\n");
+        assert_eq!(wrap(" a  ", "", Some(80)), " a\n");
+        let text = "one two three four five six seven";
+        let expected = " a  one two three four\n    five six seven\n";
+        assert_eq!(wrap(" a  ", text, Some(25)), expected);
+        assert_eq!(wrap(" a  ", text, Some(24)), format!(" a  {text}\n"), "no room");
     }
 
     #[test]

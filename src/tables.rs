@@ -432,6 +432,6 @@ fn interval(mean: f64, half_width: Option<f64>) -> String {
     }
 }
 
-fn percent(share: Option<f64>) -> String {
+pub(crate) fn percent(share: Option<f64>) -> String {
     share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
 }

@@ -88,5 +88,5 @@ fn as_json(breadcrumb: u64, steps: &[Step]) -> String {
             })
         })
         .collect();
-    format!("{:#}\n", json!({ "breadcrumb": breadcrumb, "steps": steps }))
+    crate::output::json(&json!({ "breadcrumb": breadcrumb, "steps": steps }))
 }

@@ -57,13 +57,51 @@ fn errors_of_all_commands_look_alike() {
     assert!(done.stdout.contains("Usage: foretell run"), "{}", done.stdout);
     let done = run(["--version"]);
     assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
-    // no command: the commands
+    // no command: something to begin with
     let done = run([""; 0]);
-    assert_eq!(done.status, Some(2));
-    assert!(done.stderr.contains("Usage: foretell"), "{}", done.stderr);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    assert!(done.stdout.contains("foretell run first-look"), "{}", done.stdout);
     // what a misspelt option may have meant
     let done = run(["run", &scenario, "--seet", "seed=1"]);
     assert!(done.stderr.contains("  help: ") && done.stderr.contains("'--set'"), "{}", done.stderr);
+}
+
+#[test]
+fn documents_say_their_version_first() {
+    let place = Place::with(SMALL);
+    let dir = place.keep("run", &["--set", "duration=1 s"]).display().to_string();
+    let scenario = place.scenario().display().to_string();
+    let at = |name: &str| place.path(name).display().to_string();
+    let (trace, table, points) = (at("t.csv"), at("table.csv"), at("points.csv"));
+    std::fs::write(&trace, "time_ns,op,offset,size\n0,r,0,4096\n1000,w,4096,4096\n").unwrap();
+    let rows: Vec<_> = (0..20).map(|row| format!("{row},{}\n", 3 * row + row % 4)).collect();
+    std::fs::write(&table, format!("a,y\n{}", rows.concat())).unwrap();
+    std::fs::write(&points, "bs,read_percent,iops\n4096,0,100\n4096,100,300\n").unwrap();
+    let (model, init) = (at("model.json"), at("new.toml"));
+    for arguments in [
+        &["run", &scenario][..],
+        &["run", &scenario, "--replicates", "2"],
+        &["ask", &dir],
+        &["score", &dir],
+        &["trace", &dir, "1"],
+        &["inspect", &trace],
+        &["replay-cache", &trace, "--size", "1"],
+        &["estimate", "--csv", &points, "--read", "50"],
+        &["import", "auto", &trace, "-o", &at("t.foretell")],
+        &["learn", "train", "--data", &table, "--target", "y", "--model", "lrm", "-o", &model],
+        &["learn", "evaluate", "--data", &table, "--target", "y", "--model", "lrm"],
+        &["list"],
+        &["show", "sata-ssd"],
+        &["init", &init],
+    ] {
+        let done = run([arguments, &["--json"]].concat());
+        assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);
+        let document: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let first = document.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(first, (&"schema_version".to_owned(), &1.into()), "{arguments:?}");
+    }
+    let kept = std::fs::read_to_string(std::path::Path::new(&dir).join("truth.json")).unwrap();
+    assert!(kept.starts_with("{\n  \"schema_version\": 1,\n"), "{kept}");
 }
 
 #[test]

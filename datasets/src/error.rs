@@ -8,6 +8,11 @@ use thiserror::Error;
 /// Why a data set cannot be written, read or joined.
 #[derive(Debug, Error)]
 pub enum DataError {
+    /// The program was built without Parquet.
+    #[error(
+        "this program was built without Parquet (feature `parquet`): take comma-separated values, `--csv`"
+    )]
+    NoParquet,
     /// The system refuses.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
@@ -93,6 +98,7 @@ impl DataError {
     }
 
     /// For `map_err`: the Parquet library could not write.
+    #[cfg(feature = "parquet")]
     pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {
         let path = path.to_owned();
         move |error| {

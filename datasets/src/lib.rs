@@ -4,6 +4,8 @@
 //! of its design with a seed. Nothing here runs anything: whoever does puts the rows of each run
 //! into a journal, and a data set is made of complete journals.
 
+#[cfg(feature = "parquet")]
+mod arrow_schema;
 mod card;
 mod column;
 mod croissant;
@@ -15,6 +17,8 @@ mod factor;
 mod finish;
 mod journal;
 mod manifest;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod quantity;
 mod read;
 mod split;

@@ -4,7 +4,10 @@ use std::fmt::Display;
 use std::path::Path;
 
 use foretell_input::Limit;
-use foretell_scenarios::{Change, Document, ScenarioError, ScenarioErrors, meant, shipped_names};
+use foretell_scenarios::{
+    Change, Document, ScenarioError, ScenarioErrors, ShippedKind, meant, shipped_names,
+    shipped_sweep,
+};
 use toml::{Spanned, Value as Toml};
 
 use crate::Value;
@@ -39,19 +42,39 @@ const TAKEN: [&str; 10] = [
 
 pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErrors> {
     let shown = path.display().to_string();
-    let text = foretell_input::text(path, Limit::SCENARIO).map_err(|error| {
-        let message = match error.kind() {
-            std::io::ErrorKind::NotFound => format!("there is no sweep `{shown}`"),
-            _ if path.is_dir() => format!("`{shown}` is a directory, and a sweep is a file"),
-            _ => format!("cannot read the sweep `{shown}`: {error}"),
-        };
-        ScenarioErrors::from(ScenarioError::in_text(&shown, "", 0..0, message, None))
-    })?;
+    let shipped = if path.exists() { None } else { shipped_sweep(&shown) };
+    let text = match shipped {
+        Some(text) => text.to_owned(),
+        None => {
+            foretell_input::text(path, Limit::SCENARIO).map_err(|error| unread(path, &error))?
+        }
+    };
     let raw: RawSweep = toml::from_str(&text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         ScenarioErrors::from(ScenarioError::in_text(&shown, &text, span, error.message(), None))
     })?;
     Checker { shown, text, path, errors: Vec::new() }.check(&raw, changes)
+}
+
+/// Why a sweep cannot be read.
+fn unread(path: &Path, error: &std::io::Error) -> ScenarioErrors {
+    let shown = path.display().to_string();
+    let (message, help) = match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let inner = shown.strip_suffix(".toml").unwrap_or(&shown);
+            let inner = inner.rsplit_once("sweeps/").map_or(inner, |(_, inner)| inner);
+            let help = if shipped_sweep(inner).is_some() {
+                Some(format!("one of that name comes with the program: `{inner}`"))
+            } else {
+                let names = ShippedKind::Sweep.files().iter().map(|(name, _)| *name);
+                meant(inner, names)
+            };
+            (format!("there is no sweep `{shown}`"), help)
+        }
+        _ if path.is_dir() => (format!("`{shown}` is a directory, and a sweep is a file"), None),
+        _ => (format!("cannot read the sweep `{shown}`: {error}"), None),
+    };
+    ScenarioError::nowhere(message, help).into()
 }
 
 struct Checker<'a> {

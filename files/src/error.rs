@@ -35,6 +35,12 @@ pub enum FilesError {
         /// The file.
         path: PathBuf,
     },
+    /// A new file is wanted, and something has its name.
+    #[error("`{}` is there already, and is left as it is; give another name", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory holds files, and no manifest.
     #[error(
         "`{}` is not empty, and nothing in it says that foretell made it: there is no \

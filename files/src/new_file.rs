@@ -301,6 +301,25 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     file.commit()
 }
 
+/// Writes a file that the user named and that does not exist yet, whole or not at all.
+///
+/// # Errors
+///
+/// As [`write`], or if something has that name.
+pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
+    let exists = || FilesError::Exists { path: path.to_owned() };
+    named(path)?;
+    if path.symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    let mut file = NewFile::begin(path)?;
+    if matches!(file.owner, Owner::User { before: Some(_), .. }) {
+        return Err(exists());
+    }
+    file.write_all(content).map_err(FilesError::system("write", path))?;
+    file.commit()
+}
+
 /// Errors if results cannot be written to a path that the user gave, as far as that can be known
 /// beforehand. Nothing is made.
 ///

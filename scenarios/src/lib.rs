@@ -42,5 +42,5 @@ pub use effect::Idle;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use names::meant;
 pub use profiles::ProfileKind;
-pub use shape::{schema_text, workload_kinds_with};
-pub use shipped::shipped_names;
+pub use shape::{Word, schema_text, words, workload_kinds_with};
+pub use shipped::{Named, ShippedKind, about, shipped_names, shipped_sweep};

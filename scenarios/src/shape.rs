@@ -89,6 +89,46 @@ pub fn workload_kinds_with(key: &str) -> Vec<&'static str> {
     has.map(|(kind, _)| kind.as_str()).collect()
 }
 
+/// A word that a key of a scenario may have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// As it is written.
+    pub name: String,
+    /// What it means; empty where the schema does not say.
+    pub about: String,
+}
+
+/// The words of a key: `["volume", "*", "cipher"]` where `*` stands for any name, or for the elements of
+/// a list; of a table with kinds, such as `["workload", "*"]`, these. None if the key has no words.
+pub fn words(path: &[&str]) -> Vec<Word> {
+    fn choices(schema: &Json) -> impl Iterator<Item = &Json> {
+        let branches = |word| schema.get(word).and_then(Json::as_array).into_iter().flatten();
+        branches("oneOf").chain(branches("anyOf"))
+    }
+    fn step<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
+        let inner = match key {
+            "*" => schema.get("additionalProperties").or_else(|| schema.get("items")),
+            key => schema.get("properties").and_then(|properties| properties.get(key)),
+        };
+        inner.or_else(|| choices(schema).find_map(|branch| step(branch, key)))
+    }
+    let schema = path.iter().try_fold(json_schema().as_value(), |schema, key| step(schema, key));
+    let Some(schema) = schema else { return Vec::new() };
+    let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+    if let Some(words) = schema.get("enum").and_then(Json::as_array) {
+        return words.iter().map(|name| Word { name: text(name), about: String::new() }).collect();
+    }
+    let tag = schema.get("x-tag").and_then(Json::as_str);
+    let word = |branch: &Json| {
+        let name = match tag {
+            Some(tag) => &branch["properties"][tag]["enum"][0],
+            None => &branch["const"],
+        };
+        name.is_string().then(|| Word { name: text(name), about: text(&branch["description"]) })
+    };
+    choices(schema).filter_map(word).collect()
+}
+
 /// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
 pub fn schema_text() -> String {
     let mut schema = json_schema().as_value().clone();

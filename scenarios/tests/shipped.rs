@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
-use foretell_scenarios::{Document, ProfileKind, shipped_names};
+use foretell_scenarios::{Document, ShippedKind, shipped_names};
 use foretell_units::{Bytes, SimSpan};
 
 fn shipped(name: &str) -> Document {
@@ -58,10 +58,13 @@ fn every_file_in_the_directory_is_shipped() {
         list.sort_unstable();
         list.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(names(root), sorted(shipped_names().collect()));
-    for (kind, directory) in [(ProfileKind::Cpu, "cpus"), (ProfileKind::Device, "devices")] {
-        let shipped = kind.shipped().iter().map(|(name, _)| *name).collect();
-        assert_eq!(names(&root.join(directory)), sorted(shipped));
+    let (inner, own): (Vec<_>, Vec<_>) = shipped_names().partition(|name| name.contains('/'));
+    assert_eq!(names(root), sorted(own));
+    let inner = inner.iter().map(|name| name.strip_prefix("ursa-minor/").unwrap()).collect();
+    assert_eq!(names(&root.join("ursa-minor")), sorted(inner));
+    for kind in [ShippedKind::Cpu, ShippedKind::Device, ShippedKind::Sweep] {
+        let shipped = kind.files().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names(&root.join(kind.directory())), sorted(shipped));
     }
 }
 

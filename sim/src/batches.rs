@@ -108,7 +108,7 @@ impl Batches {
 }
 
 /// The 97.5 % point of Student's t (Abramowitz & Stegun 26.7.5, within 0.1 % from 5 degrees on).
-fn student_t_975(degrees: usize) -> f64 {
+pub fn student_t_975(degrees: usize) -> f64 {
     match degrees {
         0 => f64::NAN,
         1 => 12.706,

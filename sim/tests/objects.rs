@@ -25,6 +25,7 @@ fn ceph() -> Ceph {
         commit: cost(60),
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
+        places: None,
     }
 }
 

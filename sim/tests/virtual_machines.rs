@@ -118,6 +118,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
         commit: cost,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
+        places: None,
     });
     ssio(&mut apart, 0, 0.0, 4);
     let busy = |truth: &Truth, host: &str, way: &str| truth.hosts[host][way].utilization;

@@ -111,5 +111,5 @@ fn as_json(trace: &TraceReader, output: &Path) -> String {
         "out_of_order": trace.out_of_order(),
         "has_times": trace.has_times(),
     });
-    format!("{document:#}\n")
+    crate::output::json(&document)
 }

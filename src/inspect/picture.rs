@@ -5,14 +5,14 @@
 #![allow(clippy::similar_names, reason = "coordinates")]
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+#[cfg(feature = "pictures")]
 use plotters::prelude::{BitMapBackend, DrawingArea, IntoDrawingArea, IntoFont, RGBColor};
+#[cfg(feature = "pictures")]
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::font;
+#[cfg(feature = "pictures")]
+use crate::{font, png};
 
 /// Red, green, blue.
 pub(super) type Colour = [u8; 3];
@@ -94,6 +94,7 @@ impl Picture {
     }
 
     /// As PNG.
+    #[cfg(feature = "pictures")]
     pub(super) fn png(&self) -> Vec<u8> {
         let mut pixels = vec![255_u8; self.width * self.height * 3];
         let mut fill = |[x, y, width, height]: [f64; 4], colour: Colour| {
@@ -111,10 +112,11 @@ impl Picture {
             }
         }
         self.letters(&mut pixels);
-        encoded(self.width, self.height, &pixels)
+        png::encoded(self.width, self.height, &pixels)
     }
 
     /// Draws the texts over what is there.
+    #[cfg(feature = "pictures")]
     fn letters(&self, pixels: &mut [u8]) {
         font::register();
         let size = (self.width as u32, self.height as u32);
@@ -137,6 +139,7 @@ impl Picture {
 }
 
 /// Pixels between the line that letters stand on and the lower end of what is below it.
+#[cfg(feature = "pictures")]
 const DESCENT: i32 = 3;
 
 /// A colour in SVG.
@@ -144,30 +147,7 @@ fn named([red, green, blue]: Colour) -> String {
     format!("rgb({red},{green},{blue})")
 }
 
-/// Eight bits a colour, no interlace (RFC 2083).
-fn encoded(width: usize, height: usize, pixels: &[u8]) -> Vec<u8> {
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    let mut chunk = |kind: &[u8; 4], data: &[u8]| {
-        file.extend((data.len() as u32).to_be_bytes());
-        let checked = [kind, data].concat();
-        let mut crc = flate2::Crc::new();
-        crc.update(&checked);
-        file.extend(checked);
-        file.extend(crc.sum().to_be_bytes());
-    };
-    let size = [width as u32, height as u32].map(u32::to_be_bytes).concat();
-    chunk(b"IHDR", &[size, vec![8, 2, 0, 0, 0]].concat());
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    for row in pixels.chunks(width * 3) {
-        // each row says by which filter it was changed: none
-        encoder.write_all(&[0]).and_then(|()| encoder.write_all(row)).expect("memory");
-    }
-    chunk(b"IDAT", &encoder.finish().expect("memory"));
-    chunk(b"IEND", &[]);
-    file
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "pictures"))]
 mod tests {
     use std::io::Read;
 

@@ -316,7 +316,7 @@ fn as_json(
     if !notes.is_empty() {
         document["notes"] = json!(notes);
     }
-    format!("{document:#}\n")
+    crate::output::json(&document)
 }
 
 /// Absolute relative errors in percent that so many of the rows do not exceed.

@@ -108,7 +108,7 @@ fn as_json(model: &str, target: &str, (importances, dependences, curve): Explain
         "dependence": dependences,
         "learning_curve": curve,
     });
-    format!("{document:#}\n")
+    crate::output::json(&document)
 }
 
 fn as_text(model: &str, target: &str, (importances, dependences, curve): Explained) -> String {

@@ -44,7 +44,7 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
         if !notes.is_empty() {
             document["notes"] = json!(notes);
         }
-        return Ok(format!("{document:#}\n"));
+        return Ok(crate::output::json(&document));
     }
     let mut text = description;
     let _ = writeln!(text, "\non these rows: RMSE {:.6}{}", scores.rmse, relative(&scores));
@@ -130,7 +130,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
             document["sigma"] = json!(deviations);
             document["sigma_of_logarithm"] = json!(trained.view.log_target);
         }
-        return Ok(format!("{document:#}\n"));
+        return Ok(crate::output::json(&document));
     }
     let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
     let mut text = format!("{},{}", header.join(","), trained.target);

@@ -179,7 +179,7 @@ fn as_json(
         "chosen": candidates[chosen].trained.spec.to_string(),
         "models": models,
     });
-    format!("{document:#}\n")
+    crate::output::json(&document)
 }
 
 fn as_text(

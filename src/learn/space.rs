@@ -94,7 +94,7 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
             "evaluations": points.len(),
             "points": points,
         });
-        return Ok(format!("{document:#}\n"));
+        return Ok(crate::output::json(&document));
     }
     let mut text = String::new();
     let _ = writeln!(text, "best: {}", tuned.spec);

@@ -135,6 +135,31 @@ policies! {
     Sieve "sieve" Sieve,
 }
 
+impl PolicyKind {
+    /// What it does, in a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Lru => "Evicts what has not been used for the longest time.",
+            Self::Fifo => "Evicts what came first.",
+            Self::Clock => "FIFO with a second chance for what was used since the hand passed.",
+            Self::Lfu => "Evicts what has been used least often.",
+            Self::TwoQ => {
+                "2Q (Johnson & Shasha 1994): a FIFO for newcomers, LRU for what comes back."
+            }
+            Self::Arc => {
+                "ARC (Megiddo & Modha 2003): balances recency and frequency by its misses."
+            }
+            Self::Lirs => "LIRS (Jiang & Zhang 2002): keeps what is reused at short distances.",
+            Self::S3Fifo => {
+                "S3-FIFO (Yang et al. 2023): a small and a main FIFO, and a list of those evicted."
+            }
+            Self::Sieve => {
+                "SIEVE (Zhang et al. 2024): FIFO order, a hand that spares what was used."
+            }
+        }
+    }
+}
+
 impl fmt::Display for PolicyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
