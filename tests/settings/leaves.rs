@@ -99,7 +99,7 @@ fn collect(value: &Value, schema: &Json, path: String, id: String, leaves: &mut 
                         collect(value, inner, inside(name), format!("{id}/*"), leaves);
                     }
                     property => {
-                        collect(value, property, inside(name), format!("{id}/{name}"), leaves)
+                        collect(value, property, inside(name), format!("{id}/{name}"), leaves);
                     }
                 }
             }
@@ -167,8 +167,8 @@ impl Leaf {
 
 /// Other lists: the last entry is changed.
 fn lists(list: &[Value]) -> Vec<String> {
-    let Some((last, before)) = list.split_last() else { return Vec::new() };
-    let changed: Vec<Value> = match last {
+    let Some((end, before)) = list.split_last() else { return Vec::new() };
+    let changed: Vec<Value> = match end {
         Value::Integer(whole) => vec![Value::Integer(whole + 7), Value::Integer(whole * 2)],
         Value::Float(number) => vec![Value::Float(number * 1.5)],
         Value::String(text) => quantities(text).into_iter().map(Value::String).collect(),
