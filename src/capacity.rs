@@ -120,11 +120,13 @@ impl Capacities {
     }
 }
 
-/// `2 osd, 2 host`.
+/// `2 osds or 2 hosts`.
 pub(crate) fn survivors(survives: &BTreeMap<String, usize>) -> String {
     let some = survives.iter().filter(|(_, count)| **count > 0);
-    let some: Vec<String> = some.map(|(kind, count)| format!("{count} {kind}")).collect();
-    if some.is_empty() { "nothing".to_owned() } else { some.join(", ") }
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let some = some.map(|(kind, count)| format!("{count} {kind}{}", plural(*count)));
+    let some: Vec<String> = some.collect();
+    if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") }
 }
 
 /// Bytes on each device for each byte of a volume.

@@ -153,7 +153,7 @@ fn scenarios_that_come_with_the_program_are_found_by_name_anywhere() {
         command.args(arguments).current_dir(place.path(""));
         common::Done::from(command.output().unwrap())
     };
-    let brief = ["--set", "duration=1 s", "--set", "warmup=1 s"];
+    let brief = ["--set", "duration=100 ms", "--set", "warmup=100 ms"];
     let done = here(&[&["run", "first-look"][..], &brief].concat());
     assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
     assert!(done.stdout.contains(" mail "), "{}", done.stdout);

@@ -308,8 +308,8 @@ fn every_key_of_the_truth_is_documented() {
     fn keys(value: &Value, path: &str, found: &mut std::collections::BTreeSet<String>) {
         let Some(map) = value.as_object() else { return };
         for (key, value) in map {
-            // names of workloads, hosts and resources are not keys
-            if !["workloads", "hosts", "caches", "host"].contains(&path) {
+            // names of workloads, volumes, hosts, resources and kinds of devices are not keys
+            if !["workloads", "volumes", "survives", "hosts", "caches", "host"].contains(&path) {
                 found.insert(key.clone());
             }
             let below = if path == "hosts" { "host" } else { key.as_str() };

@@ -138,7 +138,9 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, String> {
                 walk(&path, found);
                 "directory".to_owned()
             } else if kind.is_file() {
-                format!("{} {:?}", about.ino(), fs::read(&path).unwrap())
+                // a run's store may be large: its check sum tells as well what it holds
+                let sum = crc32fast::hash(&fs::read(&path).unwrap());
+                format!("{} {} bytes {sum:08x}", about.ino(), about.len())
             } else {
                 format!("{kind:?}")
             };
@@ -152,8 +154,20 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, String> {
 
 /// Names of all files and directories below one.
 fn tree(path: &Path) -> Vec<String> {
+    fn walk(path: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            if fs::symlink_metadata(&path).unwrap().is_dir() {
+                walk(&path, found);
+            }
+            found.push(path);
+        }
+    }
+    let mut found = Vec::new();
+    walk(path, &mut found);
+    found.sort();
     let name = |found: &PathBuf| found.strip_prefix(path).unwrap().display().to_string();
-    snapshot(path).keys().map(name).collect()
+    found.iter().map(name).collect()
 }
 
 fn signal(child: &Child, name: &str) {

@@ -201,14 +201,14 @@ fn report(hosts: usize, disks: usize, flash: usize, seed: u64, metadata: bool) -
                 next += 1;
             }
             let weight: u64 = items.iter().map(|item| item["weight"].as_u64().unwrap()).sum();
-            let id = -10 - (2 * host + kind) as i64;
+            let id = -10 - i64::try_from(2 * host + kind).unwrap();
             let name = format!("h{host}-{kind}");
             buckets.push(json!({ "id": id, "name": name, "type_id": 1, "alg": "straw2", "hash": "rjenkins1", "items": items }));
             roots[kind].push(json!({ "id": id, "weight": weight, "pos": host }));
         }
     }
     for (kind, items) in roots.into_iter().enumerate() {
-        buckets.push(json!({ "id": -1 - kind as i64, "name": format!("root{kind}"), "type_id": 11, "alg": "straw2", "hash": "rjenkins1", "items": items }));
+        buckets.push(json!({ "id": -1 - i64::try_from(kind).unwrap(), "name": format!("root{kind}"), "type_id": 11, "alg": "straw2", "hash": "rjenkins1", "items": items }));
     }
     let rule = |id: u64, root: i64, op: &str, kind: &str| {
         json!({ "rule_id": id, "rule_name": format!("r{id}"), "type": if op.ends_with("indep") { 3 } else { 1 }, "steps": [
@@ -256,7 +256,7 @@ fn report(hosts: usize, disks: usize, flash: usize, seed: u64, metadata: bool) -
             "buckets": buckets, "rules": rules, "tunables": { "choose_local_tries": 0, "choose_local_fallback_tries": 0, "choose_total_tries": 50,
             "chooseleaf_descend_once": 1, "chooseleaf_vary_r": 1, "chooseleaf_stable": 1, "straw_calc_version": 1 } },
         "osd_metadata": metadata,
-        "pool_stats": if seed % 2 == 0 { stats } else { json!([]) },
+        "pool_stats": if seed.is_multiple_of(2) { stats } else { json!([]) },
     })
     .to_string()
 }
