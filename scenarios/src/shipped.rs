@@ -181,7 +181,8 @@ pub fn about(text: &str) -> String {
     for (at, mark) in ends {
         let rest = &paragraph[at + mark.len_utf8()..];
         // not in `al. 2006` or `7200.8`
-        if rest.is_empty() || rest.starts_with(' ') && rest[1..].starts_with(char::is_uppercase) {
+        let begins = |next: &str| next.starts_with(|c: char| c.is_uppercase() || c == '`');
+        if rest.is_empty() || rest.strip_prefix(' ').is_some_and(begins) {
             return paragraph[..=at].to_owned();
         }
     }
@@ -219,6 +220,10 @@ mod tests {
         assert_eq!(
             about("# As in Ra et al. 2018: a 7200.8\n# disk. Of two\n#\n# Not this.\n"),
             "As in Ra et al. 2018: a 7200.8 disk."
+        );
+        assert_eq!(
+            about("# One moves in (Figure 10).\n# `a` fits.\n"),
+            "One moves in (Figure 10)."
         );
         assert_eq!(about("kind = 1\n"), "");
         assert_eq!(about("# Ä. Ö.\n"), "Ä.");
