@@ -305,7 +305,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
 ///
 /// # Errors
 ///
-/// As [`write`], or if something has that name.
+/// As [`write()`], or if something has that name.
 pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     let exists = || FilesError::Exists { path: path.to_owned() };
     named(path)?;
