@@ -109,7 +109,7 @@ impl Capacities {
                 crate::import::in_tib(volume.usable_bytes),
                 format!("{:.2}", volume.overhead),
                 format!("{:.1} %", 100.0 * volume.fill),
-                survivors(&volume.survives),
+                survivors(volume.survives.iter().map(|(kind, count)| (*count, kind.clone()))),
                 volume.cost_per_usable_tib.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
             ]);
         }
@@ -120,12 +120,12 @@ impl Capacities {
     }
 }
 
-/// `2 osds or 2 hosts`.
-pub(crate) fn survivors(survives: &BTreeMap<String, usize>) -> String {
-    let some = survives.iter().filter(|(_, count)| **count > 0);
+/// How many of each kind may fail: `2 osds or 2 hosts`.
+pub(crate) fn survivors(kinds: impl Iterator<Item = (usize, String)>) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let some = some.map(|(kind, count)| format!("{count} {kind}{}", plural(*count)));
-    let some: Vec<String> = some.collect();
+    let some = kinds.filter(|(count, _)| *count > 0);
+    let some: Vec<String> =
+        some.map(|(count, kind)| format!("{count} {kind}{}", plural(count))).collect();
     if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") }
 }
 
@@ -195,8 +195,8 @@ fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
 
 /// The class that a device's name says, or that of the device of this name that comes with the program.
 fn class_of(name: &str) -> Option<&'static str> {
-    let said = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
-    said.or_else(|| match Device::named(name).ok()? {
+    let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
+    in_name.or_else(|| match Device::named(name).ok()? {
         Device::Mechanical(_) | Device::Drive(_) => Some("hdd"),
         Device::Ssd(_) => Some("ssd"),
         _ => None,

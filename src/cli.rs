@@ -153,7 +153,7 @@ pub struct RunArguments {
     pub changes: Vec<Change>,
     /// Run N times, with seeds drawn from the scenario's, and print the mean of each figure with its
     /// 95 % confidence interval (Student's t). Nothing is kept.
-    #[arg(long, value_name = "N", conflicts_with = "output",
+    #[arg(long, value_name = "N", conflicts_with_all = ["output", "prices"],
           value_parser = value_parser!(u32).range(2..=1000))]
     pub replicates: Option<u32>,
     /// Replicates at once; without it, one for each core. The results do not depend on it.

@@ -60,7 +60,9 @@ fn shipped(name: &str) -> Result<&'static str, Failure> {
 
 /// Commands to go on with, and what they do.
 fn next(file: &Path, copied: bool) -> Vec<(String, &'static str)> {
-    let file = quoted(&file.display().to_string());
+    let file = file.display().to_string();
+    // a name with a NUL, which no shell takes, was not written
+    let file = shlex::try_quote(&file).expect("the file was written");
     let mut next = vec![(format!("foretell run {file}"), "simulate it")];
     if !copied {
         next.extend([
@@ -76,14 +78,4 @@ fn next(file: &Path, copied: bool) -> Vec<(String, &'static str)> {
         ]);
     }
     next
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+,:=@%".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

@@ -31,26 +31,14 @@ fn wrap(head: &str, text: &str, columns: Option<usize>) -> String {
     let indent = head.chars().count();
     // beside a head that leaves no room, lines are as long as they are
     let most = columns.filter(|columns| *columns > indent + LEAST).unwrap_or(usize::MAX);
-    let mut shown = String::from(head);
-    let mut width = indent;
-    let mut is_first = true;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if !is_first && width + 1 + length > most {
-            shown.push('\n');
-            shown.push_str(&" ".repeat(indent));
-            width = indent;
-        } else if !is_first {
-            shown.push(' ');
-            width += 1;
-        }
-        shown.push_str(word);
-        width += length;
-        is_first = false;
-    }
-    shown.truncate(shown.trim_end().len());
-    shown.push('\n');
-    shown
+    let below = " ".repeat(indent);
+    let lines = textwrap::Options::new(most)
+        .initial_indent(head)
+        .subsequent_indent(&below)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    let filled = if text.is_empty() { head.to_owned() } else { textwrap::fill(text, lines) };
+    format!("{}\n", filled.trim_end())
 }
 
 fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {

@@ -15,7 +15,7 @@ use crate::inventory::{Inventory, Traffic};
 pub(crate) struct Statistics {
     osds: BTreeMap<i32, OsdStatistics>,
     pools: BTreeMap<i64, PoolStatistics>,
-    /// `perf dump` does not say of which OSD it is.
+    /// From `perf dump`, which does not name its OSD.
     #[serde(default)]
     nameless: Vec<OsdStatistics>,
 }

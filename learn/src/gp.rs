@@ -33,7 +33,7 @@ use minimize::{Limits, minimize};
 pub(crate) const EXACT: usize = 5_000;
 /// Most rows on which the likelihood is maximised.
 pub(crate) const LIKELIHOOD_ROWS: usize = 2_000;
-/// With more rows than [`EXACT`], a prediction uses so many nearest rows.
+/// Nearest rows that a prediction uses if there are more than [`EXACT`] rows.
 const NEIGHBOURS: usize = 100;
 /// Rows on which starts are compared.
 const START_ROWS: usize = 400;
@@ -44,7 +44,7 @@ const EVALUATIONS: usize = 150;
 const FEW_EVALUATIONS: usize = 25;
 /// Evaluations where likelihoods are only compared.
 const QUICK_EVALUATIONS: usize = 50;
-/// Up to so many rows, finalists get [`EVALUATIONS`].
+/// Rows up to which finalists get [`EVALUATIONS`].
 const FULL_ROWS: usize = 1_000;
 /// Starts that go on with all rows.
 const FINALISTS: usize = 2;

@@ -168,7 +168,7 @@ fn real_clusters_become_scenarios() {
             .map(|storage| storage.disks.len())
             .sum();
         assert_eq!(disks, report["osdmap"]["osds"].as_array().unwrap().len());
-        // what nothing said is marked, and what to measure is said
+        // assumptions are marked, and the head lists what to measure
         assert!(written.contains("# assumed") && written.contains("# Measure next"));
         // no address, no serial number
         for metadata in report["osd_metadata"].as_array().unwrap() {

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, Placed};
-use foretell_ceph_maps::{Capacity, Inventory, Whole, capacity, osd_bytes, whole_capacity};
+use foretell_ceph_maps::{
+    Capacity, Inventory, Survives, Whole, capacity, osd_bytes, whole_capacity,
+};
 use serde_json::{Value, json};
 
 use super::in_tib;
+use crate::capacity::survivors;
 use crate::prices::Prices;
 
 const TIB: f64 = (1_u64 << 40) as f64;
@@ -145,15 +148,11 @@ impl<'a> Pools<'a> {
     }
 }
 
-/// What all placements of the rule survive, and in brackets what this one does, if that is more.
+/// What all placements of the rule survive; then what this one does, if that is more.
 fn survives(capacity: &Capacity) -> String {
-    let kinds = capacity.survives.iter().filter(|failures| failures.readable > 0);
-    let kinds: Vec<String> = kinds
-        .map(|failures| {
-            let (now, rule) = (failures.readable, failures.rule_readable);
-            let more = if now > rule { format!(" (now {now})") } else { String::new() };
-            format!("{rule} {}{more}", failures.kind)
-        })
-        .collect();
-    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
+    let by = |count: fn(&Survives) -> usize| {
+        survivors(capacity.survives.iter().map(|kind| (count(kind), kind.kind.clone())))
+    };
+    let (rule, now) = (by(|failures| failures.rule_readable), by(|failures| failures.readable));
+    if rule == now { rule } else { format!("{rule} (now {now})") }
 }

@@ -101,6 +101,7 @@ impl RunDb {
                 Step::Leaf => {}
                 Step::End => return Ok(!cursor.records.is_empty()),
                 Step::NotUnderstood => cursor.walk = None,
+                Step::Disorder => return Err(self.disorder(cursor.kind)),
             }
             if !cursor.records.is_empty() {
                 return Ok(true);
@@ -116,9 +117,13 @@ impl RunDb {
         })?;
         if !in_order {
             // SQLite does not look for this, and we might go round in circles.
-            return Err(StoreError::Disorder { path: self.path.clone(), table: cursor.kind });
+            return Err(self.disorder(cursor.kind));
         }
         Ok(!cursor.records.is_empty())
+    }
+
+    fn disorder(&self, table: RecordKind) -> StoreError {
+        StoreError::Disorder { path: self.path.clone(), table }
     }
 
     /// Calls `each` with every record of `kind` posted from `from_ns` until before `to_ns`, in the

@@ -29,6 +29,8 @@ pub(super) enum Step {
     End,
     /// With something that is left to SQL.
     NotUnderstood,
+    /// With a rowid that is not above the one before it: the table is damaged.
+    Disorder,
 }
 
 /// A walk through the leaves of a table, from left to right.
@@ -63,12 +65,13 @@ impl Walk {
     }
 
     /// Appends the records of the next leaf to `records`, and sets `last_rowid` to that of the
-    /// last of them. Only rowids above `last_rowid` are understood.
+    /// last of them.
     pub(super) fn step(&mut self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Step {
         while let Some(number) = self.ahead.pop() {
             let understood = match self.read(number) {
                 Some(LEAF_TABLE) => match self.rows(last_rowid, records) {
-                    Some(()) => return Step::Leaf,
+                    Some(true) => return Step::Leaf,
+                    Some(false) => return Step::Disorder,
                     None => None,
                 },
                 // The root of the schema is on page 1, never that of a table.
@@ -120,8 +123,8 @@ impl Walk {
         Some(())
     }
 
-    /// Decodes the rows of a leaf.
-    fn rows(&self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Option<()> {
+    /// Decodes the rows of a leaf. Returns whether their rowids ascend; `None` if a row is not understood.
+    fn rows(&self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Option<bool> {
         let columns = self.kind.columns().count();
         let mut row = [0; MAX_COLUMNS];
         let row = &mut row[..columns];
@@ -133,8 +136,11 @@ impl Walk {
             let rowid = self.varint(&mut at)?.cast_signed();
             // A longer payload is not one of ours, or has spilled onto other pages.
             let end = at + usize::try_from(payload).ok().filter(|bytes| *bytes < 128)?;
-            if end > self.page_bytes || rowid <= *last_rowid {
+            if end > self.page_bytes {
                 return None;
+            }
+            if rowid <= *last_rowid {
+                return Some(false);
             }
             if usize::from(self.page[at]) != 1 + columns {
                 return None;
@@ -163,7 +169,7 @@ impl Walk {
             records.push(read_row(self.kind, row).ok()?);
             *last_rowid = rowid;
         }
-        Some(())
+        Some(true)
     }
 
     /// The varint at `at`, of up to eight bytes; moves `at` behind it.

@@ -1,4 +1,4 @@
-//! Devices of a scenario for drives of which class and size are known.
+//! Devices of a scenario for drives whose class and size are known.
 //!
 //! A report says neither how fast a drive is nor what is inside. Each class stands for drives that are
 //! usual at that size; every figure is an assumption, and a measurement should replace it.

@@ -1,7 +1,7 @@
 //! A cluster as a scenario: what a report says becomes hosts, drives and volumes; what it does not say is
 //! assumed, and every assumption is marked in a comment.
 //!
-//! Volumes are placed by the cluster's own map. Left out, and said in comments: separate devices for
+//! Volumes are placed by the cluster's own map. Left out, with a comment in the scenario: separate devices for
 //! databases and logs, cache tiers, compression, snapshots, pools that no rule can place.
 
 mod devices;
@@ -85,7 +85,7 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
         let _ = writeln!(text, "# {line}");
     }
     text.push_str(
-        "#\n# What a comment calls assumed, no file said. All else is as the cluster reports it.\n",
+        "#\n# Comments mark what is assumed because no file has it. All else is as the cluster reports it.\n",
     );
     if !caveats.is_empty() {
         text.push_str("#\n# Not as in the cluster:\n");
@@ -125,16 +125,12 @@ fn latencies(inventory: &Inventory) -> Vec<String> {
 
 /// A point of a list, in lines of a hundred letters.
 fn bullet(text: &mut String, point: &str) {
-    let mut line = String::from("# -");
-    for word in point.split(' ') {
-        if line.len() + word.len() > 100 {
-            let _ = writeln!(text, "{line}");
-            line = String::from("#  ");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    let _ = writeln!(text, "{line}");
+    let lines = textwrap::Options::new(100)
+        .initial_indent("# - ")
+        .subsequent_indent("#   ")
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    let _ = writeln!(text, "{}", textwrap::fill(point, lines));
 }
 
 /// What to measure, what changes results most first.

@@ -181,7 +181,7 @@ fn data_chunks(pool: &Pool, known: Option<u32>) -> (u32, bool) {
     }
 }
 
-/// Pools of which nothing is known share half of what drives hold.
+/// Pools whose size is not known share half of what drives hold.
 fn guess_sizes(volumes: &mut [Volume], loads: &[BTreeMap<i32, f64>], cluster: &Cluster) {
     let unknown = volumes.iter().filter(|volume| volume.assumed_size).count().max(1);
     for (volume, load) in volumes.iter_mut().zip(loads) {

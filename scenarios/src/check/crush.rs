@@ -3,7 +3,7 @@
 //! OSDs are the disks of the nodes. Their numbers are given (`osds`), or count from 0 over all nodes. A
 //! volume is a pool of the map (`pool`, or the volume's own name), or a new one that a rule places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_algorithms::crush::{
     Algorithm, Bucket, ClusterMap, CrushMap, Item, MapParts, Mode, Pool, PoolKind, Rule, Setting,
@@ -34,6 +34,9 @@ struct Map {
     /// Whether it is made of racks.
     of_racks: bool,
 }
+
+/// Most OSDs of a group of nodes: each takes some memory.
+const MOST_OSDS: usize = 1 << 20;
 
 /// A device of the scenario: its host, and which of the host's disks.
 type Device = (HostId, u32);
@@ -75,7 +78,7 @@ impl Context<'_> {
         Some(all)
     }
 
-    /// Reports settings that nothing heeds.
+    /// Reports settings that have no effect.
     fn refuse_unused(&mut self, tree: &Table) {
         let of = |name, keys: &'static [&'static str]| {
             let keys = move |entry| keys.iter().map(move |key| (entry, *key));
@@ -257,6 +260,10 @@ impl Context<'_> {
         let types = types.map(|(kind, name)| (kind, name.to_owned()));
         let mut parts = MapParts { types: types.into(), ..MapParts::default() };
         let algorithm = Algorithm::Straw2;
+        let mut disks: BTreeMap<HostId, Vec<(i32, u32)>> = BTreeMap::new();
+        for (osd, (host, disk)) in osds {
+            disks.entry(*host).or_default().push((*osd, *disk));
+        }
         let mut next = -2;
         let mut top = Vec::new();
         for (rack, members) in racks {
@@ -264,8 +271,8 @@ impl Context<'_> {
             for &host in members {
                 let storage = hosts.get(host)?.role.storage()?;
                 let capacities: Vec<_> = storage.capacities().collect();
-                let own = osds.iter().filter(|(_, (on, _))| *on == host);
-                let item = |(osd, (_, disk)): (&i32, &Device)| {
+                let own = disks.get(&host).into_iter().flatten();
+                let item = |(osd, disk): &(i32, u32)| {
                     let tib = capacities[*disk as usize].get() as f64 / (1_u64 << 40) as f64;
                     Item { id: *osd, weight: ((tib * 65_536.0).round() as u32).max(1) }
                 };
@@ -316,6 +323,7 @@ impl Context<'_> {
                 return None;
             }
         };
+        let nodes: BTreeSet<HostId> = volume.nodes.iter().copied().collect();
         let mut devices = Vec::with_capacity(sets.len() * usize::from(volume.n));
         for osd in sets.iter().flatten() {
             let Some(device) = osds.get(osd) else {
@@ -327,7 +335,7 @@ impl Context<'_> {
                 self.add(Problem::new(map.place, message).help(help));
                 return None;
             };
-            if !volume.nodes.contains(&device.0) {
+            if !nodes.contains(&device.0) {
                 let message = format!(
                     "volume `{}` has a copy on osd.{osd}, whose node is not among its `nodes`",
                     entry.key
@@ -530,8 +538,11 @@ fn numbers_of(text: &str) -> Result<Vec<i32>, String> {
         let (Some(first), Some(last)) = (number(first), number(last)) else {
             return Err(wrong());
         };
-        if last < first || last - first > 1 << 20 {
+        if last < first {
             return Err(wrong());
+        }
+        if (last - first) as usize >= MOST_OSDS - all.len().min(MOST_OSDS) {
+            return Err(format!("these are more than {MOST_OSDS} OSDs"));
         }
         all.extend(first..=last);
     }
@@ -545,7 +556,7 @@ mod tests {
     #[test]
     fn ranges_of_osds_are_read() {
         assert_eq!(numbers_of("0-2, 7").unwrap(), [0, 1, 2, 7]);
-        for wrong in ["", "a", "3-1", "-1", "0--2", "0-99999999"] {
+        for wrong in ["", "a", "3-1", "-1", "0--2", "0-99999999", "0-999999, 0-999999"] {
             assert!(numbers_of(wrong).is_err(), "{wrong}");
         }
     }

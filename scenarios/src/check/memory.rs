@@ -15,7 +15,7 @@ const BYTES_BY_BLOCK: u64 = 24;
 /// blocks by how many units are valid.
 const BYTES_BY_UNIT: u64 = 12;
 
-/// As sizes are said.
+/// Bytes in GiB, for messages.
 pub(crate) fn gib(bytes: Bytes) -> f64 {
     bytes.get() as f64 / Bytes::gib(1).get() as f64
 }

@@ -14,7 +14,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// All are clear, of blocks of so many units.
+    /// Clear bits for blocks of `units` units.
     pub(super) fn new(units: u32) -> Self {
         Self { words: HashMap::with_hasher(FixedState::default()), of_block: units.div_ceil(64) }
     }

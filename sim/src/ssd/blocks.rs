@@ -47,8 +47,7 @@ struct Block {
     /// Neighbours in the list of closed blocks with as many valid units.
     previous: u32,
     next: u32,
-    /// Place of the list of which unit was written where; [`NONE`] while the block holds what it held at
-    /// first.
+    /// Index of its list in [`Blocks::owners`]; [`NONE`] while the block holds what it held at first.
     owners: u32,
 }
 
@@ -67,9 +66,9 @@ pub(super) struct Blocks {
     valid: u32,
     /// Whether what was programmed to a unit, or was there at first, is no longer valid.
     stale: Bits,
-    /// Which unit was written where, by place of [`Block::owners`].
+    /// By block that was written to: the unit that was written to each of its places.
     owners: Vec<Box<[Unit]>>,
-    /// Lists of owners to be used again.
+    /// Indices of lists that no block uses any more.
     spare: Vec<u32>,
     units: u32,
     row: u32,

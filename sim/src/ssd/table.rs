@@ -1,9 +1,9 @@
 //! A table of 32-bit numbers of which most are zero.
 //!
 //! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far
-//! apart. Lines of eight neighbours are made when one of them is first set, and found by a hash of
-//! their number; so what a run takes grows with the entries that it sets, not with the drive: some
-//! 45 bytes for one that is set alone, 6 where all are set.
+//! apart. A line of eight neighbours is made when one of them is first set, and found by a hash of its
+//! number. So memory grows with the entries that a run sets, not with the drive: some 45 bytes for an entry
+//! that is set alone, 6 for each where all are set.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
