@@ -121,8 +121,8 @@ pub struct Ceph {
 pub struct Places {
     /// How many groups there are.
     pub groups: u32,
-    /// As many as the volume has copies or shards of each group in turn, the primary's first: host, and
-    /// which of its disks.
+    /// The devices (host, and which of its disks) of the first group, then those of the second, and so on:
+    /// one for each copy or shard, the primary's first.
     pub devices: Vec<(HostId, u32)>,
     /// How many different devices there are among them.
     pub spread: u64,
@@ -518,7 +518,8 @@ impl Volume {
             Placement::Hash => placement::Placement::Hash,
         };
         let mut nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
-        // a CRUSH rule may put several fragments on one node; where, it says itself
+        // With a CRUSH map several fragments may lie on one node, and the map places them. A distribution
+        // wants as many nodes as fragments: these numbers stand for the missing ones and name no host.
         nodes.extend((nodes.len()..usize::from(self.n)).map(|index| u32::MAX - index as u32));
         let cipher = self.cipher.codec();
         Distribution::new(id, encoding, cipher, placement, self.block, self.group, &nodes)

@@ -7,8 +7,8 @@ use crate::ceph::Ceph;
 use crate::objects::Rules;
 use crate::swift::Swift;
 
-/// The devices of each placement group or partition in turn, as many as it has copies or shards: host, and
-/// which of its disks. None where clients spread volumes over nodes themselves.
+/// The devices (host, and which of its disks) of the first placement group or partition, then those of the
+/// second, and so on: one for each copy or shard. None where clients spread volumes over nodes themselves.
 pub fn devices_of(scenario: &Scenario, volume: VolumeId) -> Option<Vec<(HostId, u32)>> {
     let groups = match &scenario.system {
         System::UrsaMinor => return None,

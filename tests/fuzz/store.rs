@@ -135,6 +135,8 @@ fn once(stream: &mut Stream, db: &Connection) -> foretell_ati::rusqlite::Result<
             "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE x' WHERE rowid = 3",
         ][below(stream, 9)]
         .to_owned(),
+        // a view that an earlier change put in the table's place may never end
+        _ if !tables.contains(&"facts") => return Ok(()),
         _ => return fact(stream, db),
     };
     db.execute_batch(&sql)

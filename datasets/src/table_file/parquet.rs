@@ -160,10 +160,10 @@ fn schema(table: &TableSchema) -> Result<Arc<Type>, ParquetError> {
 /// What columns mean: for readers of Arrow in its schema; for those that know Parquet alone as JSON, in the
 /// key `columns` of the file's metadata.
 fn properties(table: &TableSchema) -> WriterProperties {
-    let told = serde_json::to_string(&table.columns).expect("columns are plain");
+    let columns = serde_json::to_string(&table.columns).expect("columns are plain");
     let keys = vec![
         KeyValue::new("table".to_owned(), format!("{}: {}", table.name, table.description)),
-        KeyValue::new("columns".to_owned(), told),
+        KeyValue::new("columns".to_owned(), columns),
         KeyValue::new("ARROW:schema".to_owned(), arrow_schema(table)),
     ];
     let mut properties = WriterProperties::builder();

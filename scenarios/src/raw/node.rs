@@ -59,8 +59,8 @@ pub(crate) struct RawNode {
     #[schemars(extend("examples" = ["0-11"]))]
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) osds: Option<At<String>>,
-    /// The rack of these nodes; of several, to which the nodes are dealt in turn. Only with
-    /// `system = "ceph"`, and without `crush`.
+    /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second in the
+    /// second, and so on, over and over. Only with `system = "ceph"`, and without `crush`.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
 }

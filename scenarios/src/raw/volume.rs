@@ -51,7 +51,7 @@ pub(crate) struct RawVolume {
     /// has, or as `placement_groups_per_osd` says.
     #[schemars(extend("minimum" = 1, "maximum" = 65536))]
     pub(crate) placement_groups: Option<At<i64>>,
-    /// With `rack` of nodes: of what no two copies or shards share one.
+    /// With `rack` of nodes: what no two copies or shards may share.
     pub(crate) failure_domain: Option<At<RawDomain>>,
 }
 

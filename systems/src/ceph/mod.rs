@@ -3,7 +3,8 @@
 //! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when
 //! all OSDs of the group have it; the primary reads for all. In an erasure-coded pool the primary reads
 //! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
-//! shards. Where groups lie is said by the scenario's CRUSH map, or by straw2 over hosts. Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
+//! shards. The scenario's CRUSH map places groups; without one, straw2 over hosts does.
+//! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
 //! modelled: placement-group locks, heartbeats between OSDs.
 
 use foretell_algorithms::node::NOBODY;
