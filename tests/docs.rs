@@ -20,7 +20,8 @@ use std::process::Command;
 use common::{data, root};
 
 /// Documents with examples.
-const DOCUMENTS: [&str; 4] = ["commands.md", "metrics.md", "scaling.md", "sweep.md"];
+const DOCUMENTS: [&str; 5] =
+    ["commands.md", "metrics.md", "report.md", "scaling.md", "sweep.md"];
 
 /// Real files that examples name, and where they stand among the data.
 const FILES: [(&str, &str); 12] = [

@@ -425,7 +425,7 @@
   dark.addEventListener('change', () => { theme(dark.matches ? 'dark' : 'light'); redraw(); });
   document.querySelector('.theme')?.addEventListener('click', () => { theme(root.dataset.theme === 'dark' ? 'light' : 'dark'); redraw(); });
   let before = null;
-  window.addEventListener('beforeprint', () => { before = root.dataset.theme; theme('light'); redraw(); });
+  window.addEventListener('beforeprint', () => { before = root.dataset.theme; theme('light'); document.querySelectorAll('details:not(.data)').forEach((one) => { one.open = true; }); redraw(); });
   window.addEventListener('afterprint', () => { theme(before ?? 'light'); redraw(); });
 
   const waiting = [...document.querySelectorAll('figure[data-chart]')];

@@ -130,7 +130,7 @@ impl Part {
             Self::Text(text) => json!({ "kind": "text", "summary": text }),
             Self::Gap(why) => json!({ "kind": "gap", "summary": why }),
             Self::Table(table) => {
-                json!({ "kind": "table", "title": table.title, "rows": table.rows.len() })
+                json!({ "kind": "table", "title": table.title, "columns": table.head, "rows": table.rows })
             }
             Self::Chart { title, summary, .. } => {
                 json!({ "kind": "chart", "title": title, "summary": summary })
@@ -173,7 +173,7 @@ impl Part {
 }
 
 impl Page {
-    /// Sections and parts with their titles and what they show, without the data.
+    /// Sections and parts with their titles and what they show, and tables, without the data of charts.
     pub fn outline(&self) -> Value {
         let sections: Vec<Value> = self
             .sections

@@ -51,8 +51,8 @@ impl Step {
     }
 }
 
-/// Draws the steps of a request that took `response_ms`.
-pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64) -> Markup {
+/// Draws the steps of a request that took `response_ms`; `open`: at once.
+pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool) -> Markup {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     let lasts = |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
     if steps.len() > MOST_STEPS {
@@ -68,6 +68,7 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64) -> Markup 
     };
     let shown = |value: Option<f64>| value.map(number).unwrap_or_default();
     html! {
+        details open[open] { summary { "Its " (steps.len()) " steps" }
         div.scroll tabindex="0" role="region" aria-label=(name) {
             table.fall {
                 thead { tr {
@@ -90,5 +91,6 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64) -> Markup 
             }
         }
         @if hidden > 0 { p.faint { (hidden) " shorter steps are left out." } }
+        }
     }
 }

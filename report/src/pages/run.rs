@@ -15,7 +15,7 @@ use crate::words::{at, count, entries, known, number, percent};
 /// Lines of a view at most.
 const MOST_LINES: usize = 5;
 /// Rows of a heat map at most.
-const MOST_ROWS: usize = 36;
+const MOST_ROWS: usize = 24;
 /// Shares of the table of percentiles.
 const SHARES: [(f64, &str); 6] = [
     (0.5, "p50"),
@@ -616,7 +616,7 @@ fn stacks(mean: &Charged, tail: &Charged) -> Markup {
     html! {
         (bar("All requests", mean))
         (bar("The slowest 1 %", tail))
-        div.legend { @for (index, what) in What::ALL.iter().enumerate() { span { span.swatch class={ "w" (index) } {} (what.name()) } } }
+        div.legend { @for (index, what) in What::ALL.iter().enumerate() { span { span class={ "swatch w" (index) } {} (what.name()) } } }
     }
 }
 
@@ -658,7 +658,7 @@ fn paths(run: &Run) -> Section {
                 known(step.service_ms, number)
             )
         });
-        let markup = waterfall(&title, steps, response_ms);
+        let markup = waterfall(&title, steps, response_ms, index == 0 || index == typical);
         section.push(Part::Figure { title, summary, markup });
     }
     section

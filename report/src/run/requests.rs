@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use foretell_ati::{Body, Phase, RecordKind, RunDb, StoreError};
 use foretell_units::Op;
 use hashbrown::HashMap;
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 
 use super::grid::{Grid, Integral};
 
@@ -59,7 +59,7 @@ pub(crate) struct Seen {
 impl Seen {
     fn new(grid: &Grid) -> Self {
         Self {
-            times: Histogram::new(3).expect("three digits are possible"),
+            times: histogram(3),
             sum_ns: 0,
             bytes: 0,
             completed: vec![0; grid.bins],
@@ -68,7 +68,7 @@ impl Seen {
     }
 
     fn add(&mut self, bin: usize, request: &Completed) {
-        self.times.saturating_record(request.response_ns.clamp(1, MOST_NS));
+        count(&mut self.times, request.response_ns);
         self.sum_ns += u128::from(request.response_ns);
         self.bytes += u128::from(request.bytes);
         self.completed[bin] += 1;
@@ -108,7 +108,7 @@ pub(crate) struct OfWorkload {
 
 impl OfWorkload {
     fn new(grid: &Grid) -> Self {
-        let bin = Histogram::new(2).expect("two digits are possible");
+        let bin = histogram(2);
         Self {
             all: Seen::new(grid),
             by_op: [Seen::new(grid), Seen::new(grid)],
@@ -137,7 +137,7 @@ pub(crate) struct Requests {
 
 /// Reads the requests of a store.
 pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
-    let mut under_way: HashMap<u64, u64, foldhash::fast::FixedState> = HashMap::default();
+    let mut under_way: HashMap<u64, (u64, u32), foldhash::fast::FixedState> = HashMap::default();
     let mut by_workload: BTreeMap<u32, OfWorkload> = BTreeMap::new();
     let mut slowest: BinaryHeap<Reverse<Completed>> = BinaryHeap::new();
     db.scan(RecordKind::Request, |record| {
@@ -145,11 +145,11 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
         let (breadcrumb, ts) = (record.header.breadcrumb.0, record.header.ts_ns);
         if phase == Phase::Issue {
             if under_way.len() < MOST_UNDER_WAY {
-                under_way.insert(breadcrumb, ts);
+                under_way.insert(breadcrumb, (ts, workload));
             }
             return;
         }
-        let Some(issued_ns) = under_way.remove(&breadcrumb) else { return };
+        let Some((issued_ns, _)) = under_way.remove(&breadcrumb) else { return };
         if !by_workload.contains_key(&workload) && by_workload.len() == MOST_WORKLOADS {
             return;
         }
@@ -162,7 +162,7 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
         let request = Completed { response_ns, breadcrumb, issued_ns, workload, is_write, bytes };
         seen.all.add(bin, &request);
         seen.by_op[usize::from(is_write)].add(bin, &request);
-        seen.over_time[bin].saturating_record(response_ns.clamp(1, MOST_NS));
+        count(&mut seen.over_time[bin], response_ns);
         keep_least(&mut seen.sample, SAMPLE, (mixed(breadcrumb), request));
         if slowest.len() < SLOWEST {
             slowest.push(Reverse(request));
@@ -171,10 +171,30 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
             slowest.push(Reverse(request));
         }
     })?;
+    // what was under way at the end was so until then
+    let mut left: Vec<(u64, u32)> = under_way.into_values().collect();
+    left.sort_unstable();
+    for (issued_ns, workload) in left {
+        if let Some(seen) = by_workload.get_mut(&workload) {
+            seen.under_way.add(grid, issued_ns, grid.to_ns(), 1.0);
+        }
+    }
     let mut slowest: Vec<_> = slowest.into_iter().map(|Reverse(request)| request).collect();
     slowest.sort_unstable_by(|a, b| b.cmp(a));
     by_workload.retain(|_, seen| seen.all.requests() > 0);
     Ok(Requests { by_workload, slowest })
+}
+
+/// An empty histogram of so many digits, which grows as it must.
+fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
+    let mut histogram = Histogram::new(digits).expect("one to five digits are possible");
+    histogram.auto(true);
+    histogram
+}
+
+/// Counts a response time.
+fn count<C: Counter>(histogram: &mut Histogram<C>, response_ns: u64) {
+    histogram.record(response_ns.clamp(1, MOST_NS)).expect("it grows to that");
 }
 
 /// Keeps the `most` least of what comes.
