@@ -20,8 +20,7 @@ use std::process::Command;
 use common::{data, root};
 
 /// Documents with examples.
-const DOCUMENTS: [&str; 5] =
-    ["commands.md", "metrics.md", "report.md", "scaling.md", "sweep.md"];
+const DOCUMENTS: [&str; 5] = ["commands.md", "metrics.md", "report.md", "scaling.md", "sweep.md"];
 
 /// Real files that examples name, and where they stand among the data.
 const FILES: [(&str, &str); 12] = [

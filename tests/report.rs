@@ -52,7 +52,8 @@ fn chart<'a>(outline: &'a Value, title: &str) -> Option<&'a Value> {
 
 /// A cell of a table, by the first two cells of its row and the name of its column.
 fn cell<'a>(table: &'a Value, row: [&str; 2], column: &str) -> &'a str {
-    let place = table["columns"].as_array().unwrap().iter().position(|name| name == column).unwrap();
+    let place =
+        table["columns"].as_array().unwrap().iter().position(|name| name == column).unwrap();
     let mut rows = table["rows"].as_array().unwrap().iter();
     let found = rows.find(|cells| cells[0] == row[0] && cells[1] == row[1]).unwrap();
     found[place].as_str().unwrap()
@@ -79,21 +80,27 @@ fn a_run_is_shown_as_its_truth_has_it() {
             "Single requests"
         ]
     );
-    let charts = ["Throughput", "Response time", "Requests under way", "Response time by percentile"];
-    for title in charts.into_iter().chain(["Utilization", "Queues of disks", "Hit rates of caches"]) {
+    let charts =
+        ["Throughput", "Response time", "Requests under way", "Response time by percentile"];
+    for title in charts.into_iter().chain(["Utilization", "Queues of disks", "Hit rates of caches"])
+    {
         let summary = chart(&outline, title).unwrap_or_else(|| panic!("no chart `{title}`"));
         assert!(summary["summary"].as_str().unwrap().len() > 20, "{title} has no words");
     }
     let truth = truth_of(&kept);
     let bottleneck = &truth["bottleneck"];
-    let (host, resource) = (bottleneck["host"].as_str().unwrap(), bottleneck["resource"].as_str().unwrap());
+    let (host, resource) =
+        (bottleneck["host"].as_str().unwrap(), bottleneck["resource"].as_str().unwrap());
     assert!(html.contains(&format!("aria-label=\"{host}, the bottleneck: ")), "{host}");
     assert!(html.contains(&format!("The busiest resource is {resource} of {host}")));
     // what the records say is what the clients saw
     let percentiles = table(&outline, "Response time in milliseconds");
     let time = table(&outline, "Mean milliseconds of a request");
     for (name, seen) in truth["workloads"].as_object().unwrap() {
-        assert_eq!(number(cell(percentiles, [name, "all"], "requests")), seen["requests"].as_f64().unwrap());
+        assert_eq!(
+            number(cell(percentiles, [name, "all"], "requests")),
+            seen["requests"].as_f64().unwrap()
+        );
         for (column, key) in [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("max", "max")] {
             let truth = seen["response_time_ms"][key].as_f64().unwrap();
             let shown = number(cell(percentiles, [name, "all"], column));
@@ -115,12 +122,15 @@ fn what_is_drawn_over_time_averages_to_the_truth() {
     let data = chart_data(&html, "Utilization");
     let truth = truth_of(&kept);
     let mut compared = 0;
-    for (row, values) in data["rows"].as_array().unwrap().iter().zip(data["values"].as_array().unwrap()) {
+    for (row, values) in
+        data["rows"].as_array().unwrap().iter().zip(data["values"].as_array().unwrap())
+    {
         let (host, resource) = row.as_str().unwrap().split_once(' ').unwrap();
         if !resource.starts_with("disk") {
             continue;
         }
-        let values: Vec<f64> = values.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+        let values: Vec<f64> =
+            values.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let truth = 100.0 * truth["hosts"][host][resource]["utilization"].as_f64().unwrap();
         assert!((mean - truth).abs() < 1.0, "{row}: {mean} %, not {truth} %");
@@ -146,7 +156,9 @@ fn a_page_loads_nothing_and_is_the_same_each_time() {
     let (html, _) = page(&[&kept]);
     assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("default-src 'none'"));
-    for loading in ["src=\"http", "href=\"http", "url(http", "@import", "fetch(", "XMLHttpRequest", "import("] {
+    for loading in
+        ["src=\"http", "href=\"http", "url(http", "@import", "fetch(", "XMLHttpRequest", "import("]
+    {
         assert!(!html.contains(loading), "{loading}");
     }
     assert_eq!(page(&[&kept]).0, html);
@@ -160,15 +172,20 @@ fn runs_are_compared() {
     let (html, outline) = page(&[&slow, &fast]);
     assert_eq!(headings(&outline)[0], "Side by side");
     let differences = table(&outline, "What clients saw, and by how much the runs differ");
-    let mean = |dir: &Path| truth_of(dir)["workloads"]["stream"]["response_time_ms"]["mean"].as_f64().unwrap();
+    let mean = |dir: &Path| {
+        truth_of(dir)["workloads"]["stream"]["response_time_ms"]["mean"].as_f64().unwrap()
+    };
     let wanted = 100.0 * (mean(&fast) / mean(&slow) - 1.0);
     let shown = cell(differences, ["stream", "mean ms"], "fast against slow");
     assert_eq!(shown, format!("{wanted:+.1} %"));
     let data = chart_data(&html, "Throughput over time");
-    let lines: Vec<&Value> = data["views"][0]["series"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    let lines: Vec<&Value> =
+        data["views"][0]["series"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(lines, ["slow", "fast"]);
     let many = vec![slow.to_str().unwrap(); 7];
-    assert!(refused(&[many.as_slice(), &["-o", "x.html"]].concat()).contains("too many for a page"));
+    assert!(
+        refused(&[many.as_slice(), &["-o", "x.html"]].concat()).contains("too many for a page")
+    );
 }
 
 #[test]
@@ -252,7 +269,8 @@ fn answers_and_scores_are_shown() {
 fn caches_are_shown() {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("blocks.txt");
-    fs::write(&trace, (0..2000).map(|n| format!("{}\n", n * n % 97)).collect::<Vec<_>>().concat()).unwrap();
+    fs::write(&trace, (0..2000).map(|n| format!("{}\n", n * n % 97)).collect::<Vec<_>>().concat())
+        .unwrap();
     let text = ["--policy", "lru,arc", "--size", "10,40", "--curve", "--json"];
     let document = succeed([&["replay-cache", trace.to_str().unwrap()], text.as_slice()].concat());
     let file = place.path().join("caches.json");
@@ -261,7 +279,13 @@ fn caches_are_shown() {
     let document: Value = serde_json::from_str(&document).unwrap();
     let lines = chart_data(&html, "Hit ratio by size, LRU");
     let curve = document["curve"]["points"].as_array().unwrap();
-    let last = lines["views"][0]["series"][0]["values"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+    let last = lines["views"][0]["series"][0]["values"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .as_f64()
+        .unwrap();
     let truth = 100.0 * curve.last().unwrap()["hit_ratio"].as_f64().unwrap();
     assert!((last - truth).abs() < 0.01, "{last}, not {truth}");
     assert!(chart(&outline, "Hit ratio by size and policy").is_some());
@@ -275,7 +299,8 @@ fn a_sweep_can_be_explored() {
     fs::write(&file, include_str!("../.ci/pages/sweep.toml").replace("1 s", "200 ms")).unwrap();
     let data = place.path().join("data");
     for csv in [false, true] {
-        let mut arguments = vec!["sweep", file.to_str().unwrap(), "-o", data.to_str().unwrap(), "--force"];
+        let mut arguments =
+            vec!["sweep", file.to_str().unwrap(), "-o", data.to_str().unwrap(), "--force"];
         arguments.extend(csv.then_some("--csv"));
         if !csv && !cfg!(feature = "parquet") {
             continue;

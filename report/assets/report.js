@@ -43,7 +43,7 @@
     return { figure, plot, controls, tip, say };
   }
 
-  function key(name, index, onToggle) {
+  function key(name, index, onToggle, points = false) {
     const dash = DASHES[index % DASHES.length].join(' ');
     const button = make('button', { type: 'button', className: 'key' });
     button.setAttribute('aria-pressed', 'true');
@@ -53,7 +53,13 @@
     const line = document.createElementNS(space, 'line');
     for (const [attribute, value] of Object.entries({ x1: 0, x2: 28, y1: 4, y2: 4, 'stroke-width': 2.5, 'stroke-dasharray': dash })) line.setAttribute(attribute, value);
     line.style.stroke = `var(--s${index % 6})`;
-    svg.append(line);
+    if (points) {
+      const point = document.createElementNS(space, 'circle');
+      for (const [attribute, value] of Object.entries({ cx: 14, cy: 4, r: 3, 'stroke-width': 1.5 })) point.setAttribute(attribute, value);
+      point.style.stroke = `var(--s${index % 6})`;
+      point.style.fill = index % 2 ? 'var(--ground)' : `var(--s${index % 6})`;
+      svg.append(point);
+    } else svg.append(line);
     button.append(svg, make('span', { textContent: name }));
     button.addEventListener('click', () => {
       const on = button.getAttribute('aria-pressed') !== 'true';
@@ -71,7 +77,9 @@
   }
 
   function axis(spec, more = {}) {
-    const name = spec.unit ? `${spec.label} (${spec.unit})` : spec.label;
+    const whole = spec.unit ? `${spec.label} (${spec.unit})` : spec.label;
+    const room = Math.floor((more.room ?? 1e4) / 6.6);
+    const name = whole.length <= room ? whole : spec.label.length <= room ? spec.label : `${spec.label.slice(0, room - 1)}…`;
     const base = { label: name, labelSize: 22, labelGap: 2, stroke: css('--text'), font: '12px system-ui, sans-serif', labelFont: '12px system-ui, sans-serif',
       grid: { stroke: css('--line'), width: 0.6 }, ticks: { stroke: css('--line'), width: 0.6 } };
     if (spec.scale === 'nines') {
@@ -92,9 +100,14 @@
     place.plot.addEventListener('keydown', (event) => {
       const u = scale();
       if (!u || event.target !== place.plot || event.ctrlKey || event.metaKey || event.altKey) return;
-      const { min, max } = u.scales.x;
-      const middle = (min + max) / 2;
-      const zoom = (factor) => u.setScale('x', { min: middle - (max - min) * factor / 2, max: middle + (max - min) * factor / 2 });
+      const zoom = (factor) => {
+        // on a logarithmic axis by ratios; never beyond the data
+        const log = u.scales.x.distr === 3, all = u.data[0];
+        const [low, high, first, last] = [u.scales.x.min, u.scales.x.max, all[0], all[all.length - 1]].map((x) => (log ? Math.log(x) : x));
+        const middle = (low + high) / 2, half = (high - low) * factor / 2;
+        const [min, max] = [Math.max(middle - half, Math.min(first, low)), Math.min(middle + half, Math.max(last, high))].map((x) => (log ? Math.exp(x) : x));
+        if (min < max) u.setScale('x', { min, max });
+      };
       switch (event.key) {
         case 'ArrowRight': read(1); break;
         case 'ArrowLeft': read(-1); break;
@@ -125,16 +138,16 @@
     };
     function draw() {
       if (u) u.destroy();
-      const width = drawn = place.plot.clientWidth;
+      const width = drawn = place.plot.clientWidth, height = Math.max(220, Math.min(320, width * 0.62));
       const log = yAxis().scale === 'log';
       const data = [spec.xs, ...of().series.map((one) => (log ? one.values.map((value) => (value > 0 ? value : null)) : one.values))];
       const ceiling = yAxis().max;
       u = new uPlot({
-        width, height: Math.max(220, Math.min(320, width * 0.62)), legend: { show: false },
+        width, height, legend: { show: false },
         cursor: { y: false, drag: { x: true, y: false }, points: { size: 7 } },
         scales: { x: { time: false, distr: spec.x.scale === 'log' ? 3 : 1 },
           y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), ceiling ?? ((high ?? 0) > 0 ? high * 1.06 : 1)] } },
-        axes: [axis(spec.x), axis(yAxis(), { size: 58 })],
+        axes: [axis(spec.x, { room: width - 70 }), axis(yAxis(), { size: 58, room: height - 60 })],
         series: [{}, ...of().series.map((one, index) => ({ label: one.name, stroke: css(`--s${index % 6}`), width: 2, dash: DASHES[index % 6],
           show: !hidden.has(one.name), spanGaps: false, points: { show: spec.xs.length < 25, size: 6 } }))],
         hooks: { setCursor: [(plot) => {
@@ -225,13 +238,14 @@
       pen.fillStyle = css('--text');
       pen.textBaseline = 'alphabetic';
       const half = (spec.xs[1] - spec.xs[0]) / 2 || 0;
-      const first = spec.xs[from] - half, last = spec.xs[to - 1] + half;
+      const last = spec.xs[to - 1] + half;
+      const first = spec.xs[from] - half < last * 1e-4 ? 0 : spec.xs[from] - half;
       for (const share of [0, 0.5, 1]) {
         pen.textAlign = share === 0 ? 'left' : share === 1 ? 'right' : 'center';
         pen.fillText(`${show(first + (last - first) * share)} s`, left + box.width * share, height - foot + 16);
       }
       pen.textAlign = 'center';
-      pen.fillText(spec.x, left + box.width / 2, height - 6);
+      pen.fillText(spec.x, Math.max(0, Math.min(left + box.width / 2, width - pen.measureText(spec.x).width / 2)), height - 6);
       pen.textAlign = 'left';
     }
     const read = (mark) => {
@@ -339,16 +353,17 @@
       const split = groups();
       if (u) u.destroy();
       const width = drawn = place.plot.clientWidth;
+      const height = Math.max(260, Math.min(440, width * 0.7));
       const data = [rows.map((row) => columns[x].values[row]), ...split.map(([, test]) => rows.map((row) => (test(row) ? columns[y].values[row] : null)))];
       data.push(rows.map((row) => (hits.has(row) ? columns[y].values[row] : null)));
       const zero = (column) => (column.levels ? (_, low, high) => [low - 0.5, high + 0.5] : (_, low, high) => (low === null ? [0, 1] : [Math.min(0, low), high > 0 ? high * 1.05 : 1]));
       const side = (column) => ({ label: column.name, unit: column.unit, levels: column.levels });
       u = new uPlot({
-        width, height: Math.max(260, Math.min(440, width * 0.7)), legend: { show: false }, cursor: { drag: { x: true, y: true, uni: 20 }, points: { show: false } },
+        width, height, legend: { show: false }, cursor: { drag: { x: true, y: true, uni: 20 }, points: { show: false } },
         scales: { x: { time: false, range: zero(columns[x]) }, y: { range: zero(columns[y]) } },
-        axes: [axis(side(columns[x])), axis(side(columns[y]), { size: 62 })],
-        series: [{}, ...split.map(([label], index) => ({ label, stroke: css(`--s${index % 6}`), paths: () => null, points: { show: true, size: 7 - index % 3, width: 1.5, fill: index % 2 ? css('--ground') : css(`--s${index % 6}`) } })),
-          { label: 'Pareto front', stroke: css('--text'), width: 1.5, dash: [6, 3], spanGaps: true, show: front, points: { show: true, size: 12, width: 1.5, fill: 'transparent' } }],
+        axes: [axis(side(columns[x]), { room: width - 80 }), axis(side(columns[y]), { size: 62, room: height - 60 })],
+        series: [{}, ...split.map(([label], index) => ({ label, stroke: css(`--s${index % 6}`), paths: () => null, points: { show: true, size: 9, width: 1.5, fill: index % 2 ? css('--ground') : css(`--s${index % 6}`) } })),
+          { label: 'Pareto front', stroke: css('--text'), width: 1.5, dash: [6, 3], spanGaps: true, show: front, points: { show: true, size: 15, width: 1.5, fill: 'transparent' } }],
       }, data, place.plot);
       u.over.addEventListener('mousemove', (event) => {
         const bounds = u.over.getBoundingClientRect();
@@ -360,7 +375,7 @@
         if (near >= 0) tell(near); else place.say('');
       });
       place.plot.append(place.tip);
-      keysBox.replaceChildren(...split.map(([label], index) => key(label, index, (on) => u.setSeries(index + 1, { show: on }))));
+      keysBox.replaceChildren(...split.map(([label], index) => key(label, index, (on) => u.setSeries(index + 1, { show: on }), true)));
       counted.textContent = `${rows.length} of ${count} runs are shown.` + (front ? ` ${hits.size} of them are on the Pareto front: no other is better in both.` : '');
       const list = rows.filter((row) => hits.has(row)).slice(0, 50);
       const shown = [columns[x], columns[y], ...factors.filter((column) => column !== columns[x] && column !== columns[y])];

@@ -7,6 +7,8 @@ pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         "unknown".to_owned()
+    } else if size.fract() <= 0.0 && size < 1e7 {
+        format!("{value:.0}")
     } else if size >= 1e7 {
         format!("{value:.2e}")
     } else if size >= 100.0 {
@@ -17,8 +19,6 @@ pub(crate) fn number(value: f64) -> String {
         format!("{value:.2}")
     } else if size >= 0.001 {
         format!("{value:.3}")
-    } else if size == 0.0 {
-        "0".to_owned()
     } else {
         format!("{value:.1e}")
     }

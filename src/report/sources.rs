@@ -130,10 +130,9 @@ fn run(path: &Path, name: &str) -> Result<Source, Failure> {
     };
     let observed = observe(&db).map_err(Failure::NotARun)?;
     let mut paths = Vec::new();
-    for request in Run::wanted(&observed) {
-        let breadcrumb = foretell_units::Breadcrumb(request.breadcrumb);
-        let records = db.trace(breadcrumb).map_err(Failure::NotARun)?;
-        let steps = path::steps(&db, &observed.facts, &records)?;
+    for request in observed.wanted() {
+        let records = observed.records.get(&request.breadcrumb).map(Vec::as_slice);
+        let steps = path::steps(&db, &observed.facts, records.unwrap_or_default())?;
         let ms = |ns: u64| ns as f64 / 1e6;
         let steps = steps.into_iter().map(|step| Step {
             at_ms: ms(step.at_ns),

@@ -74,8 +74,14 @@ fn curve_of(
     let line = |key: &str| -> Vec<Option<f64>> {
         points.iter().map(|(_, row)| at(row, &[key]).map(|ratio| 100.0 * ratio)).collect()
     };
-    let lines = RATIOS.into_iter().map(|(key, name)| Series::new(name, line(key)));
-    let lines = lines.filter(|line| line.values.iter().any(Option::is_some)).collect();
+    let pair = |name: &str, ratios: &[(&str, &str)]| {
+        let lines = ratios.iter().map(|(key, name)| Series::new(*name, line(key)));
+        let known = lines.filter(|line| line.values.iter().any(Option::is_some));
+        View::new(name, known.collect())
+    };
+    let views =
+        [pair("references and bytes", &RATIOS[..2]), pair("reads and writes", &RATIOS[2..])];
+    let views = views.into_iter().filter(|view| !view.series.is_empty()).collect();
     let useful = at(document, &["curve", "largest_useful_size"]);
     let best = points.last().and_then(|(_, row)| at(row, &["hit_ratio"]));
     let summary = format!(
@@ -91,7 +97,6 @@ fn curve_of(
     );
     let (x, y) = axes(unit);
     let xs = points.iter().map(|(size, _)| *size).collect();
-    let views = vec![View::new("LRU", lines)];
     section.chart("Hit ratio by size, LRU", summary, Chart::Lines { x, y, xs, views });
 }
 

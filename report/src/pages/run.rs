@@ -35,17 +35,11 @@ pub struct Run {
     pub observed: Observed,
     /// `truth.json`, if it is there.
     pub truth: Option<Value>,
-    /// Paths of single requests, in the order of [`Run::wanted`].
+    /// Paths of single requests, in the order of [`Observed::wanted`].
     pub paths: Vec<(Completed, Vec<Step>)>,
 }
 
 impl Run {
-    /// Requests whose path a page shows: typical ones, then the slowest.
-    pub fn wanted(observed: &Observed) -> Vec<Completed> {
-        let slowest = observed.requests.iter().flat_map(|requests| &requests.slowest);
-        observed.typical.iter().chain(slowest).copied().collect()
-    }
-
     /// The name of a workload.
     pub fn workload(&self, number: u32) -> String {
         let mut all = self.observed.facts.workloads.iter();

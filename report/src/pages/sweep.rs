@@ -57,11 +57,11 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     };
     let factors = columns.iter().filter(|column| column.role == "factor").count() as u64;
     let summary = format!(
-        "{} of {}, {} of each. A point is a run.{thinned} A run is on the Pareto front if no other is better in \
+        "{}, {}, {}. A point is a run.{thinned} A run is on the Pareto front if no other is better in \
          both: choose what is better under each axis.",
         count(runs as u64, "run", "runs"),
         count(factors, "factor", "factors"),
-        count(columns.len() as u64 - factors, "result", "results"),
+        count(columns.len() as u64 - factors, "result of each", "results of each"),
     );
     let mut explore = Section::new("Explore");
     explore.chart("Any factor against any result", summary, Chart::Explore { columns });

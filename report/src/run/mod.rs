@@ -5,7 +5,9 @@ mod requests;
 mod resources;
 mod spans;
 
-use foretell_ati::{Facts, RecordKind, Requests as Kept, RunDb, StoreError};
+use std::collections::BTreeMap;
+
+use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError};
 
 pub(crate) use self::grid::Grid;
 pub use self::requests::Completed;
@@ -48,6 +50,8 @@ pub struct Observed {
     pub(crate) breakdowns: Vec<Breakdown>,
     /// A request near the median of each workload, to compare the slowest with.
     pub(crate) typical: Vec<Completed>,
+    /// All records of the requests of [`Observed::wanted`], in the order of time.
+    pub records: BTreeMap<u64, Vec<Record>>,
     /// What cannot be shown, and why.
     pub(crate) gaps: Vec<String>,
 }
@@ -75,6 +79,7 @@ pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
         resources: None,
         breakdowns: Vec::new(),
         typical: Vec::new(),
+        records: BTreeMap::new(),
         gaps: Vec::new(),
     };
     if one_in == 0 {
@@ -108,6 +113,12 @@ pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
 }
 
 impl Observed {
+    /// Requests whose path a page shows: typical ones, then the slowest.
+    pub fn wanted(&self) -> Vec<Completed> {
+        let slowest = self.requests.iter().flat_map(|requests| &requests.slowest);
+        self.typical.iter().chain(slowest).copied().collect()
+    }
+
     fn read_resources(
         &mut self,
         db: &RunDb,
@@ -115,7 +126,8 @@ impl Observed {
     ) -> Result<(), StoreError> {
         let sampled = self.requests.as_ref().map(sample).unwrap_or_default();
         let breadcrumbs = sampled.iter().flat_map(|(_, mean, tail)| mean.iter().chain(tail));
-        let mut spans = Spans::of(breadcrumbs.map(|request| request.breadcrumb));
+        let wanted = self.wanted().into_iter().map(|request| request.breadcrumb);
+        let mut spans = Spans::of(breadcrumbs.map(|request| request.breadcrumb), wanted);
         let mut found = Resources::default();
         let (facts, grid) = (&self.facts, &self.grid);
         let mut missing = Vec::new();
@@ -135,10 +147,11 @@ impl Observed {
             missing.push("processors");
         }
         if has(RecordKind::BufferReadHit) && has(RecordKind::BufferReadMiss) {
-            resources::caches(db, grid, &mut found)?;
+            resources::caches(db, grid, &mut found, &mut spans)?;
         } else {
             missing.push("caches");
         }
+        resources::others(db, &mut spans)?;
         if !missing.is_empty() {
             self.gaps.push(format!(
                 "The run did not record what its {} did (`record` leaves those types out).",
@@ -163,6 +176,7 @@ impl Observed {
         if found.too_many {
             self.gaps.push("There are more resources than can be followed over time.".to_owned());
         }
+        self.records = spans.whole();
         self.resources = (self.one_in == 1).then_some(found);
         Ok(())
     }

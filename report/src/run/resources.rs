@@ -99,6 +99,7 @@ pub(crate) fn disks(
     let mut disks: BTreeMap<(u32, u32), Disk> = BTreeMap::new();
     let mut issued: HashMap<Operation, u64, foldhash::fast::FixedState> = HashMap::default();
     db.scan(RecordKind::DiskOp, |record| {
+        spans.keep(record);
         let Body::DiskOp { disk, lbn, op, phase, .. } = record.body else { return };
         let (host, ts) = (record.header.host.0, record.header.ts_ns);
         let Some(over_time) = found.at(grid, host, Part::Disk(disk)) else { return };
@@ -157,6 +158,7 @@ pub(crate) fn links(
         })
         .collect();
     db.scan(RecordKind::NetworkTransmit, |record| {
+        spans.keep(record);
         let Body::NetworkTransmit { sender, receiver, numbytes } = record.body else { return };
         let ts = record.header.ts_ns;
         for (host, part) in [(sender, Part::Transmit), (receiver, Part::Receive)] {
@@ -201,6 +203,7 @@ pub(crate) fn processors(
     let kinds: KindSet =
         [RecordKind::UserThreadSwitch, RecordKind::KernelProcessSwitch].into_iter().collect();
     db.scan_in_time(kinds, |record| {
+        spans.keep(record);
         let (header, ts) = (record.header, record.header.ts_ns);
         let host = header.host.0;
         if !running.contains_key(&host) && running.len() == MOST_RESOURCES {
@@ -248,9 +251,15 @@ pub(crate) fn processors(
 }
 
 /// Reads what caches hit and missed.
-pub(crate) fn caches(db: &RunDb, grid: &Grid, found: &mut Resources) -> Result<(), StoreError> {
+pub(crate) fn caches(
+    db: &RunDb,
+    grid: &Grid,
+    found: &mut Resources,
+    spans: &mut Spans,
+) -> Result<(), StoreError> {
     for kind in [RecordKind::BufferReadHit, RecordKind::BufferReadMiss] {
         db.scan(kind, |record| {
+            spans.keep(record);
             let (hit, size) = match record.body {
                 Body::BufferReadHit { size, .. } => (1.0, f64::from(size)),
                 Body::BufferReadMiss { size, .. } => (0.0, f64::from(size)),
@@ -266,6 +275,20 @@ pub(crate) fn caches(db: &RunDb, grid: &Grid, found: &mut Resources) -> Result<(
             bins[bin].0 += hit * size;
             bins[bin].1 += size;
         })?;
+    }
+    Ok(())
+}
+
+/// Reads the tables that only the paths of single requests need.
+pub(crate) fn others(db: &RunDb, spans: &mut Spans) -> Result<(), StoreError> {
+    for kind in [
+        RecordKind::Request,
+        RecordKind::BufferWrite,
+        RecordKind::BufferReadAhead,
+        RecordKind::BufferFlush,
+        RecordKind::BufferEvict,
+    ] {
+        db.scan(kind, |record| spans.keep(record))?;
     }
     Ok(())
 }
