@@ -143,8 +143,8 @@ impl Part {
 
     fn markup(&self, id: &str) -> Markup {
         match self {
-            Self::Text(text) => html! { p { (text) } },
-            Self::Gap(why) => html! { p.gap { strong { "Not shown. " } (why) } },
+            Self::Text(text) => html! { p { (with_code(text)) } },
+            Self::Gap(why) => html! { p.gap { strong { "Not shown. " } (with_code(why)) } },
             Self::Table(table) => table.markup(),
             Self::Figure { title, summary, markup } => html! {
                 figure {
@@ -168,6 +168,15 @@ impl Part {
                     script type="application/json" id=(id) { (PreEscaped(data)) }
                 }
             }
+        }
+    }
+}
+
+/// A text in which what stands between backticks is code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, piece) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (piece) } } @else { (piece) }
         }
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool
         let (from, to) = (from.clamp(0.0, all), to.clamp(0.0, all));
         format!("left:{:.2}%;width:{:.2}%", 100.0 * from / all, 100.0 * (to - from) / all)
     };
-    let shown = |value: Option<f64>| value.map(number).unwrap_or_default();
+    let shown = |value: Option<f64>| value.map(|ms| format!("{ms:.3}")).unwrap_or_default();
     html! {
         details open[open] { summary { "Its " (steps.len()) " steps" }
         div.scroll tabindex="0" role="region" aria-label=(name) {

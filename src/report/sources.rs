@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use foretell_ati::{STORE_FILE, open_run};
+use foretell_ati::{RunDb, STORE_FILE, open_run};
 use foretell_datasets::{Manifest, Role, Value as Cell, read_columns};
 use foretell_input::Limit;
 use foretell_report::chart::Column;
-use foretell_report::{Picture, Reproduction, Run, Source, Step, Sweep, observe};
+use foretell_report::{
+    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, observe,
+};
 use serde_json::Value;
 
 use super::clusters;
@@ -129,11 +131,31 @@ fn run(path: &Path, name: &str) -> Result<Source, Failure> {
         None => None,
     };
     let observed = observe(&db).map_err(Failure::NotARun)?;
+    let wanted = observed.wanted();
+    // each path reads what else happened around its request: half of them beside the other half
+    let (first, second) = wanted.split_at(wanted.len().div_ceil(2));
+    let beside = open_run(path).map_err(Failure::NotARun)?;
+    let observed_ref = &observed;
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(move || paths(&beside, observed_ref, second));
+        let first = paths(&db, observed_ref, first);
+        (first, second.join().expect("a reader does not panic"))
+    });
+    let paths: Vec<_> = first?.into_iter().chain(second?).collect();
+    Ok(Source::Run(Box::new(Run { name: name.to_owned(), observed, truth, paths })))
+}
+
+/// The steps of each of these requests.
+fn paths(
+    db: &RunDb,
+    observed: &Observed,
+    requests: &[Completed],
+) -> Result<Vec<(Completed, Vec<Step>)>, Failure> {
+    let ms = |ns: u64| ns as f64 / 1e6;
     let mut paths = Vec::new();
-    for request in observed.wanted() {
+    for request in requests {
         let records = observed.records.get(&request.breadcrumb).map(Vec::as_slice);
-        let steps = path::steps(&db, &observed.facts, records.unwrap_or_default())?;
-        let ms = |ns: u64| ns as f64 / 1e6;
+        let steps = path::steps(db, &observed.facts, records.unwrap_or_default())?;
         let steps = steps.into_iter().map(|step| Step {
             at_ms: ms(step.at_ns),
             host: step.host,
@@ -142,9 +164,9 @@ fn run(path: &Path, name: &str) -> Result<Source, Failure> {
             waiting_ms: step.waiting_ns.map(ms),
             service_ms: step.service_ns.map(ms),
         });
-        paths.push((request, steps.collect()));
+        paths.push((*request, steps.collect()));
     }
-    Ok(Source::Run(Box::new(Run { name: name.to_owned(), observed, truth, paths })))
+    Ok(paths)
 }
 
 fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {

@@ -7,7 +7,7 @@ mod spans;
 
 use std::collections::BTreeMap;
 
-use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError};
+use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError, open_run};
 
 pub(crate) use self::grid::Grid;
 pub use self::requests::Completed;
@@ -131,27 +131,43 @@ impl Observed {
         let mut found = Resources::default();
         let (facts, grid) = (&self.facts, &self.grid);
         let mut missing = Vec::new();
-        if has(RecordKind::DiskOp) {
-            resources::disks(db, grid, &mut found, &mut spans)?;
-        } else {
-            missing.push("disks");
-        }
-        if has(RecordKind::NetworkTransmit) {
-            resources::links(db, facts, grid, &mut found, &mut spans)?;
-        } else {
-            missing.push("links");
-        }
-        if has(RecordKind::KernelProcessSwitch) {
-            resources::processors(db, facts, grid, &mut found, &mut spans)?;
-        } else {
+        // switches are half of all records: they are read beside the others, through a store of their own
+        let mut of_processors = spans.empty();
+        let mut processors = Resources::default();
+        let has_switches = has(RecordKind::KernelProcessSwitch);
+        let beside = open_run(db.path())?;
+        let (spans_beside, found_beside) = (&mut of_processors, &mut processors);
+        std::thread::scope(|scope| {
+            let switches = scope.spawn(move || {
+                if !has_switches {
+                    return Ok(());
+                }
+                resources::processors(&beside, facts, grid, found_beside, spans_beside)
+            });
+            if has(RecordKind::DiskOp) {
+                resources::disks(db, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("disks");
+            }
+            if has(RecordKind::NetworkTransmit) {
+                resources::links(db, facts, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("links");
+            }
+            if has(RecordKind::BufferReadHit) && has(RecordKind::BufferReadMiss) {
+                resources::caches(db, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("caches");
+            }
+            resources::others(db, &mut spans)?;
+            switches.join().expect("a reader does not panic")
+        })?;
+        if !has_switches {
             missing.push("processors");
         }
-        if has(RecordKind::BufferReadHit) && has(RecordKind::BufferReadMiss) {
-            resources::caches(db, grid, &mut found, &mut spans)?;
-        } else {
-            missing.push("caches");
-        }
-        resources::others(db, &mut spans)?;
+        spans.absorb(of_processors);
+        found.too_many |= processors.too_many;
+        found.by_resource.extend(processors.by_resource);
         if !missing.is_empty() {
             self.gaps.push(format!(
                 "The run did not record what its {} did (`record` leaves those types out).",

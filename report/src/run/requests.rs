@@ -20,7 +20,7 @@ const MOST_UNDER_WAY: usize = 4 << 20;
 /// Requests of a workload that are sampled.
 const SAMPLE: usize = 20_000;
 /// The slowest requests that are kept.
-const SLOWEST: usize = 6;
+const SLOWEST: usize = 4;
 /// The longest response time that is counted as it is: 1000 s.
 const MOST_NS: u64 = 1_000_000_000_000;
 

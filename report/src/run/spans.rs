@@ -123,6 +123,27 @@ impl Spans {
         whole
     }
 
+    /// As empty as at first, of the same requests.
+    pub(crate) fn empty(&self) -> Self {
+        let mut sampled: Vec<u64> = self.by_request.keys().copied().collect();
+        sampled.sort_unstable();
+        Self::of(sampled, self.whole.keys().copied())
+    }
+
+    /// Adds what another, of the same requests, has found.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (breadcrumb, records) in other.whole {
+            self.whole.entry(breadcrumb).or_default().extend(records);
+        }
+        let mut by_request: Vec<_> = other.by_request.into_iter().collect();
+        by_request.sort_unstable_by_key(|(breadcrumb, _)| *breadcrumb);
+        for (breadcrumb, found) in by_request {
+            let of = self.by_request.entry(breadcrumb).or_default();
+            of.spans.extend(found.spans);
+            of.sent.extend(found.sent);
+        }
+    }
+
     /// Whether a request is sampled.
     pub(crate) fn wants(&self, breadcrumb: u64) -> bool {
         self.by_request.contains_key(&breadcrumb)
