@@ -208,6 +208,11 @@ fn examples_of_metrics_hold() {
 }
 
 #[test]
+fn examples_of_reports_hold() {
+    check("report.md");
+}
+
+#[test]
 fn examples_of_scaling_hold() {
     check("scaling.md");
 }
