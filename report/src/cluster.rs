@@ -79,7 +79,7 @@ pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Ma
 }
 
 fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
-    let hot =
+    let marked =
         bottleneck.filter(|(name, _)| *name == host.name).map(|(_, resource)| resource.as_str());
     let mut rows: Vec<&(String, f64)> = Vec::new();
     rows.extend(host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk")));
@@ -99,7 +99,7 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
     let label_of = format!(
         "{}{}: {}",
         host.name,
-        if hot.is_some() { ", the bottleneck" } else { "" },
+        if marked.is_some() { ", the bottleneck" } else { "" },
         told.join(", ")
     );
     let name: String = if host.name.chars().count() > 16 {
@@ -108,16 +108,16 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         host.name.clone()
     };
     html! {
-        svg.host.bottleneck[hot.is_some()] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
+        svg.host.bottleneck[marked.is_some()] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
             title { (label_of) }
             rect.frame x="2" y="2" width="192" height=(height - 4) rx="5" {}
             text.name x="9" y="19" { (name) }
-            @if hot.is_some() { text.mark x="187" y="19" text-anchor="end" { "bottleneck" } }
+            @if marked.is_some() { text.mark x="187" y="19" text-anchor="end" { "bottleneck" } }
             @for (index, (resource, share)) in rows.iter().enumerate() {
                 @let y = 26 + 18 * index;
                 text x="9" y=(y + 11) { (label(resource)) }
                 rect.back x="76" y=(y + 2) width="66" height="11" {}
-                rect.fill.hot[hot == Some(resource.as_str())] x="76" y=(y + 2) width=(format!("{:.1}", 66.0 * share.clamp(0.0, 1.0))) height="11" {}
+                rect.fill.hot[marked == Some(resource.as_str())] x="76" y=(y + 2) width=(format!("{:.1}", 66.0 * share.clamp(0.0, 1.0))) height="11" {}
                 text x="187" y=(y + 12) text-anchor="end" { (percent(*share)) }
             }
             @if more > 0 { text x="9" y=(height - 8) { "and " (more) " disks less busy" } }

@@ -64,7 +64,9 @@ fn spread(cluster: &Ceph, section: &mut Section) {
         section.push(Part::Gap("No OSD takes data.".to_owned()));
         return;
     }
-    loads.iter_mut().for_each(|load| *load *= 100.0 / mean);
+    for load in &mut loads {
+        *load *= 100.0 / mean;
+    }
     loads.sort_by(|a, b| b.total_cmp(a));
     let (most, least) = (loads[0], loads[loads.len() - 1]);
     let fullest = cluster

@@ -31,7 +31,7 @@ impl Grid {
     }
 
     /// End of the last bin.
-    pub(crate) fn to_ns(&self) -> u64 {
+    pub(crate) fn end_ns(&self) -> u64 {
         self.from_ns.saturating_add(self.span_ns)
     }
 
@@ -66,7 +66,7 @@ impl Integral {
 
     /// Adds `weight` for the time from `from_ns` to `to_ns`; what is not measured counts nothing.
     pub(crate) fn add(&mut self, grid: &Grid, from_ns: u64, to_ns: u64, weight: f64) {
-        let (from, to) = (from_ns.max(grid.from_ns), to_ns.min(grid.to_ns()));
+        let (from, to) = (from_ns.max(grid.from_ns), to_ns.min(grid.end_ns()));
         if from >= to {
             return;
         }

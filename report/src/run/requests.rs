@@ -158,8 +158,8 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
         let Some(bin) = grid.bin(ts) else { return };
         let is_write = op == Op::Write;
         let response_ns = ts.saturating_sub(issued_ns);
-        let bytes = u64::from(size);
-        let request = Completed { response_ns, breadcrumb, issued_ns, workload, is_write, bytes };
+        let request =
+            Completed { response_ns, breadcrumb, issued_ns, workload, is_write, bytes: size };
         seen.all.add(bin, &request);
         seen.by_op[usize::from(is_write)].add(bin, &request);
         count(&mut seen.over_time[bin], response_ns);
@@ -176,7 +176,7 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
     left.sort_unstable();
     for (issued_ns, workload) in left {
         if let Some(seen) = by_workload.get_mut(&workload) {
-            seen.under_way.add(grid, issued_ns, grid.to_ns(), 1.0);
+            seen.under_way.add(grid, issued_ns, grid.end_ns(), 1.0);
         }
     }
     let mut slowest: Vec<_> = slowest.into_iter().map(|Reverse(request)| request).collect();

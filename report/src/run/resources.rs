@@ -66,10 +66,10 @@ pub(crate) struct Resources {
 
 impl Resources {
     fn at(&mut self, grid: &Grid, host: u32, part: Part) -> Option<&mut OverTime> {
-        if !self.by_resource.contains_key(&(host, part)) && self.by_resource.len() == MOST_RESOURCES
-        {
-            self.too_many = true;
-            return None;
+        if self.by_resource.len() == MOST_RESOURCES {
+            let known = self.by_resource.get_mut(&(host, part));
+            self.too_many |= known.is_none();
+            return known;
         }
         Some(self.by_resource.entry((host, part)).or_insert_with(|| OverTime {
             busy: Integral::new(grid),

@@ -184,8 +184,12 @@ impl Spans {
             }
         }
         let count = requests.len().max(1) as f64;
-        charged.by_what.iter_mut().for_each(|sum| *sum /= count);
-        charged.by_disk.values_mut().for_each(|sum| *sum /= count);
+        for sum in &mut charged.by_what {
+            *sum /= count;
+        }
+        for sum in charged.by_disk.values_mut() {
+            *sum /= count;
+        }
         charged
     }
 }
