@@ -98,10 +98,7 @@ fn a_run_is_shown_as_its_truth_has_it() {
     let time = table(&outline, "Mean milliseconds of a request");
     let mut summed = 0;
     for (name, seen) in truth["workloads"].as_object().unwrap() {
-        assert_eq!(
-            number(cell(percentiles, [name, "all"], "requests")),
-            seen["requests"].as_f64().unwrap()
-        );
+        assert_eq!(cell(percentiles, [name, "all"], "requests"), seen["requests"].to_string());
         for (column, key) in [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("max", "max")] {
             let truth = seen["response_time_ms"][key].as_f64().unwrap();
             let shown = number(cell(percentiles, [name, "all"], column));

@@ -99,7 +99,8 @@ mod tests {
         assert_eq!(grid.bins, 10);
         let mut busy = Integral::new(&grid);
         busy.add(&grid, 95, 125, 2.0);
-        assert_eq!(busy.means(&grid)[..4], [2.0, 2.0, 1.0, 0.0]);
+        let tenths: Vec<u64> = busy.means(&grid).iter().map(|mean| (mean * 10.0) as u64).collect();
+        assert_eq!(tenths[..4], [20, 20, 10, 0]);
         assert_eq!(
             (grid.bin(99), grid.bin(100), grid.bin(199), grid.bin(200)),
             (None, Some(0), Some(9), None)

@@ -275,7 +275,7 @@ mod tests {
         // after the answer
         spans.add(7, 120, 180, What::DiskService, 1, 1);
         let charged = spans.charge(&[request]);
-        assert_eq!(charged.by_what, [20.0, 10.0, 20.0, 20.0, 30.0]);
+        assert_eq!(charged.by_what.map(|ns| ns as u64), [20, 10, 20, 20, 30]);
         assert_eq!(charged.by_disk, BTreeMap::from([((1, 0), 30.0)]));
         assert!((charged.total_ns() - 100.0).abs() < 1e-9);
     }
