@@ -11,6 +11,7 @@ mod learn;
 mod plan;
 mod replay_cache;
 mod replay_disk;
+mod report;
 mod reproduce;
 mod sweep;
 
@@ -50,6 +51,7 @@ pub use learn::{
 pub use plan::{PlanArguments, UpmapKind};
 pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
 pub use replay_disk::ReplayDiskArguments;
+pub use report::ReportArguments;
 pub use reproduce::{Paper, ReproduceArguments};
 pub use sweep::{
     ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,
@@ -96,6 +98,8 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Write the records of a run as tables of Parquet or CSV.
     Export(ExportArguments),
+    /// Show results as a page: charts of runs, comparisons, sweeps, answers.
+    Report(ReportArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

@@ -30,6 +30,7 @@ mod prices;
 mod progress;
 mod replay_cache;
 mod replay_disk;
+mod report;
 mod reproduce;
 mod run;
 mod scenario;
@@ -73,6 +74,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Ask(arguments) => ask::ask(&arguments),
         Command::Score(arguments) => score::score(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),

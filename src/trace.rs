@@ -1,7 +1,7 @@
 //! `foretell trace`: the path of one request, from its records alone.
 
 mod around;
-mod path;
+pub(crate) mod path;
 
 use foretell_ati::{Requests, RunDb, open_run};
 use foretell_units::Breadcrumb;

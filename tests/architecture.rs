@@ -32,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("estimate", &["units"]),
     ("datasets", &["units", "input", "files", "scenarios"]),
     ("ceph-maps", &["algorithms"]),
+    ("report", &["units", "ati"]),
 ];
 
 /// Crates of ours named anywhere in a manifest.

@@ -20,7 +20,7 @@ use std::process::Command;
 use common::{data, root};
 
 /// Documents with examples.
-const DOCUMENTS: [&str; 4] = ["commands.md", "metrics.md", "scaling.md", "sweep.md"];
+const DOCUMENTS: [&str; 5] = ["commands.md", "metrics.md", "report.md", "scaling.md", "sweep.md"];
 
 /// Real files that examples name, and where they stand among the data.
 const FILES: [(&str, &str); 12] = [
@@ -205,6 +205,11 @@ fn examples_of_commands_hold() {
 #[test]
 fn examples_of_metrics_hold() {
     check("metrics.md");
+}
+
+#[test]
+fn examples_of_reports_hold() {
+    check("report.md");
 }
 
 #[test]

@@ -16,18 +16,18 @@ use super::around::{AT_ONCE_NS, Around};
 use crate::failure::Failure;
 
 /// Something that happened to the request.
-pub(super) struct Step {
+pub(crate) struct Step {
     /// Since the request was issued.
-    pub(super) at_ns: u64,
-    pub(super) host: String,
-    pub(super) resource: String,
-    pub(super) what: String,
-    pub(super) waiting_ns: Option<u64>,
-    pub(super) service_ns: Option<u64>,
+    pub(crate) at_ns: u64,
+    pub(crate) host: String,
+    pub(crate) resource: String,
+    pub(crate) what: String,
+    pub(crate) waiting_ns: Option<u64>,
+    pub(crate) service_ns: Option<u64>,
 }
 
 /// The steps of the request that left these records.
-pub(super) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec<Step>, Failure> {
+pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec<Step>, Failure> {
     let start = records.first().map_or(0, |record| record.header.ts_ns);
     let around = Around::of(db, records)?;
     let mut path = Path {

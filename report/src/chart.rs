@@ -1,0 +1,191 @@
+//! Charts: what is drawn, as data. `assets/report.js` draws them in the browser.
+
+use serde::Serialize;
+
+/// A chart.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Chart {
+    /// Lines over a common axis, in one or more views to choose from.
+    Lines {
+        /// The horizontal axis.
+        x: Axis,
+        /// The vertical axis of views that have none of their own.
+        y: Axis,
+        /// Values of the horizontal axis.
+        #[serde(serialize_with = "short")]
+        xs: Vec<f64>,
+        /// Views; the first is shown.
+        views: Vec<View>,
+    },
+    /// A colour for each row and moment.
+    Heat {
+        /// Name of the horizontal axis, whose unit is seconds.
+        x: String,
+        /// Unit of the values.
+        unit: &'static str,
+        /// The value of the last colour.
+        max: f64,
+        /// The middle of each bin in seconds.
+        #[serde(serialize_with = "short")]
+        xs: Vec<f64>,
+        /// Names of the rows.
+        rows: Vec<String>,
+        /// By row and bin.
+        #[serde(serialize_with = "short_lists")]
+        values: Vec<Vec<Option<f64>>>,
+    },
+    /// Columns of a table, any against any other.
+    Explore {
+        /// The columns, all of the same length.
+        columns: Vec<Column>,
+    },
+}
+
+/// An axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Axis {
+    label: String,
+    unit: &'static str,
+    scale: Scale,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<f64>,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// From zero, evenly.
+    Linear,
+    /// Equal ratios are equally far apart.
+    Log,
+    /// Shares `q` at `-log10(1 - q)`: the tail is stretched.
+    Nines,
+}
+
+impl Axis {
+    /// An even axis.
+    pub fn new(label: impl Into<String>, unit: &'static str) -> Self {
+        Self { label: label.into(), unit, scale: Scale::Linear, max: None }
+    }
+
+    /// The same with another division.
+    pub fn scaled(self, scale: Scale) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// The same up to this value.
+    pub fn up_to(self, max: f64) -> Self {
+        Self { max: Some(max), ..self }
+    }
+}
+
+/// Lines that are shown together: few.
+#[derive(Clone, Debug, Serialize)]
+pub struct View {
+    /// What to choose.
+    pub name: String,
+    /// The vertical axis, if it is not the chart's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y: Option<Axis>,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+impl View {
+    /// Lines on the chart's axis.
+    pub fn new(name: impl Into<String>, series: Vec<Series>) -> Self {
+        Self { name: name.into(), y: None, series }
+    }
+}
+
+/// A line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// Name.
+    pub name: String,
+    /// Values; nothing where nothing is known.
+    #[serde(serialize_with = "short_list")]
+    pub values: Vec<Option<f64>>,
+}
+
+impl Series {
+    /// A line.
+    pub fn new(name: impl Into<String>, values: Vec<Option<f64>>) -> Self {
+        Self { name: name.into(), values }
+    }
+}
+
+/// A column to explore.
+#[derive(Clone, Debug, Serialize)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Unit, in words; empty: none.
+    pub unit: String,
+    /// `factor` or `result`.
+    pub role: &'static str,
+    /// What numbers stand for, if the cells are texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<String>>,
+    /// Cells.
+    #[serde(serialize_with = "short_list")]
+    pub values: Vec<Option<f64>>,
+}
+
+/// Four digits are what an eye can tell; more would make a page large.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+/// A number, without `.0`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Short {
+    Whole(i64),
+    Number(f64),
+    Nothing(()),
+}
+
+fn number(value: Option<f64>) -> Short {
+    match value.filter(|value| value.is_finite()).map(rounded) {
+        None => Short::Nothing(()),
+        Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => Short::Whole(value as i64),
+        Some(value) => Short::Number(value),
+    }
+}
+
+fn short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|value| number(Some(*value))))
+}
+
+fn short_list<S: serde::Serializer>(
+    values: &[Option<f64>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|value| number(*value)))
+}
+
+fn short_lists<S: serde::Serializer>(
+    lists: &[Vec<Option<f64>>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let list = |values: &Vec<Option<f64>>| values.iter().map(|value| number(*value)).collect();
+    serializer.collect_seq(lists.iter().map(list as fn(&Vec<Option<f64>>) -> Vec<Short>))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let series = Series::new("a", vec![Some(1.234_567_8), Some(2.0), None, Some(f64::NAN)]);
+        let text = serde_json::to_string(&series).unwrap();
+        assert_eq!(text, r#"{"name":"a","values":[1.2346,2,null,null]}"#);
+    }
+}

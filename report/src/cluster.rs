@@ -1,0 +1,136 @@
+//! The cluster drawn: each host with how busy its resources were, and the bottleneck marked by a thick
+//! frame and a word. One small picture a host, so that they flow on a narrow screen.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::words::{at, entries, percent, text};
+
+/// Hosts of a kind that are drawn; the busiest are.
+const MOST_DRAWN: usize = 24;
+/// Disks that are drawn of a host; the busiest are.
+const MOST_DISKS: usize = 6;
+
+/// A host and how busy its resources were.
+#[derive(Clone, Debug)]
+pub(crate) struct Busy {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a client.
+    pub is_client: bool,
+    /// By resource (`cpu`, `disk0`) a share of time.
+    pub resources: Vec<(String, f64)>,
+}
+
+impl Busy {
+    fn most(&self) -> f64 {
+        self.resources.iter().map(|(_, share)| *share).fold(0.0, f64::max)
+    }
+}
+
+/// Hosts of a `truth.json` or an answer. `is_client` says it of a host, if that is known.
+pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) -> Vec<Busy> {
+    let of_truth = document.get("hosts").is_some();
+    let list = entries(document, if of_truth { "hosts" } else { "utilization" });
+    list.map(|(name, resources)| {
+        let shares = resources.as_object().into_iter().flatten().filter_map(|(resource, value)| {
+            let share = if of_truth { at(value, &["utilization"]) } else { value.as_f64() };
+            share.map(|share| (resource.clone(), share))
+        });
+        let resources: Vec<_> = shares.collect();
+        let has_disk = resources.iter().any(|(resource, _)| resource.starts_with("disk"));
+        Busy { name: name.clone(), is_client: is_client(name).unwrap_or(!has_disk), resources }
+    })
+    .collect()
+}
+
+/// The busiest resource that a document names: host and resource.
+pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
+    if let Some(joined) = text(document, &["bottleneck"]) {
+        let (host, resource) = joined.rsplit_once('.')?;
+        return Some((host.to_owned(), resource.to_owned()));
+    }
+    let host = text(document, &["bottleneck", "host"])?;
+    Some((host.to_owned(), text(document, &["bottleneck", "resource"])?.to_owned()))
+}
+
+/// Draws hosts; clients above, the network, and nodes below.
+pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Markup {
+    let group = |clients: bool| {
+        let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.is_client == clients).collect();
+        let more = all.len().saturating_sub(MOST_DRAWN);
+        if more > 0 {
+            all.sort_by(|a, b| b.most().total_cmp(&a.most()));
+            all.truncate(MOST_DRAWN);
+        }
+        (all, more)
+    };
+    let list = |(hosts, more): (Vec<&Busy>, usize)| {
+        html! {
+            ul.hosts { @for one in &hosts { li { (host(one, bottleneck)) } } }
+            @if more > 0 { p.faint { "The busiest " (MOST_DRAWN) " are drawn; " (more) " others are less busy." } }
+        }
+    };
+    html! {
+        (list(group(true)))
+        div.wire { "network" }
+        (list(group(false)))
+    }
+}
+
+fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
+    let marked =
+        bottleneck.filter(|(name, _)| *name == host.name).map(|(_, resource)| resource.as_str());
+    let mut rows: Vec<&(String, f64)> = Vec::new();
+    rows.extend(host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk")));
+    let mut disks: Vec<_> =
+        host.resources.iter().filter(|(resource, _)| resource.starts_with("disk")).collect();
+    let more = disks.len().saturating_sub(MOST_DISKS);
+    if more > 0 {
+        disks.sort_by(|a, b| b.1.total_cmp(&a.1));
+        disks.truncate(MOST_DISKS);
+    }
+    rows.extend(disks);
+    let height = 30 + 18 * rows.len() + if more > 0 { 16 } else { 0 };
+    let told: Vec<String> = rows
+        .iter()
+        .map(|(resource, share)| format!("{} {}", label(resource), percent(*share)))
+        .collect();
+    let label_of = format!(
+        "{}{}: {}",
+        host.name,
+        if marked.is_some() { ", the bottleneck" } else { "" },
+        told.join(", ")
+    );
+    let name: String = if host.name.chars().count() > 16 {
+        host.name.chars().take(15).chain(['…']).collect()
+    } else {
+        host.name.clone()
+    };
+    html! {
+        svg.host.bottleneck[marked.is_some()] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
+            title { (label_of) }
+            rect.frame x="2" y="2" width="192" height=(height - 4) rx="5" {}
+            text.name x="9" y="19" { (name) }
+            @if marked.is_some() { text.mark x="187" y="19" text-anchor="end" { "bottleneck" } }
+            @for (index, (resource, share)) in rows.iter().enumerate() {
+                @let y = 26 + 18 * index;
+                text x="9" y=(y + 11) { (label(resource)) }
+                rect.back x="76" y=(y + 2) width="66" height="11" {}
+                rect.fill.hot[marked == Some(resource.as_str())] x="76" y=(y + 2) width=(format!("{:.1}", 66.0 * share.clamp(0.0, 1.0))) height="11" {}
+                text x="187" y=(y + 12) text-anchor="end" { (percent(*share)) }
+            }
+            @if more > 0 { text x="9" y=(height - 8) { "and " (more) " disks less busy" } }
+        }
+    }
+}
+
+/// A resource in words that fit.
+fn label(resource: &str) -> String {
+    match resource {
+        "cpu" => "processor".to_owned(),
+        "nic_transmit" => "sends".to_owned(),
+        "nic_receive" => "receives".to_owned(),
+        other => other.chars().take(9).collect(),
+    }
+}

@@ -1,0 +1,279 @@
+//! A page: sections of parts, and the one HTML file that they become.
+//!
+//! Everything that comes from data is escaped: markup by `maud`, the data of charts as JSON without `<`.
+//! A content security policy allows the page's own script by its digest and nothing else, so that even
+//! markup that slipped in could neither run nor load anything.
+
+use base64::Engine;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::chart::Chart;
+
+const STYLE: &str =
+    concat!(include_str!("../assets/uPlot.min.css"), include_str!("../assets/report.css"));
+const SCRIPT: &str =
+    concat!(include_str!("../assets/uPlot.iife.min.js"), "\n", include_str!("../assets/report.js"));
+/// Says which program made a page.
+const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
+
+/// A page.
+#[derive(Debug)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// What it shows, in a sentence.
+    pub lead: String,
+    /// Its sections.
+    pub sections: Vec<Section>,
+}
+
+/// A section.
+#[derive(Debug)]
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// What it holds.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a section.
+#[derive(Debug)]
+pub enum Part {
+    /// A paragraph.
+    Text(String),
+    /// What cannot be shown, and why.
+    Gap(String),
+    /// A table.
+    Table(Table),
+    /// A chart that the browser draws.
+    Chart {
+        /// Its title.
+        title: String,
+        /// What it shows, in words.
+        summary: String,
+        /// Its data.
+        chart: Chart,
+    },
+    /// A figure that needs no script.
+    Figure {
+        /// Its title.
+        title: String,
+        /// What it shows, in words.
+        summary: String,
+        /// The figure.
+        markup: Markup,
+    },
+}
+
+/// A table of texts.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns.
+    pub head: Vec<String>,
+    /// How many columns are of words, and begin at the left.
+    pub words: usize,
+    /// Cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table, of which the first `words` columns are words.
+    pub fn new(title: impl Into<String>, words: usize, head: &[&str]) -> Self {
+        let head = head.iter().map(|name| (*name).to_owned()).collect();
+        Self { title: title.into(), head, words, rows: Vec::new() }
+    }
+
+    fn markup(&self) -> Markup {
+        let side = |column: usize| if column < self.words { "left" } else { "" };
+        html! {
+            div.scroll tabindex="0" role="region" aria-label=(self.title) {
+                table {
+                    caption { (self.title) }
+                    thead { tr { @for (column, name) in self.head.iter().enumerate() { th scope="col" class=(side(column)) { (name) } } } }
+                    tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() { td class=(side(column)) { (cell) } } } } }
+                }
+            }
+        }
+    }
+}
+
+impl Section {
+    /// An empty section.
+    pub fn new(heading: impl Into<String>) -> Self {
+        Self { heading: heading.into(), parts: Vec::new() }
+    }
+
+    /// Adds a part.
+    pub fn push(&mut self, part: Part) {
+        self.parts.push(part);
+    }
+
+    /// Adds a paragraph.
+    pub fn text(&mut self, text: impl Into<String>) {
+        self.parts.push(Part::Text(text.into()));
+    }
+
+    /// Adds a chart.
+    pub fn chart(&mut self, title: impl Into<String>, summary: impl Into<String>, chart: Chart) {
+        self.parts.push(Part::Chart { title: title.into(), summary: summary.into(), chart });
+    }
+}
+
+impl Part {
+    /// What it is, its title and what it shows in words.
+    fn outline(&self) -> Value {
+        match self {
+            Self::Text(text) => json!({ "kind": "text", "summary": text }),
+            Self::Gap(why) => json!({ "kind": "gap", "summary": why }),
+            Self::Table(table) => {
+                json!({ "kind": "table", "title": table.title, "columns": table.head, "rows": table.rows })
+            }
+            Self::Chart { title, summary, .. } => {
+                json!({ "kind": "chart", "title": title, "summary": summary })
+            }
+            Self::Figure { title, summary, .. } => {
+                json!({ "kind": "figure", "title": title, "summary": summary })
+            }
+        }
+    }
+
+    fn markup(&self, id: &str) -> Markup {
+        match self {
+            Self::Text(text) => html! { p { (with_code(text)) } },
+            Self::Gap(why) => html! { p.gap { strong { "Not shown. " } (with_code(why)) } },
+            Self::Table(table) => table.markup(),
+            Self::Figure { title, summary, markup } => html! {
+                figure {
+                    h3 { (title) }
+                    (markup)
+                    figcaption { (summary) }
+                }
+            },
+            Self::Chart { title, summary, chart } => {
+                let data = json!({ "name": title, "data": chart });
+                let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+                html! {
+                    figure data-chart=(id) {
+                        h3 { (title) }
+                        div.controls {}
+                        div.plot {}
+                        figcaption { (summary) }
+                        @if matches!(chart, Chart::Lines { .. }) { details.data { summary { "Values of " (title) } } }
+                        noscript { p.gap { "Charts need JavaScript. Nothing is loaded from the network." } }
+                    }
+                    script type="application/json" id=(id) { (PreEscaped(data)) }
+                }
+            }
+        }
+    }
+}
+
+/// A text in which what stands between backticks is code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, piece) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (piece) } } @else { (piece) }
+        }
+    }
+}
+
+impl Page {
+    /// Sections and parts with their titles and what they show, and tables, without the data of charts.
+    pub fn outline(&self) -> Value {
+        let sections: Vec<Value> = self
+            .sections
+            .iter()
+            .map(|section| {
+                let parts: Vec<Value> = section.parts.iter().map(Part::outline).collect();
+                json!({ "heading": section.heading, "parts": parts })
+            })
+            .collect();
+        json!({ "title": self.title, "lead": self.lead, "sections": sections })
+    }
+
+    /// The page as one HTML file, which needs no other.
+    pub fn html(&self) -> String {
+        let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(SCRIPT));
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; \
+             base-uri 'none'; form-action 'none'"
+        );
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="generator" content=(GENERATOR);
+                    link rel="icon" href="data:,";
+                    title { (self.title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    a.skip href="#main" { "Skip to the results" }
+                    header {
+                        h1 { (self.title) }
+                        p.faint { (self.lead) " " button.theme type="button" { "Dark" } }
+                        nav aria-label="Sections" {
+                            ol { @for (index, section) in self.sections.iter().enumerate() {
+                                li { a href={ "#s" (index) } { (section.heading) } }
+                            } }
+                        }
+                    }
+                    main id="main" {
+                        @for (index, section) in self.sections.iter().enumerate() {
+                            section aria-labelledby={ "s" (index) } {
+                                h2 id={ "s" (index) } { (section.heading) }
+                                @for (number, part) in section.parts.iter().enumerate() {
+                                    (part.markup(&format!("c{index}-{number}")))
+                                }
+                            }
+                        }
+                    }
+                    footer { "Made by " (GENERATOR) ". This page holds all its data and loads nothing. Charts: uPlot 1.6.32, MIT licence, © Leon Sorokin." }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Axis, Series, View};
+
+    #[test]
+    fn nothing_from_data_becomes_markup() {
+        let evil = "</script><img src=x onerror=alert(1)>\"'&";
+        let mut section = Section::new(evil);
+        section.text(evil);
+        section.push(Part::Gap(evil.to_owned()));
+        let mut table = Table::new(evil, 1, &[evil]);
+        table.rows.push(vec![evil.to_owned()]);
+        section.push(Part::Table(table));
+        let view = View::new(evil, vec![Series::new(evil, vec![Some(1.0)])]);
+        let (x, y) = (Axis::new(evil, "s"), Axis::new(evil, "ms"));
+        section.chart(evil, evil, Chart::Lines { x, y, xs: vec![0.0], views: vec![view] });
+        let page = Page { title: evil.to_owned(), lead: evil.to_owned(), sections: vec![section] };
+        let html = page.html();
+        assert!(!html.contains("<img"), "markup came through");
+        assert!(!html.contains("onerror=alert(1)>\""), "an attribute came through");
+        // the script itself, and the data of one chart
+        assert_eq!(html.matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn the_script_is_allowed_by_its_digest() {
+        let html = Page { title: String::new(), lead: String::new(), sections: vec![] }.html();
+        let script = html.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+        let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
+        assert!(html.contains(&format!("script-src 'sha256-{digest}'")));
+    }
+}

@@ -1,0 +1,216 @@
+//! Runs side by side: what differs, distributions and time lines over each other.
+
+use crate::chart::{Axis, Chart, Series, View};
+use crate::page::{Part, Section, Table};
+use crate::run::Seen;
+use crate::words::{at, entries, known, number, percent};
+
+use super::run::{Run, curve, distribution_axes, nines};
+
+/// Metrics of a workload that are compared: name, path in the truth, and how it is shown.
+const METRICS: [(&str, &[&str]); 7] = [
+    ("requests/s", &["throughput_rps"]),
+    ("mean ms", &["response_time_ms", "mean"]),
+    ("p50 ms", &["response_time_ms", "p50"]),
+    ("p95 ms", &["response_time_ms", "p95"]),
+    ("p99 ms", &["response_time_ms", "p99"]),
+    ("max ms", &["response_time_ms", "max"]),
+    ("read hit rate", &["read_hit_rate"]),
+];
+
+/// What runs have in common, side by side.
+pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
+    let mut section = Section::new("Side by side");
+    section.push(Part::Table(differences(runs)));
+    section.push(Part::Table(bottlenecks(runs)));
+    let mut names: Vec<String> = Vec::new();
+    for run in runs {
+        for number in run.observed.requests.iter().flat_map(|requests| requests.by_workload.keys())
+        {
+            let name = run.workload(*number);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    if names.is_empty() {
+        section.push(Part::Gap(
+            "None of these runs recorded requests: no distributions and no time lines.".to_owned(),
+        ));
+        return vec![section];
+    }
+    overlaid(runs, &names, &mut section);
+    over_time(runs, &names, &mut section);
+    vec![section]
+}
+
+/// What clients of a workload saw in a run.
+fn seen<'a>(run: &'a Run, name: &str) -> Option<&'a crate::run::OfWorkload> {
+    let requests = run.observed.requests.as_ref()?;
+    let mut all = requests.by_workload.iter();
+    all.find(|(number, _)| run.workload(**number) == name).map(|(_, seen)| seen)
+}
+
+fn differences(runs: &[&Run]) -> Table {
+    let mut head = vec!["workload", "metric"];
+    head.extend(runs.iter().map(|run| run.name.as_str()));
+    let labels: Vec<String> =
+        runs.iter().skip(1).map(|run| format!("{} against {}", run.name, runs[0].name)).collect();
+    head.extend(labels.iter().map(String::as_str));
+    let mut table = Table::new("What clients saw, and by how much the runs differ", 2, &head);
+    let mut names: Vec<&String> = Vec::new();
+    for run in runs {
+        for (name, _) in run.truth.iter().flat_map(|truth| entries(truth, "workloads")) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    for name in names {
+        for (metric, path) in METRICS {
+            let values: Vec<Option<f64>> = runs
+                .iter()
+                .map(|run| at(run.truth.as_ref()?.get("workloads")?.get(name)?, path))
+                .collect();
+            if values.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut row = vec![name.clone(), metric.to_owned()];
+            let share = metric.ends_with("rate");
+            row.extend(
+                values.iter().map(|value| known(*value, if share { percent } else { number })),
+            );
+            row.extend(values.iter().skip(1).map(|value| match (values[0], value) {
+                (Some(first), Some(value)) if share => {
+                    format!("{:+.1} points", 100.0 * (value - first))
+                }
+                (Some(first), Some(value)) if first != 0.0 => {
+                    format!("{:+.1} %", 100.0 * (value / first - 1.0))
+                }
+                _ => "–".to_owned(),
+            }));
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+fn bottlenecks(runs: &[&Run]) -> Table {
+    let mut table = Table::new("Bottlenecks", 2, &["run", "bottleneck", "busy"]);
+    for run in runs {
+        let truth = run.truth.as_ref();
+        let found = truth.and_then(crate::cluster::bottleneck);
+        let busy = truth.and_then(|truth| at(truth, &["bottleneck", "utilization"]));
+        let name =
+            found.map_or_else(|| "–".to_owned(), |(host, resource)| format!("{host} {resource}"));
+        table.rows.push(vec![run.name.clone(), name, known(busy, percent)]);
+    }
+    table
+}
+
+fn overlaid(runs: &[&Run], names: &[String], section: &mut Section) {
+    let most = runs
+        .iter()
+        .flat_map(|run| run.observed.requests.iter().flat_map(|all| all.by_workload.values()))
+        .map(|seen| seen.all.requests())
+        .max();
+    let xs = nines(most.unwrap_or(0));
+    let mut views = Vec::new();
+    let mut told = Vec::new();
+    for name in names {
+        for (operation, pick) in OPERATIONS {
+            let of = of(name, pick);
+            let lines: Vec<Series> = runs
+                .iter()
+                .filter_map(|run| {
+                    of(run).map(|seen| Series::new(run.name.clone(), curve(seen, &xs)))
+                })
+                .collect();
+            if operation == "all requests" {
+                let medians = runs.iter().filter_map(|run| {
+                    Some(format!("{} ms in {}", known(of(run)?.quantile_ms(0.5), number), run.name))
+                });
+                told.push(format!(
+                    "the median of {name} is {}",
+                    medians.collect::<Vec<_>>().join(", ")
+                ));
+            }
+            if !lines.is_empty() {
+                views.push(View::new(format!("{name}, {operation}"), lines));
+            }
+        }
+    }
+    let (x, y) = distribution_axes();
+    section.chart(
+        "Response time by percentile",
+        format!(
+            "One line a run, a workload at a time: {}. The vertical axis is logarithmic.",
+            told.join("; ")
+        ),
+        Chart::Lines { x, y, xs, views },
+    );
+}
+
+/// What was seen of an operation of a workload, if anything.
+fn of<'a>(name: &'a str, pick: Pick) -> impl Fn(&&'a Run) -> Option<&'a Seen> + 'a {
+    move |run| seen(run, name).map(pick).filter(|seen| seen.requests() > 0)
+}
+
+/// Picks what was seen of an operation.
+type Pick = fn(&crate::run::OfWorkload) -> &Seen;
+const OPERATIONS: [(&str, Pick); 3] = [
+    ("all requests", |seen| &seen.all),
+    ("reads", |seen| &seen.by_op[0]),
+    ("writes", |seen| &seen.by_op[1]),
+];
+
+fn over_time(runs: &[&Run], names: &[String], section: &mut Section) {
+    // runs of other lengths have bins of other lengths: the finest grid, each run by its own bins
+    let longest = runs.iter().map(|run| run.observed.grid.span_ns).max().unwrap_or(1) as f64 / 1e9;
+    let bins = runs.iter().map(|run| run.observed.grid.bins).max().unwrap_or(10);
+    let xs: Vec<f64> = (0..bins).map(|bin| (bin as f64 + 0.5) * longest / bins as f64).collect();
+    let lines = |name: &str, value: &dyn Fn(&Run, usize) -> Option<f64>| {
+        let of = |run: &&Run| {
+            seen(run, name)?;
+            let grid = &run.observed.grid;
+            let at = |x: &f64| {
+                let bin = grid.bin(grid.from_ns + (x * 1e9) as u64)?;
+                value(run, bin)
+            };
+            Some(Series::new(run.name.clone(), xs.iter().map(at).collect()))
+        };
+        runs.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let mut rates = Vec::new();
+    let mut times = Vec::new();
+    for name in names {
+        let rate = |run: &Run, bin: usize| {
+            let weight = f64::from(run.observed.one_in.max(1));
+            let completed = seen(run, name)?.all.completed[bin] as f64;
+            Some(completed * weight / (run.observed.grid.bin_ns() / 1e9))
+        };
+        rates.push(View::new(name.clone(), lines(name, &rate)));
+        for (share, label) in [(0.5, "p50"), (0.99, "p99")] {
+            let time = |run: &Run, bin: usize| {
+                let times = &seen(run, name)?.over_time[bin];
+                (!times.is_empty()).then(|| times.value_at_quantile(share) as f64 / 1e6)
+            };
+            times.push(View::new(format!("{name}, {label}"), lines(name, &time)));
+        }
+    }
+    let time = || Axis::new("time since the measuring began", "s");
+    let y = Axis::new("throughput", "requests/s");
+    let summary = "Requests completed in a second, one line a run, a workload at a time; the table above has the means.";
+    section.chart(
+        "Throughput over time",
+        summary,
+        Chart::Lines { x: time(), y, xs: xs.clone(), views: rates },
+    );
+    let y = Axis::new("response time", "ms");
+    let summary = "Response times of the requests completed in each interval, one line a run.";
+    section.chart(
+        "Response time over time",
+        summary,
+        Chart::Lines { x: time(), y, xs, views: times },
+    );
+}

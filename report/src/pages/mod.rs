@@ -1,0 +1,99 @@
+//! What is shown of each kind of result.
+
+mod answer;
+mod cache;
+mod ceph;
+mod compare;
+mod reproduction;
+mod run;
+mod score;
+mod sweep;
+
+use serde_json::Value;
+
+pub use self::ceph::{Ceph, Pool};
+pub use self::reproduction::{Picture, Reproduction};
+pub use self::run::Run;
+pub use self::sweep::Sweep;
+use crate::page::{Page, Section};
+
+/// A result.
+#[derive(Debug)]
+pub enum Source {
+    /// A run that was kept.
+    Run(Box<Run>),
+    /// `score --json`.
+    Score(String, Value),
+    /// `ask --json`.
+    Answer(String, Value),
+    /// `replay-cache --json`.
+    Cache(String, Value),
+    /// A data set of a sweep.
+    Sweep(Sweep),
+    /// What `reproduce` wrote.
+    Reproduction(Reproduction),
+    /// A Ceph cluster that was imported.
+    Ceph(Ceph),
+}
+
+impl Source {
+    fn name(&self) -> &str {
+        match self {
+            Self::Run(run) => &run.name,
+            Self::Score(name, _) | Self::Answer(name, _) | Self::Cache(name, _) => name,
+            Self::Sweep(sweep) => &sweep.name,
+            Self::Reproduction(reproduction) => &reproduction.name,
+            Self::Ceph(cluster) => &cluster.name,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Run(_) => "a run",
+            Self::Score(..) => "a scored prediction",
+            Self::Answer(..) => "a prediction",
+            Self::Cache(..) => "caches of a trace",
+            Self::Sweep(_) => "a sweep",
+            Self::Reproduction(_) => "a reproduction",
+            Self::Ceph(_) => "a Ceph cluster",
+        }
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        match self {
+            Self::Run(run) => run::sections(run),
+            Self::Score(_, document) => score::sections(document),
+            Self::Answer(_, document) => answer::sections(document),
+            Self::Cache(_, document) => cache::sections(document),
+            Self::Sweep(sweep) => sweep::sections(sweep),
+            Self::Reproduction(reproduction) => reproduction::sections(reproduction),
+            Self::Ceph(cluster) => ceph::sections(cluster),
+        }
+    }
+}
+
+/// A page of these results: runs side by side first, then each result by itself.
+pub fn page(title: Option<&str>, sources: &[Source]) -> Page {
+    let runs: Vec<&Run> = sources
+        .iter()
+        .filter_map(|source| if let Source::Run(run) = source { Some(run.as_ref()) } else { None })
+        .collect();
+    let mut sections = Vec::new();
+    if runs.len() > 1 {
+        sections.extend(compare::sections(&runs));
+    }
+    for source in sources {
+        let mut own = source.sections();
+        if sources.len() > 1 {
+            for section in &mut own {
+                section.heading = format!("{}: {}", source.name(), section.heading.to_lowercase());
+            }
+        }
+        sections.extend(own);
+    }
+    let names: Vec<&str> = sources.iter().map(Source::name).collect();
+    let title = title.map_or_else(|| names.join(", "), str::to_owned);
+    let told: Vec<String> =
+        sources.iter().map(|source| format!("{} ({})", source.name(), source.kind())).collect();
+    Page { title, lead: format!("Shown: {}.", told.join(", ")), sections }
+}

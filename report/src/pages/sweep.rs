@@ -1,0 +1,69 @@
+//! Of a sweep: any column against any other, with filters and the Pareto front.
+
+use crate::chart::{Chart, Column};
+use crate::page::{Part, Section, Table};
+use crate::words::count;
+
+/// Cells that a page holds; of larger data sets it holds every n-th run.
+const MOST_CELLS: usize = 240_000;
+
+/// A data set.
+#[derive(Debug)]
+pub struct Sweep {
+    /// Its directory.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is about.
+    pub description: String,
+    /// What is varied: a column, and its values in words.
+    pub factors: Vec<(String, String)>,
+    /// Factors first, then results.
+    pub columns: Vec<Column>,
+}
+
+/// Sections of a sweep.
+pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
+    let mut section = Section::new("The sweep");
+    section.text(format!("{}. {}", sweep.title.trim_end_matches('.'), sweep.description));
+    let mut table = Table::new("What was varied", 2, &["factor", "values"]);
+    table.rows =
+        sweep.factors.iter().map(|(name, values)| vec![name.clone(), values.clone()]).collect();
+    section.push(Part::Table(table));
+    // a column without anything in it would only be in the way
+    let columns: Vec<Column> = sweep
+        .columns
+        .iter()
+        .filter(|column| column.values.iter().any(Option::is_some))
+        .cloned()
+        .collect();
+    let runs = columns.first().map_or(0, |column| column.values.len());
+    if runs == 0 {
+        section.push(Part::Gap("The data set has no runs.".to_owned()));
+        return vec![section];
+    }
+    let step = (runs * columns.len()).div_ceil(MOST_CELLS).max(1);
+    let columns: Vec<Column> = columns
+        .into_iter()
+        .map(|column| Column {
+            values: column.values.into_iter().step_by(step).collect(),
+            ..column
+        })
+        .collect();
+    let thinned = if step > 1 {
+        format!(" The page holds one run in {step}; the data set has all.")
+    } else {
+        String::new()
+    };
+    let factors = columns.iter().filter(|column| column.role == "factor").count() as u64;
+    let summary = format!(
+        "{}, {}, {}. A point is a run.{thinned} A run is on the Pareto front if no other is better in \
+         both: choose what is better under each axis.",
+        count(runs as u64, "run", "runs"),
+        count(factors, "factor", "factors"),
+        count(columns.len() as u64 - factors, "result of each", "results of each"),
+    );
+    let mut explore = Section::new("Explore");
+    explore.chart("Any factor against any result", summary, Chart::Explore { columns });
+    vec![section, explore]
+}

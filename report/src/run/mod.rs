@@ -1,0 +1,229 @@
+//! A run, read once from its store: memory is bounded by bins, histograms and samples, not by records.
+
+mod grid;
+mod requests;
+mod resources;
+mod spans;
+
+use std::collections::BTreeMap;
+
+use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError, open_run};
+
+pub(crate) use self::grid::Grid;
+pub use self::requests::Completed;
+pub(crate) use self::requests::{OfWorkload, Requests, Seen};
+pub(crate) use self::resources::{Part, Resources};
+pub(crate) use self::spans::{Charged, Spans, What};
+
+/// Requests of a workload whose time is charged for the mean, and for the tail.
+const CHARGED: usize = 1000;
+/// Of the sampled requests of a workload, the slowest share that is its tail.
+const TAIL: f64 = 0.01;
+/// Workloads whose time is charged.
+const CHARGED_WORKLOADS: usize = 8;
+
+/// Where the time of a workload's requests goes.
+#[derive(Debug)]
+pub(crate) struct Breakdown {
+    /// Number of the workload.
+    pub workload: u32,
+    /// All requests.
+    pub mean: Charged,
+    /// The slowest one in a hundred.
+    pub tail: Charged,
+}
+
+/// What the records of a run say.
+#[derive(Debug)]
+pub struct Observed {
+    /// What an operator knows.
+    pub facts: Facts,
+    /// The measured time in bins.
+    pub(crate) grid: Grid,
+    /// One in how many requests was recorded; 0: none.
+    pub(crate) one_in: u32,
+    /// What clients saw, where requests were recorded.
+    pub(crate) requests: Option<Requests>,
+    /// What resources did, where all requests were recorded.
+    pub(crate) resources: Option<Resources>,
+    /// Where time went, by workload.
+    pub(crate) breakdowns: Vec<Breakdown>,
+    /// A request near the median of each workload, to compare the slowest with.
+    pub(crate) typical: Vec<Completed>,
+    /// All records of the requests of [`Observed::wanted`], in the order of time.
+    pub records: BTreeMap<u64, Vec<Record>>,
+    /// What cannot be shown, and why.
+    pub(crate) gaps: Vec<String>,
+}
+
+/// Reads a run's records.
+///
+/// Errors as the store does: it may be damaged, or made by somebody else.
+pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
+    let facts = db.facts()?;
+    let time = |path: &str| facts.integer(path).map(i64::unsigned_abs);
+    let (warmup, measured) = (time("warmup")?, time("measured")?);
+    let selection = db.selection()?;
+    let one_in = match selection.requests() {
+        Kept::All => 1,
+        Kept::OneIn(some) => some.get(),
+        Kept::None => 0,
+    };
+    let count = db.count(RecordKind::Request)? / 2;
+    let grid = Grid::new(warmup, measured, count);
+    let mut observed = Observed {
+        facts,
+        grid,
+        one_in,
+        requests: None,
+        resources: None,
+        breakdowns: Vec::new(),
+        typical: Vec::new(),
+        records: BTreeMap::new(),
+        gaps: Vec::new(),
+    };
+    if one_in == 0 {
+        observed.gaps.push(
+            "The run kept no records (`--no-records`, or `record = \"none\"`). Nothing over time, no \
+             percentiles beyond the 99th, and no single requests can be shown."
+                .to_owned(),
+        );
+        return Ok(observed);
+    }
+    let has = |kind| selection.kinds().contains(kind);
+    if has(RecordKind::Request) {
+        let requests = requests::read(db, &grid)?;
+        observed.typical = typical(&requests);
+        observed.requests = Some(requests);
+    } else {
+        observed.gaps.push(
+            "The run did not record requests (`record` leaves the type `request` out). What clients saw \
+             over time and single requests cannot be shown."
+                .to_owned(),
+        );
+    }
+    if one_in > 1 {
+        observed.gaps.push(format!(
+            "The run recorded one request in {one_in}. Percentiles and time lines are of these; how busy \
+             resources were over time, and hit rates, cannot be shown, because other requests used them, too."
+        ));
+    }
+    observed.read_resources(db, &has)?;
+    Ok(observed)
+}
+
+impl Observed {
+    /// Requests whose path a page shows: typical ones, then the slowest.
+    pub fn wanted(&self) -> Vec<Completed> {
+        let slowest = self.requests.iter().flat_map(|requests| &requests.slowest);
+        self.typical.iter().chain(slowest).copied().collect()
+    }
+
+    fn read_resources(
+        &mut self,
+        db: &RunDb,
+        has: &impl Fn(RecordKind) -> bool,
+    ) -> Result<(), StoreError> {
+        let sampled = self.requests.as_ref().map(sample).unwrap_or_default();
+        let breadcrumbs = sampled.iter().flat_map(|(_, mean, tail)| mean.iter().chain(tail));
+        let wanted = self.wanted().into_iter().map(|request| request.breadcrumb);
+        let mut spans = Spans::of(breadcrumbs.map(|request| request.breadcrumb), wanted);
+        let mut found = Resources::default();
+        let (facts, grid) = (&self.facts, &self.grid);
+        let mut missing = Vec::new();
+        // switches are half of all records: they are read beside the others, through a store of their own
+        let mut of_processors = spans.empty();
+        let mut processors = Resources::default();
+        let has_switches = has(RecordKind::KernelProcessSwitch);
+        let beside = open_run(db.path())?;
+        let (spans_beside, found_beside) = (&mut of_processors, &mut processors);
+        std::thread::scope(|scope| {
+            let switches = scope.spawn(move || {
+                if !has_switches {
+                    return Ok(());
+                }
+                resources::processors(&beside, facts, grid, found_beside, spans_beside)
+            });
+            if has(RecordKind::DiskOp) {
+                resources::disks(db, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("disks");
+            }
+            if has(RecordKind::NetworkTransmit) {
+                resources::links(db, facts, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("links");
+            }
+            if has(RecordKind::BufferReadHit) && has(RecordKind::BufferReadMiss) {
+                resources::caches(db, grid, &mut found, &mut spans)?;
+            } else {
+                missing.push("caches");
+            }
+            resources::others(db, &mut spans)?;
+            switches.join().expect("a reader does not panic")
+        })?;
+        if !has_switches {
+            missing.push("processors");
+        }
+        spans.absorb(of_processors);
+        found.too_many |= processors.too_many;
+        found.by_resource.extend(processors.by_resource);
+        if !missing.is_empty() {
+            self.gaps.push(format!(
+                "The run did not record what its {} did (`record` leaves those types out).",
+                missing.join(", ")
+            ));
+        }
+        if missing.iter().all(|what| *what == "caches") {
+            self.breakdowns = sampled
+                .iter()
+                .map(|(workload, mean, tail)| Breakdown {
+                    workload: *workload,
+                    mean: spans.charge(mean),
+                    tail: spans.charge(tail),
+                })
+                .collect();
+        } else if self.requests.is_some() {
+            self.gaps.push(
+                "Where the time of requests goes needs the records of disks, links and processors."
+                    .to_owned(),
+            );
+        }
+        if found.too_many {
+            self.gaps.push("There are more resources than can be followed over time.".to_owned());
+        }
+        self.records = spans.whole();
+        self.resources = (self.one_in == 1).then_some(found);
+        Ok(())
+    }
+}
+
+/// By workload: requests whose time is charged, of all and of the tail.
+fn sample(requests: &Requests) -> Vec<(u32, Vec<Completed>, Vec<Completed>)> {
+    let mut workloads: Vec<_> = requests.by_workload.iter().collect();
+    workloads.sort_by_key(|(number, seen)| (u64::MAX - seen.all.requests(), **number));
+    workloads.truncate(CHARGED_WORKLOADS);
+    workloads.sort_by_key(|(number, _)| **number);
+    workloads
+        .into_iter()
+        .map(|(number, seen)| {
+            let sample = seen.sample();
+            let mean = sample.iter().take(CHARGED).copied().collect();
+            let mut slowest = sample;
+            slowest.sort_unstable_by(|a, b| b.cmp(a));
+            let tail = ((slowest.len() as f64 * TAIL).ceil() as usize).max(1);
+            slowest.truncate(tail);
+            (*number, mean, slowest)
+        })
+        .collect()
+}
+
+/// Of each workload (the first few) the sampled request in the middle.
+fn typical(requests: &Requests) -> Vec<Completed> {
+    let middle = |seen: &OfWorkload| {
+        let mut sample = seen.sample();
+        sample.sort_unstable();
+        sample.get(sample.len() / 2).copied()
+    };
+    requests.by_workload.values().take(2).filter_map(middle).collect()
+}

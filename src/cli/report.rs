@@ -1,0 +1,23 @@
+//! What can be typed after `report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Results to show: the directory of a run, a sweep, a reproduction or an imported Ceph cluster; or a file
+    /// with what `score`, `ask` or `replay-cache` printed with `--json`. Several runs are compared.
+    #[arg(required = true, value_name = "DIR")]
+    pub results: Vec<PathBuf>,
+    /// The page: one HTML file, which needs no network.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Title of the page; without it, the names of the results.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Print what the page holds as one JSON document: its sections and parts, in words.
+    #[arg(long)]
+    pub json: bool,
+}

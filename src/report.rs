@@ -1,0 +1,64 @@
+//! `foretell report`: results as a page. What each thing given is, its files say; `foretell-report` shows it.
+
+mod clusters;
+mod sources;
+
+use std::path::Path;
+
+use foretell_report::{Source, page};
+use serde_json::json;
+
+use crate::cli::ReportArguments;
+use crate::failure::Failure;
+
+/// Results that a page shows at most: more lines over each other cannot be told apart.
+const MOST_RESULTS: usize = 6;
+
+/// Runs the command.
+pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let output = arguments.output.as_path();
+    // not after the records were read
+    foretell_files::check(output)?;
+    if arguments.results.len() > MOST_RESULTS {
+        return Err(Failure::Usage(format!(
+            "{} results are too many for a page; give {MOST_RESULTS} at most, or make a data set of them with \
+             `foretell sweep`",
+            arguments.results.len()
+        )));
+    }
+    for path in &arguments.results {
+        if reads(path, output) {
+            return Err(Failure::Usage(format!(
+                "`{}` would replace what the report reads; choose another file for -o",
+                output.display()
+            )));
+        }
+    }
+    let names = sources::names(&arguments.results);
+    let sources = arguments.results.iter().zip(&names);
+    let sources: Vec<Source> =
+        sources.map(|(path, name)| sources::read(path, name)).collect::<Result<_, _>>()?;
+    let page = page(arguments.title.as_deref(), &sources);
+    let html = page.html();
+    foretell_files::write(output, html.as_bytes())?;
+    if arguments.json {
+        let mut document = page.outline();
+        document["file"] = json!(output.display().to_string());
+        document["bytes"] = json!(html.len());
+        return crate::output::print(&crate::output::json(&document));
+    }
+    let parts: usize = page.sections.iter().map(|section| section.parts.len()).sum();
+    crate::output::print(&format!(
+        "{}: {} sections, {parts} parts, {:.2} MB; open it in a browser\n",
+        output.display(),
+        page.sections.len(),
+        html.len() as f64 / 1e6
+    ))
+}
+
+/// Whether writing the output would change an input: the same file, or one of a directory's own.
+fn reads(input: &Path, output: &Path) -> bool {
+    let Ok(output) = output.canonicalize() else { return false };
+    let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == output);
+    same(input) || sources::FILES.iter().any(|name| same(&input.join(name)))
+}

@@ -1,0 +1,264 @@
+//! What was given to `report`: each path is recognised by what it holds.
+
+use std::path::{Path, PathBuf};
+
+use foretell_ati::{RunDb, STORE_FILE, open_run};
+use foretell_datasets::{Manifest, Role, Value as Cell, read_columns};
+use foretell_input::Limit;
+use foretell_report::chart::Column;
+use foretell_report::{
+    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, observe,
+};
+use serde_json::Value;
+
+use super::clusters;
+use crate::directory::TRUTH_FILE;
+use crate::failure::Failure;
+use crate::import::MAP_FILE;
+use crate::trace::path;
+
+/// A reproduction's claims.
+const SUMMARY_FILE: &str = "summary.json";
+/// What a sweep is.
+const SWEEP_FILE: &str = "sweep.json";
+/// Files of directories that are read.
+pub(super) const FILES: [&str; 5] = [STORE_FILE, TRUTH_FILE, SUMMARY_FILE, SWEEP_FILE, MAP_FILE];
+
+/// A document that a command printed.
+const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
+/// A picture of a reproduction.
+const PICTURE: Limit = Limit::new(4 << 20, "a picture");
+/// Pictures of a reproduction at most.
+const MOST_PICTURES: usize = 64;
+/// Different texts of a column that can be chosen from.
+const MOST_LEVELS: usize = 200;
+
+/// What to call each: its last name, or all of its path where two would be called alike.
+pub(super) fn names(paths: &[PathBuf]) -> Vec<String> {
+    let last = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| path.display().to_string())
+    };
+    let short: Vec<String> = paths.iter().map(last).collect();
+    let is_alone = |name: &String| short.iter().filter(|other| *other == name).count() == 1;
+    let chosen = paths
+        .iter()
+        .zip(&short)
+        .map(|(path, name)| if is_alone(name) { name.clone() } else { path.display().to_string() });
+    chosen.collect()
+}
+
+/// Reads what is at `path`.
+pub(super) fn read(path: &Path, name: &str) -> Result<Source, Failure> {
+    if path.is_dir() {
+        let has = |file: &str| path.join(file).is_file();
+        if has(SWEEP_FILE) {
+            return sweep(path, name);
+        }
+        if has(SUMMARY_FILE) {
+            return reproduction(path, name);
+        }
+        if has(MAP_FILE) {
+            return clusters::read(path, name);
+        }
+        let partial = path.join(foretell_ati::PARTIAL_FILE).exists();
+        if has(STORE_FILE) || partial {
+            return run(path, name);
+        }
+        return Err(Failure::Usage(format!(
+            "`{}` holds nothing that can be shown; wanted is the directory of a run (`{STORE_FILE}`), a sweep \
+             (`{SWEEP_FILE}`), a reproduction (`{SUMMARY_FILE}`) or an imported cluster (`{MAP_FILE}`)",
+            path.display()
+        )));
+    }
+    if is_store(path)? {
+        return run(path, name);
+    }
+    document(path, name)
+}
+
+/// Whether a file begins as an SQLite file does.
+fn is_store(path: &Path) -> Result<bool, Failure> {
+    use std::io::Read;
+
+    let failed = |error| Failure::file("read", path)(error);
+    let file = foretell_input::open(path).map_err(failed)?;
+    let mut begins = Vec::new();
+    file.take(15).read_to_end(&mut begins).map_err(failed)?;
+    Ok(begins == b"SQLite format 3")
+}
+
+fn json(path: &Path, limit: Limit) -> Result<Value, Failure> {
+    let text = foretell_input::text(path, limit).map_err(Failure::file("read", path))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::Usage(format!("`{}` is no JSON document: {error}", path.display()))
+    })
+}
+
+/// What a command printed with `--json`, by its keys.
+fn document(path: &Path, name: &str) -> Result<Source, Failure> {
+    let document = json(path, DOCUMENT)?;
+    let has = |key: &str| document.get(key).is_some();
+    let name = name.to_owned();
+    if has("comparisons") {
+        return Ok(Source::Score(name, document));
+    }
+    if has("references") && (has("curve") || has("results")) {
+        return Ok(Source::Cache(name, document));
+    }
+    if has("workloads") && has("utilization") {
+        return Ok(Source::Answer(name, document));
+    }
+    let hint = if has("workloads") && has("hosts") {
+        "; it looks like a truth: give the directory of the run, `foretell run SCENARIO -o DIR`"
+    } else if has("replicates") {
+        "; replicates of a run are not shown"
+    } else {
+        ""
+    };
+    Err(Failure::Usage(format!(
+        "`{}` is no document that can be shown; wanted is what `score`, `ask` or `replay-cache` print with \
+         `--json`{hint}",
+        path.display()
+    )))
+}
+
+fn run(path: &Path, name: &str) -> Result<Source, Failure> {
+    let db = open_run(path).map_err(Failure::NotARun)?;
+    let beside = if path.is_dir() { Some(path.join(TRUTH_FILE)) } else { None };
+    let truth = match beside.filter(|file| file.exists()) {
+        Some(file) => Some(json(&file, Limit::TRUTH)?),
+        None => None,
+    };
+    let observed = observe(&db).map_err(Failure::NotARun)?;
+    let wanted = observed.wanted();
+    // each path reads what else happened around its request: half of them beside the other half
+    let (first, second) = wanted.split_at(wanted.len().div_ceil(2));
+    let beside = open_run(path).map_err(Failure::NotARun)?;
+    let observed_ref = &observed;
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(move || paths(&beside, observed_ref, second));
+        let first = paths(&db, observed_ref, first);
+        (first, second.join().expect("a reader does not panic"))
+    });
+    let paths: Vec<_> = first?.into_iter().chain(second?).collect();
+    Ok(Source::Run(Box::new(Run { name: name.to_owned(), observed, truth, paths })))
+}
+
+/// The steps of each of these requests.
+fn paths(
+    db: &RunDb,
+    observed: &Observed,
+    requests: &[Completed],
+) -> Result<Vec<(Completed, Vec<Step>)>, Failure> {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let mut paths = Vec::new();
+    for request in requests {
+        let records = observed.records.get(&request.breadcrumb).map(Vec::as_slice);
+        let steps = path::steps(db, &observed.facts, records.unwrap_or_default())?;
+        let steps = steps.into_iter().map(|step| Step {
+            at_ms: ms(step.at_ns),
+            host: step.host,
+            resource: step.resource,
+            what: step.what,
+            waiting_ms: step.waiting_ns.map(ms),
+            service_ms: step.service_ns.map(ms),
+        });
+        paths.push((*request, steps.collect()));
+    }
+    Ok(paths)
+}
+
+fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
+    let manifest = Manifest::read(path)?;
+    let known = manifest.tables.first().map(|table| table.columns.as_slice()).unwrap_or_default();
+    // factors first; half-widths belong to other columns
+    let of = |role: Role| known.iter().filter(move |column| column.role == role);
+    let wanted: Vec<_> = of(Role::Factor)
+        .chain(of(Role::Observed).filter(|column| !column.name.contains("half_width")))
+        .collect();
+    let names: Vec<String> = wanted.iter().map(|column| column.name.clone()).collect();
+    let cells = read_columns(path, &names, &[])?;
+    let columns = wanted.iter().zip(&cells).filter_map(|(column, cells)| {
+        let role = if column.role == Role::Factor { "factor" } else { "result" };
+        let numbers: Option<Vec<Option<f64>>> = cells.iter().map(number).collect();
+        let (levels, values) = match numbers {
+            Some(values) => (None, values),
+            None => levels(cells)?,
+        };
+        let (name, unit) = (column.name.clone(), column.unit.clone());
+        Some(Column { name, unit, role, levels, values })
+    });
+    let columns = columns.collect();
+    Ok(Source::Sweep(Sweep {
+        name: name.to_owned(),
+        title: manifest.title,
+        description: manifest.description,
+        factors: manifest.factors,
+        columns,
+    }))
+}
+
+/// A cell as a number; `None` if it is a text.
+#[allow(clippy::option_option, reason = "a cell may be missing, and may be no number")]
+fn number(cell: &Cell) -> Option<Option<f64>> {
+    match cell {
+        Cell::Missing => Some(None),
+        Cell::Flag(flag) => Some(Some(f64::from(u8::from(*flag)))),
+        cell => cell.as_f64().map(Some),
+    }
+}
+
+/// Names for texts, and how they stand in the cells: names and their numbers.
+type Levels = (Option<Vec<String>>, Vec<Option<f64>>);
+
+/// Cells as numbers of texts; `None` where there are too many different ones.
+fn levels(cells: &[Cell]) -> Option<Levels> {
+    let mut names: Vec<String> = Vec::new();
+    let texts: Vec<Option<String>> = cells
+        .iter()
+        .map(|cell| if *cell == Cell::Missing { None } else { Some(cell.to_string()) })
+        .collect();
+    for text in texts.iter().flatten() {
+        if !names.contains(text) {
+            if names.len() == MOST_LEVELS {
+                return None;
+            }
+            names.push(text.clone());
+        }
+    }
+    names.sort();
+    let place = |text: &Option<String>| {
+        let text = text.as_ref()?;
+        names.iter().position(|name| name == text).map(|index| index as f64)
+    };
+    let values = texts.iter().map(place).collect();
+    Some((Some(names), values))
+}
+
+fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
+    let summary = json(&path.join(SUMMARY_FILE), DOCUMENT)?;
+    if !summary.is_object() || !(summary["rows"].is_array() || summary["paper"].is_string()) {
+        return Err(Failure::Usage(format!(
+            "`{}` is no summary of a reproduction: it has neither `rows` nor `paper`",
+            path.join(SUMMARY_FILE).display()
+        )));
+    }
+    let failed = |error| Failure::file("read", path)(error);
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if file.extension().is_some_and(|ending| ending == "svg") && file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    files.truncate(MOST_PICTURES);
+    let mut pictures = Vec::new();
+    for file in files {
+        let svg = foretell_input::bytes(&file, PICTURE).map_err(Failure::file("read", &file))?;
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        pictures.push(Picture { name: stem.unwrap_or_default(), svg });
+    }
+    Ok(Source::Reproduction(Reproduction { name: name.to_owned(), summary, pictures }))
+}

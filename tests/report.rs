@@ -1,0 +1,384 @@
+//! `foretell report`: what a page holds of each kind of result, and that nothing in them becomes markup.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Place, SMALL, run, succeed, truth_of};
+use foretell_ati::rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// The page of `results`, and its outline.
+fn page(results: &[&Path]) -> (String, Value) {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("page.html");
+    let results = results.iter().map(|path| path.display().to_string());
+    let mut arguments = vec!["report".to_owned(), "--json".to_owned()];
+    arguments.extend(results);
+    arguments.extend(["-o".to_owned(), file.display().to_string()]);
+    let outline: Value = serde_json::from_str(&succeed(arguments)).unwrap();
+    let html = fs::read_to_string(file).unwrap();
+    assert_eq!(outline["bytes"], html.len());
+    (html, outline)
+}
+
+/// What a report that is refused says.
+fn refused(arguments: &[&str]) -> String {
+    let done = run([&["report"], arguments].concat());
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    done.stderr
+}
+
+fn headings(outline: &Value) -> Vec<&str> {
+    let sections = outline["sections"].as_array().unwrap();
+    sections.iter().map(|section| section["heading"].as_str().unwrap()).collect()
+}
+
+fn parts(outline: &Value) -> impl Iterator<Item = &Value> {
+    let sections = outline["sections"].as_array().unwrap().iter();
+    sections.flat_map(|section| section["parts"].as_array().unwrap())
+}
+
+fn table<'a>(outline: &'a Value, title: &str) -> &'a Value {
+    parts(outline)
+        .find(|part| part["kind"] == "table" && part["title"] == title)
+        .unwrap_or_else(|| panic!("no table `{title}`"))
+}
+
+fn chart<'a>(outline: &'a Value, title: &str) -> Option<&'a Value> {
+    parts(outline).find(|part| part["kind"] == "chart" && part["title"] == title)
+}
+
+/// A cell of a table, by the first two cells of its row and the name of its column.
+fn cell<'a>(table: &'a Value, row: [&str; 2], column: &str) -> &'a str {
+    let place =
+        table["columns"].as_array().unwrap().iter().position(|name| name == column).unwrap();
+    let mut rows = table["rows"].as_array().unwrap().iter();
+    let found = rows.find(|cells| cells[0] == row[0] && cells[1] == row[1]).unwrap();
+    found[place].as_str().unwrap()
+}
+
+fn number(cell: &str) -> f64 {
+    cell.trim_end_matches([' ', '*', '%']).parse().unwrap()
+}
+
+#[test]
+fn a_run_is_shown_as_its_truth_has_it() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    let (html, outline) = page(&[&kept]);
+    assert_eq!(
+        headings(&outline),
+        [
+            "The cluster",
+            "What clients saw",
+            "Over time",
+            "Distribution of response times",
+            "Resources over time",
+            "Where time goes",
+            "Single requests"
+        ]
+    );
+    let charts =
+        ["Throughput", "Response time", "Requests under way", "Response time by percentile"];
+    for title in charts.into_iter().chain(["Utilization", "Queues of disks", "Hit rates of caches"])
+    {
+        let summary = chart(&outline, title).unwrap_or_else(|| panic!("no chart `{title}`"));
+        assert!(summary["summary"].as_str().unwrap().len() > 20, "{title} has no words");
+    }
+    let truth = truth_of(&kept);
+    let bottleneck = &truth["bottleneck"];
+    let (host, resource) =
+        (bottleneck["host"].as_str().unwrap(), bottleneck["resource"].as_str().unwrap());
+    assert!(html.contains(&format!("aria-label=\"{host}, the bottleneck: ")), "{host}");
+    assert!(html.contains(&format!("The busiest resource is {resource} of {host}")));
+    // what the records say is what the clients saw
+    let percentiles = table(&outline, "Response time in milliseconds");
+    let time = table(&outline, "Mean milliseconds of a request");
+    let mut summed = 0;
+    for (name, seen) in truth["workloads"].as_object().unwrap() {
+        assert_eq!(cell(percentiles, [name, "all"], "requests"), seen["requests"].to_string());
+        for (column, key) in [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("max", "max")] {
+            let truth = seen["response_time_ms"][key].as_f64().unwrap();
+            let shown = number(cell(percentiles, [name, "all"], column));
+            assert!((shown / truth - 1.0).abs() < 0.006, "{name} {key}: {shown}, not {truth}");
+        }
+        // where all requests are in the sample the parts make up the mean exactly
+        if seen["requests"].as_u64().unwrap() <= 1000 {
+            let [whole, mean] = [(time, "together"), (percentiles, "mean")];
+            assert_eq!(cell(whole.0, [name, "all"], whole.1), cell(mean.0, [name, "all"], mean.1));
+            summed += 1;
+        }
+    }
+    assert!(summed > 0);
+    assert!(html.len() < 1_000_000, "{}", html.len());
+}
+
+/// The utilization of disks over time must average to that of the truth: 1 s, all of it measured.
+#[test]
+fn what_is_drawn_over_time_averages_to_the_truth() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    let (html, _) = page(&[&kept]);
+    let data = chart_data(&html, "Utilization");
+    let truth = truth_of(&kept);
+    let mut compared = 0;
+    for (row, values) in
+        data["rows"].as_array().unwrap().iter().zip(data["values"].as_array().unwrap())
+    {
+        let (host, resource) = row.as_str().unwrap().split_once(' ').unwrap();
+        if !resource.starts_with("disk") {
+            continue;
+        }
+        let values: Vec<f64> =
+            values.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let truth = 100.0 * truth["hosts"][host][resource]["utilization"].as_f64().unwrap();
+        assert!((mean - truth).abs() < 1.0, "{row}: {mean} %, not {truth} %");
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared}");
+}
+
+/// The data of a chart, as the browser reads them.
+fn chart_data(html: &str, title: &str) -> Value {
+    let mut blocks = html.split("<script type=\"application/json\"").skip(1).map(|block| {
+        let text = block.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+        serde_json::from_str::<Value>(text).unwrap()
+    });
+    let mut found = blocks.find(|block| block["name"] == title).unwrap();
+    found["data"].take()
+}
+
+#[test]
+fn a_page_loads_nothing_and_is_the_same_each_time() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    let (html, _) = page(&[&kept]);
+    assert!(html.starts_with("<!DOCTYPE html>"));
+    assert!(html.contains("default-src 'none'"));
+    for loading in
+        ["src=\"http", "href=\"http", "url(http", "@import", "fetch(", "XMLHttpRequest", "import("]
+    {
+        assert!(!html.contains(loading), "{loading}");
+    }
+    assert_eq!(page(&[&kept]).0, html);
+}
+
+#[test]
+fn runs_are_compared() {
+    let place = Place::with(SMALL);
+    let slow = place.keep("slow", &[]);
+    let fast = place.keep("fast", &["--set", "node.brick.cache.size=48MiB"]);
+    let (html, outline) = page(&[&slow, &fast]);
+    assert_eq!(headings(&outline)[0], "Side by side");
+    let differences = table(&outline, "What clients saw, and by how much the runs differ");
+    let mean = |dir: &Path| {
+        truth_of(dir)["workloads"]["stream"]["response_time_ms"]["mean"].as_f64().unwrap()
+    };
+    let wanted = 100.0 * (mean(&fast) / mean(&slow) - 1.0);
+    let shown = cell(differences, ["stream", "mean ms"], "fast against slow");
+    assert_eq!(shown, format!("{wanted:+.1} %"));
+    let data = chart_data(&html, "Throughput over time");
+    let lines: Vec<&Value> =
+        data["views"][0]["series"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(lines, ["slow", "fast"]);
+    let many = vec![slow.to_str().unwrap(); 7];
+    assert!(
+        refused(&[many.as_slice(), &["-o", "x.html"]].concat()).contains("too many for a page")
+    );
+}
+
+#[test]
+fn what_cannot_be_shown_is_said() {
+    let place = Place::with(SMALL);
+    let bare = place.keep("bare", &["--no-records"]);
+    let (html, outline) = page(&[&bare]);
+    assert!(html.contains("The run kept no records"));
+    assert_eq!(headings(&outline), ["The cluster", "What clients saw"]);
+    let sampled = place.keep("sampled", &["--set", "record=every 1/10 requests"]);
+    let (html, outline) = page(&[&sampled]);
+    assert!(html.contains("one request in 10"), "{:?}", headings(&outline));
+    assert!(chart(&outline, "Throughput").is_some() && chart(&outline, "Utilization").is_none());
+    // of a store alone, without the truth beside it
+    let alone = place.path("alone");
+    fs::create_dir(&alone).unwrap();
+    fs::copy(place.keep("whole", &[]).join("run.db"), alone.join("run.db")).unwrap();
+    let (html, outline) = page(&[&alone]);
+    assert!(html.contains("There is no <code>truth.json</code>"));
+    assert!(chart(&outline, "Utilization").is_some());
+}
+
+#[test]
+fn names_in_a_store_cannot_become_markup() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    let evil = "</script><img src=x onerror=alert(1)>\"'><svg onload=alert(2)>";
+    let db = Connection::open(kept.join("run.db")).unwrap();
+    for table in ["hosts", "workloads", "processes", "volumes"] {
+        db.execute(&format!("UPDATE {table} SET name = name || ?1"), [evil]).unwrap();
+    }
+    drop(db);
+    let truth = fs::read_to_string(kept.join("truth.json")).unwrap();
+    let mut truth: Value = serde_json::from_str(&truth).unwrap();
+    let stream = truth["workloads"]["stream"].take();
+    truth["workloads"] = json!({ evil: stream });
+    fs::write(kept.join("truth.json"), truth.to_string()).unwrap();
+    let (html, _) = page(&[&kept]);
+    assert!(html.contains("&lt;img src=x"), "the name is not shown");
+    assert!(!html.contains("<img") && !html.contains("<svg onload"));
+    // those of the page itself: one for each chart, and the script
+    let charts = html.matches("<script type=\"application/json\"").count();
+    assert_eq!(html.matches("</script>").count(), charts + 1);
+}
+
+#[test]
+fn a_damaged_store_is_refused() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    fs::write(kept.join("run.db"), b"SQLite format 3\0 and nothing else").unwrap();
+    let output = place.path("page.html");
+    let said = refused(&[kept.to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    assert!(said.contains("run.db"), "{said}");
+    assert!(!output.exists());
+}
+
+#[test]
+fn answers_and_scores_are_shown() {
+    let place = Place::with(SMALL);
+    let kept = place.keep("kept", &[]);
+    let answer = succeed(["ask", kept.to_str().unwrap(), "--json"]);
+    fs::write(place.path("ask.json"), &answer).unwrap();
+    let (html, outline) = page(&[&place.path("ask.json")]);
+    assert_eq!(headings(&outline), ["What clients would see", "The cluster"]);
+    assert!(html.contains(", the bottleneck: "));
+    let score = json!({
+        "comparisons": [
+            { "workload": "a", "metric": "throughput_rps", "predicted": 90.0, "measured": 100.0, "error": 0.1 },
+            { "workload": "a", "metric": "read_hit_rate", "predicted": 0.5, "measured": 0.5, "error": 0.0 },
+        ],
+        "changes": ["node.brick.count=5"],
+    });
+    fs::write(place.path("score.json"), score.to_string()).unwrap();
+    let (html, outline) = page(&[&place.path("score.json")]);
+    assert!(html.contains("The largest error is 10.0 % of a throughput_rps"));
+    let rows = table(&outline, "Each metric of each workload");
+    assert_eq!(cell(rows, ["a", "throughput_rps"], "measured"), "100");
+}
+
+#[test]
+fn caches_are_shown() {
+    let place = tempfile::tempdir().unwrap();
+    let trace = place.path().join("blocks.txt");
+    fs::write(&trace, (0..2000).map(|n| format!("{}\n", n * n % 97)).collect::<Vec<_>>().concat())
+        .unwrap();
+    let text = ["--policy", "lru,arc", "--size", "10,40", "--curve", "--json"];
+    let document = succeed([&["replay-cache", trace.to_str().unwrap()], text.as_slice()].concat());
+    let file = place.path().join("caches.json");
+    fs::write(&file, &document).unwrap();
+    let (html, outline) = page(&[&file]);
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let lines = chart_data(&html, "Hit ratio by size, LRU");
+    let curve = document["curve"]["points"].as_array().unwrap();
+    let last = lines["views"][0]["series"][0]["values"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .as_f64()
+        .unwrap();
+    let truth = 100.0 * curve.last().unwrap()["hit_ratio"].as_f64().unwrap();
+    assert!((last - truth).abs() < 0.01, "{last}, not {truth}");
+    assert!(chart(&outline, "Hit ratio by size and policy").is_some());
+    assert_eq!(table(&outline, "By size and policy")["rows"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_sweep_can_be_explored() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("sweep.toml");
+    fs::write(&file, include_str!("../.ci/pages/sweep.toml").replace("1 s", "200 ms")).unwrap();
+    let data = place.path().join("data");
+    for csv in [false, true] {
+        let mut arguments =
+            vec!["sweep", file.to_str().unwrap(), "-o", data.to_str().unwrap(), "--force"];
+        arguments.extend(csv.then_some("--csv"));
+        if !csv && !cfg!(feature = "parquet") {
+            continue;
+        }
+        run(arguments);
+        let (html, _) = page(&[&data]);
+        let chart = chart_data(&html, "Any factor against any result");
+        let columns = chart["columns"].as_array().unwrap();
+        let of = |name: &str| columns.iter().find(|column| column["name"] == name).unwrap();
+        assert_eq!(of("encoding")["levels"], json!(["1-of-2", "1-of-3", "3-of-5"]));
+        assert_eq!(of("outstanding")["role"], "factor");
+        assert_eq!(of("mail_throughput_rps")["values"].as_array().unwrap().len(), 12);
+    }
+}
+
+#[test]
+fn a_reproduction_shows_its_claims_and_pictures_that_cannot_run() {
+    let place = tempfile::tempdir().unwrap();
+    let summary = json!({ "paper": "a paper", "rows": [
+        { "figure": "fig07", "claim": "it <b>grows</b>", "ours": "it does", "holds": true },
+        { "figure": "fig08", "claim": "it falls", "ours": "it rises", "holds": false, "why": "noise" },
+    ] });
+    fs::write(place.path().join("summary.json"), summary.to_string()).unwrap();
+    fs::write(place.path().join("fig07.svg"), "<svg onload='alert(1)'/>").unwrap();
+    let (html, outline) = page(&[place.path()]);
+    assert!(html.contains("1 of 2 claims hold."));
+    assert!(html.contains("src=\"data:image/svg+xml;base64,"));
+    assert!(!html.contains("onload='alert") && !html.contains("<b>grows"));
+    assert_eq!(headings(&outline), ["Claims", "Figures"]);
+}
+
+#[test]
+fn an_imported_cluster_is_shown() {
+    let Some(report) = common::data("ceph-reports/report-01.json") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let kept = place.path().join("cluster");
+    run(["import", "ceph", report.to_str().unwrap(), "-o", kept.to_str().unwrap()]);
+    let (_, outline) = page(&[&kept]);
+    let pools = table(&outline, "Pools")["rows"].as_array().unwrap();
+    assert!(!pools.is_empty());
+    assert!(chart(&outline, "How evenly data lie").is_some());
+}
+
+#[test]
+fn wrong_inputs_are_refused_and_nothing_is_written() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let output = place.path().join("page.html").display().to_string();
+    let cases = [
+        (place.path().display().to_string(), "holds nothing that can be shown"),
+        (write("text.json", "not JSON"), "is no JSON document"),
+        (write("list.json", "[1, 2]"), "is no document that can be shown"),
+        (write("truth.json", r#"{"workloads": {}, "hosts": {}}"#), "give the directory of the run"),
+        (write("deep.json", &"[".repeat(100_000)), "is no JSON document"),
+        (place.path().join("absent").display().to_string(), "absent"),
+    ];
+    for (input, said) in &cases {
+        let done = run(["report", input, "-o", &output]);
+        assert!(matches!(done.status, Some(1 | 2)), "{input}: {:?}", done.status);
+        assert!(done.stderr.contains(said), "{input}: {}", done.stderr);
+    }
+    assert!(!Path::new(&output).exists());
+    // the output would replace an input
+    let score = write("score.json", r#"{"comparisons": []}"#);
+    assert!(refused(&[&score, "-o", &score]).contains("would replace what the report reads"));
+    assert_eq!(fs::read_to_string(&score).unwrap(), r#"{"comparisons": []}"#);
+    // no link is followed
+    #[cfg(unix)]
+    {
+        let link = place.path().join("link.html");
+        std::os::unix::fs::symlink(place.path().join("elsewhere"), &link).unwrap();
+        refused(&[&score, "-o", link.to_str().unwrap()]);
+        assert!(!place.path().join("elsewhere").exists());
+    }
+}
