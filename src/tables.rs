@@ -405,19 +405,24 @@ fn failures(outages: &OutageTruth) -> String {
         let sum: f64 = all().map(|(rate, response)| rate * response.mean).sum();
         let p99 = all().map(|(_, response)| response.p99).fold(0.0, f64::max);
         let seen = if rate > 0.0 {
-            format!("{} req/s, mean {} ms, p99 {} ms", number(rate), number(sum / rate), number(p99))
+            format!(
+                "{} req/s, mean {} ms, p99 {} ms",
+                number(rate),
+                number(sum / rate),
+                number(p99)
+            )
         } else {
             "no requests".to_owned()
         };
         format!("{} {} s ({seen})", phase.phase, number(phase.seconds))
     };
     let recovery = |one: &RecoveryTruth| {
-        let lasted = match one.ended_s {
+        let duration = match one.ended_s {
             Some(ended) => format!("in {} s", number(ended - one.began_s)),
             None => "not finished".to_owned(),
         };
         format!(
-            "{} of {}, {} fragments, {} written for {} read, {lasted}",
+            "{} of {}, {} fragments, {} written for {} read, {duration}",
             one.kind,
             one.host,
             one.objects,

@@ -24,8 +24,7 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// All, in the order in which a single failure goes through them.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Before, Self::Degraded, Self::Recovering, Self::After];
+    pub(crate) const ALL: [Self; 4] = [Self::Before, Self::Degraded, Self::Recovering, Self::After];
 
     /// As results name it.
     pub(crate) const fn name(self) -> &'static str {

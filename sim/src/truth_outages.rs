@@ -110,11 +110,7 @@ impl OutageTruth {
                 let workload = PhaseWorkload {
                     throughput_rps: done.requests as f64 / seconds,
                     throughput_bytes_per_s: done.bytes as f64 / seconds,
-                    response_time_ms: ResponseTime::of(
-                        mean,
-                        &done.histogram,
-                        done.max.as_ms_f64(),
-                    ),
+                    response_time_ms: ResponseTime::of(mean, &done.histogram, done.max.as_ms_f64()),
                     requests: done.requests,
                     failed_requests: tally.failed,
                 };
@@ -138,8 +134,7 @@ impl OutageTruth {
             second,
             requests: of.requests,
             failed_requests: of.failed,
-            mean_ms: (of.requests > 0)
-                .then(|| of.response_ns as f64 / 1e6 / of.requests as f64),
+            mean_ms: (of.requests > 0).then(|| of.response_ns as f64 / 1e6 / of.requests as f64),
             recovered_bytes: of.rebuilt,
         };
         Some(Self {

@@ -20,18 +20,19 @@ struct Step {
 }
 
 impl Context<'_> {
-    /// The events of a scenario; none if there are none.
+    /// The events of a scenario; none if there are none. Errors where something is wrong with them, which was
+    /// said.
     pub(super) fn events(
         &mut self,
         tree: &Table,
         hosts: &Hosts,
         system: Option<&System>,
         duration: Option<SimSpan>,
-    ) -> Option<Option<Outages>> {
+    ) -> Result<Option<Outages>, ()> {
         let mut entries = section(tree, "event").peekable();
         if entries.peek().is_none() {
             self.refuse_without_events(tree);
-            return Some(None);
+            return Ok(None);
         }
         self.fits_events(tree, system);
         let recovery = self.part(tree, "recovery").and_then(|raw| self.recovery(&raw));
@@ -55,13 +56,16 @@ impl Context<'_> {
         });
         good &= self.possible(&mut steps, hosts);
         let events = steps.into_iter().map(|step| step.event).collect();
-        let recovery = recovery?;
-        good.then_some(Some(Outages { events, recovery }))
+        match recovery {
+            Some(recovery) if good => Ok(Some(Outages { events, recovery })),
+            _ => Err(()),
+        }
     }
 
     /// Settings that mean something only with events.
     fn refuse_without_events(&mut self, tree: &Table) {
-        let help = "add an event, such as `[event.crash]` with `at`, `what` and `host`, or leave it out";
+        let help =
+            "add an event, such as `[event.crash]` with `at`, `what` and `host`, or leave it out";
         if let Some(entry) = tree.entry("recovery") {
             let message = "`recovery` has no effect in a scenario without events";
             self.add(Problem::new(entry.key_place, message).help(help));
@@ -149,9 +153,7 @@ impl Context<'_> {
         let targets = self.targets(entry, raw, hosts);
         let at = self.time(&raw.at);
         let lasts = match &raw.lasts {
-            Some(time) => {
-                self.time_above_zero(time, "the time for which an event lasts").map(Some)
-            }
+            Some(time) => self.time_above_zero(time, "the time for which an event lasts").map(Some),
             None => Some(None),
         };
         let action = match (what, &raw.factor) {
@@ -167,8 +169,7 @@ impl Context<'_> {
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
         if let Some(end) = duration.filter(|end| at >= *end) {
-            let message =
-                format!("event `{name}` would happen at {at}, and the run ends at {end}");
+            let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
             let help = "times of events count from the end of the warm-up";
             self.add(Problem::new(raw.at.place(), message).help(help));
             return None;
@@ -216,9 +217,7 @@ impl Context<'_> {
             [_] => {
                 let whose = format!("event `{name}`");
                 match (host, disk) {
-                    (Some(patterns), _) => {
-                        self.hosts_of(patterns, Wanted::Nodes, &whose, hosts)
-                    }
+                    (Some(patterns), _) => self.hosts_of(patterns, Wanted::Nodes, &whose, hosts),
                     (_, Some(disk)) => self.disk(disk, raw, &whose, hosts).map(|host| vec![host]),
                     _ => None,
                 }

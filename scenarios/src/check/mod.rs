@@ -258,7 +258,7 @@ impl Context<'_> {
                 RawPayload::None => Payload::None,
                 RawPayload::Real => Payload::Real,
             },
-            outages: outages?,
+            outages: outages.ok()?,
         })
     }
 

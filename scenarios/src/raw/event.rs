@@ -86,7 +86,7 @@ pub(crate) struct RawRecovery {
     /// is heard of again.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) timeout: Time,
-    /// A request that is not complete at a timeout after so long fails.
+    /// A request that waits in vain fails when it was issued so long ago.
     #[schemars(extend("default" = "60 s"))]
     pub(crate) give_up: Time,
     /// Fragments that a node rebuilds side by side.

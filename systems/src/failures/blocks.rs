@@ -17,7 +17,7 @@ impl Blocks {
         let met = &self.0[first..behind];
         let start = met.first().map_or(stretch.start, |other| other.start.min(stretch.start));
         let end = met.last().map_or(stretch.end, |other| other.end.max(stretch.end));
-        self.0.splice(first..behind, [start..end]);
+        self.0.splice(first..behind, std::iter::once(start..end));
     }
 
     /// Adds all of another set.

@@ -47,7 +47,7 @@ pub(crate) struct Hole {
 
 /// All of them.
 pub(crate) struct Holes {
-    holes: BTreeMap<Slot, Hole>,
+    by_slot: BTreeMap<Slot, Hole>,
     /// Fragments whose holder is not the one that the distribution names: whose failure moved it, and to
     /// whom.
     moved: BTreeMap<Slot, (HostId, Holder)>,
@@ -75,7 +75,7 @@ pub(crate) fn spare_groups(scenario: &Scenario, id: VolumeId, volume: &Volume) -
 impl Holes {
     pub(super) fn of(scenario: &Scenario) -> Self {
         Self {
-            holes: BTreeMap::new(),
+            by_slot: BTreeMap::new(),
             moved: BTreeMap::new(),
             sizes: scenario.volumes.iter().map(|volume| volume.size).collect(),
             room: Vec::new(),
@@ -86,17 +86,17 @@ impl Holes {
 
     /// Whether there is any.
     pub(crate) fn any(&self) -> bool {
-        !self.holes.is_empty()
+        !self.by_slot.is_empty()
     }
 
     /// The hole of a fragment.
     pub(crate) fn get(&mut self, slot: Slot) -> Option<&mut Hole> {
-        self.holes.get_mut(&slot)
+        self.by_slot.get_mut(&slot)
     }
 
     /// Whether a fragment's holder lacks any of these blocks.
     pub(crate) fn meets(&self, slot: Slot, blocks: &Range<u64>) -> bool {
-        let hole = self.holes.get(&slot);
+        let hole = self.by_slot.get(&slot);
         hole.is_some_and(|hole| hole.missed.meets(blocks) || hole.in_work.meets(blocks))
     }
 
@@ -131,10 +131,10 @@ impl Holes {
             Some((cause, _)) => (*cause, Kind::Rebuild),
             None => (holder, Kind::CatchUp),
         };
-        if !self.holes.contains_key(&slot) {
+        if !self.by_slot.contains_key(&slot) {
             *self.open.entry(key).or_default() += 1;
         }
-        let hole = self.holes.entry(slot).or_insert_with(|| Hole {
+        let hole = self.by_slot.entry(slot).or_insert_with(|| Hole {
             key,
             missed: Blocks::default(),
             in_work: Blocks::default(),
@@ -146,7 +146,7 @@ impl Holes {
 
     /// The holder has blocks of that write: what it lacked of earlier ones matters no more.
     pub(crate) fn fill(&mut self, slot: Slot, blocks: &Range<u64>, write: u64) {
-        let Some(hole) = self.holes.get_mut(&slot) else { return };
+        let Some(hole) = self.by_slot.get_mut(&slot) else { return };
         if write > hole.newest {
             hole.missed.remove(blocks);
             hole.in_work.remove(blocks);
@@ -157,13 +157,13 @@ impl Holes {
     /// Removes a hole in which nothing is left.
     pub(crate) fn close_if_filled(&mut self, slot: Slot) {
         let is_filled = |hole: &Hole| hole.missed.is_empty() && hole.in_work.is_empty();
-        if self.holes.get(&slot).is_some_and(is_filled) {
+        if self.by_slot.get(&slot).is_some_and(is_filled) {
             self.close(slot);
         }
     }
 
     fn close(&mut self, slot: Slot) {
-        let Some(hole) = self.holes.remove(&slot) else { return };
+        let Some(hole) = self.by_slot.remove(&slot) else { return };
         let count = self.open.get_mut(&hole.key).expect("it was counted");
         *count -= 1;
         if *count == 0 {
@@ -173,7 +173,7 @@ impl Holes {
 
     /// Gives a fragment to another node, which lacks all of it.
     fn give(&mut self, slot: Slot, from: HostId, to: Holder, blocks: Range<u64>) {
-        let newest = self.holes.get(&slot).map_or(0, |hole| hole.newest);
+        let newest = self.by_slot.get(&slot).map_or(0, |hole| hole.newest);
         self.close(slot);
         self.moved.insert(slot, (from, to));
         self.add(slot, to.node, blocks, newest);
@@ -228,7 +228,12 @@ impl Failures {
     }
 
     /// A node that is up, has nothing of the group yet, and has room for it.
-    fn room_elsewhere(&mut self, slot: Slot, volume: &Volume, holders: &[Holder]) -> Option<Holder> {
+    fn room_elsewhere(
+        &mut self,
+        slot: Slot,
+        volume: &Volume,
+        holders: &[Holder],
+    ) -> Option<Holder> {
         let room = self.holes.room[slot.volume as usize];
         let free = |node: &HostId| {
             let given = self.holes.given.get(&(slot.volume, *node));

@@ -22,8 +22,8 @@ use foretell_units::{Beat, HostId, SimTime};
 pub(crate) use blocks::Blocks;
 pub(crate) use holes::{Holes, Slot, spare_groups};
 pub(crate) use plan::{Asked, Plan, Plans, State};
-pub use recovery::{Kind, Recovery};
 pub(crate) use recovery::{Job, Recoveries, Stage};
+pub use recovery::{Kind, Recovery};
 
 use crate::exchange::Purpose;
 use crate::hosts::{Hosts, Timer};

@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) asked: SmallVec<[Asked; 8]>,
     /// When its client looks at it again.
     pub(crate) deadline: SimTime,
+    /// How often others were asked, or the same again.
+    pub(crate) attempts: u32,
     /// Whether there were too few to ask.
     pub(crate) is_short: bool,
     /// Whether its request goes on.

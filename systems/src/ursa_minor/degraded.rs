@@ -48,6 +48,7 @@ pub(super) fn begin<H: Hosts>(
         piece: *piece,
         asked: SmallVec::new(),
         deadline: hosts.now(),
+        attempts: 0,
         is_short: false,
         is_complete: false,
     };
@@ -62,7 +63,7 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let mut failures = core.failures.take().expect("there are events");
     let mut plan = failures.plans.take(part).expect("the part has not ended");
     let Plan { request, op, volume: id, piece, .. } = *plan;
-    let Request { issue, is_repair, .. } = core.requests[request];
+    let Request { issue, issued, is_repair, .. } = core.requests[request];
     let Issue { client, instance, breadcrumb, workload, .. } = issue;
     let volume = &core.volumes[id as usize];
     let encoding = volume.distribution.encoding();
@@ -76,12 +77,16 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
     let in_reach = |&fragment: &u8| {
         let slot = Slot { volume: id, group: piece.group, fragment };
-        failures.is_up(holders[usize::from(fragment)].node)
+        let node = holders[usize::from(fragment)].node;
+        // whoever rebuilds does not ask itself, even if clients have written meanwhile
+        failures.is_up(node)
+            && !(is_repair && node == client)
             && (op == Op::Write || !failures.holes.meets(slot, &blocks))
     };
     let candidates: SmallVec<[u8; 16]> =
         order.into_iter().filter(|fragment| !plan.has(*fragment)).filter(in_reach).collect();
-    let trusted = |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
+    let trusted =
+        |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
     let (good, doubtful): (SmallVec<[u8; 16]>, SmallVec<[u8; 16]>) =
         candidates.into_iter().partition(trusted);
     let have = match op {
@@ -132,7 +137,13 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
         let missing = m - (0..n as u8).filter(is_data).count().min(m);
         core.requests[request].missing = core.requests[request].missing.max(missing as u64);
     }
-    plan.deadline = now + failures.settings.timeout;
+    // who waits in vain again and again, waits longer each time: the nodes may be busy, not down
+    plan.deadline = now + failures.settings.timeout * (1 << plan.attempts.min(6));
+    plan.attempts += 1;
+    let gives_up = issued + failures.settings.give_up;
+    if !is_repair && gives_up > now {
+        plan.deadline = plan.deadline.min(gives_up);
+    }
     hosts.set_timer(plan.deadline, Timer::Part { part });
     failures.plans.put(part, plan);
     core.failures = Some(failures);
@@ -171,9 +182,10 @@ impl Core {
     /// The answer of an exchange of a part has come.
     pub(super) fn note_answer(&mut self, part: u32, exchange: u32) {
         let plan = self.failed().plans.get_mut(part).expect("the part has not ended");
-        let asked = plan.asked.iter_mut().find(|asked| {
-            asked.exchange == exchange && asked.state == State::Waiting
-        });
+        let asked = plan
+            .asked
+            .iter_mut()
+            .find(|asked| asked.exchange == exchange && asked.state == State::Waiting);
         asked.expect("it was asked").state = State::Answered;
         let (client, request, is_repair) = (plan.client, plan.request, plan.is_repair);
         let node = self.exchanges[exchange].node;

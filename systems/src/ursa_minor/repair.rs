@@ -79,7 +79,8 @@ impl Core {
                 return;
             };
             // one that is being worked on comes again when that is over
-            if failures.recoveries.jobs.values().any(|job| job.slot == slot) {
+            let is_it = |job: &Job| job.slot == slot && job.stage != Stage::Cancelled;
+            if failures.recoveries.jobs.values().any(is_it) {
                 continue;
             }
             let volume = &self.volumes[slot.volume as usize];
@@ -211,8 +212,7 @@ impl Core {
             carried: small(piece.carried),
         });
         let of_nobody = (Breadcrumb::NONE, NOBODY);
-        let exchange =
-            Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
+        let exchange = Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
         let exchange = self.exchanges.insert(exchange);
         job.stage = Stage::Writing { exchange };
         let access = Access::File(FileAccess {
