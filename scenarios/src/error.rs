@@ -228,9 +228,14 @@ pub(crate) struct Problems {
 
 impl Problems {
     pub(crate) fn add(&mut self, problem: Problem) {
-        if !self.found.contains(&problem) && self.found.len() < 50 * MOST_ERRORS {
+        if !self.is_full() && !self.found.contains(&problem) {
             self.found.push(problem);
         }
+    }
+
+    /// Whether no more are kept: a damaged file can have one at every byte.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= 50 * MOST_ERRORS
     }
 
     pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {

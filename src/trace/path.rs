@@ -204,8 +204,8 @@ impl Path<'_> {
             self.facts.integer(&path).ok()
         };
         let rate = fact(sender, "rate")?.min(fact(receiver, "rate")?);
-        let latency = fact(sender, "latency")? + fact(receiver, "latency")?;
+        let latency = fact(sender, "latency")?.checked_add(fact(receiver, "latency")?)?;
         let rate = Rate::bits_per_s(u64::try_from(rate).ok().filter(|&bits| bits > 0)?);
-        Some(rate.time_for(bytes).as_ns() + u64::try_from(latency).ok()?)
+        rate.time_for(bytes).as_ns().checked_add(u64::try_from(latency).ok()?)
     }
 }

@@ -192,6 +192,17 @@ fn conditions_and_designs_have_limits() {
     is_refused(&sandbox, &["sweep", "../in/sweep.toml", "--check"], &fragments);
 }
 
+/// Within the time that each command has.
+#[test]
+fn a_scenario_that_is_wrong_everywhere_is_refused_in_time() {
+    let sandbox = prepared();
+    let keys: String = (0..150_000).map(|key| format!("key{key} = 1\n")).collect();
+    for text in [format!("a = {{{}", ",".repeat(1_000_000)), keys, "[".repeat(1_000_000)] {
+        fs::write(sandbox.place("in/wrong.toml"), text).unwrap();
+        is_refused(&sandbox, &["run", "../in/wrong.toml"], &["more"]);
+    }
+}
+
 #[test]
 fn nesting_has_limits() {
     let sandbox = prepared();

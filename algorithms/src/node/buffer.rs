@@ -116,7 +116,7 @@ pub struct Buffer {
     states: Vec<State>,
     dirty: DirtyRuns,
     dirty_pages: u64,
-    /// Reads under way, by ticket; few at a time.
+    /// Reads under way, in the order of their tickets.
     reads: Vec<(u32, u32)>,
     next_ticket: u32,
 }
@@ -174,6 +174,7 @@ impl Buffer {
     /// their reads and tells with [`Buffer::reading`].
     pub fn read(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
+        let mut before = NONE;
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
             let (slot, hit) = self.refer(page, effects);
@@ -184,14 +185,18 @@ impl Buffer {
             }
             Run::extend(&mut effects.hits, page);
             let ticket = self.states[slot].read;
-            if ticket == NONE {
+            if ticket == NONE || ticket == before {
                 continue;
             }
-            match self.reads.iter().find(|(under_way, _)| *under_way == ticket) {
-                Some(&(_, read)) if !effects.awaited.contains(&read) => effects.awaited.push(read),
-                Some(_) => {}
+            let Some(place) = self.under_way(ticket) else {
                 // it has arrived since
-                None => self.states[slot].read = NONE,
+                self.states[slot].read = NONE;
+                continue;
+            };
+            before = ticket;
+            let (_, read) = self.reads[place];
+            if !effects.awaited.contains(&read) {
+                effects.awaited.push(read);
             }
         }
     }
@@ -234,8 +239,15 @@ impl Buffer {
 
     /// The read with that ticket has brought its pages.
     pub fn arrived(&mut self, ticket: u32) {
-        let place = self.reads.iter().position(|(under_way, _)| *under_way == ticket);
-        self.reads.swap_remove(place.expect("it was under way"));
+        let place = self.under_way(ticket).expect("it was under way");
+        self.reads.remove(place);
+    }
+
+    /// The place of a ticket among the reads under way, which are in the order of their tickets.
+    fn under_way(&self, ticket: u32) -> Option<usize> {
+        let (oldest, _) = *self.reads.first()?;
+        let age = |ticket: u32| ticket.wrapping_sub(oldest);
+        self.reads.binary_search_by_key(&age(ticket), |(known, _)| age(*known)).ok()
     }
 
     /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.

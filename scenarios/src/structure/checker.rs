@@ -211,6 +211,9 @@ impl Checker<'_> {
     }
 
     fn unknown_key(&mut self, parent: &str, entry: &Entry, shape: &TableShape) {
+        if self.problems.is_full() {
+            return;
+        }
         let owner = self.owner("a", parent);
         let message = format!("{owner} has no key `{}`", entry.key);
         let help = meant(&entry.key, shape.names());

@@ -247,7 +247,6 @@ mod tests {
 
     /// What models say of the loads that were measured.
     #[test]
-    #[ignore = "open: of the SATA drive, mixed loads at depth 16 are off by 40 to 130 %"]
     fn models_do_what_was_measured() {
         for (name, scheduler) in
             [("sata-ssd", SchedulerKind::Fcfs), ("nvme-3gbs", SchedulerKind::Fcfs)]

@@ -28,13 +28,22 @@ const MOST_ROUNDS: usize = 25;
 /// By how much of their mean the rounds' operations a second may differ, and the line through them.
 const EXCURSION: f64 = 0.2;
 const SLOPE: f64 = 0.1;
+/// A mix is measured longer, as two kinds share its operations and reads wait now and then only: so much of
+/// the device's time, but at most so many operations.
+const MIXED_FOR: SimSpan = SimSpan::from_secs(1);
+const MIXED_MOST: u64 = 4096;
 /// Bytes of a round, and its fewest and most operations; but each place in the device has two or more.
 const ROUND_BYTES: u64 = 4 << 20;
 const ROUND: (u64, u64) = (48, 256);
+/// Shortest round in the device's own time, as far as so many operations allow.
+const ROUND_TIME: SimSpan = SimSpan::from_ms(50);
+const ROUND_MOST: u64 = 4096;
 /// Longest measuring of one figure, in the device's own time.
 const PATIENCE: SimSpan = SimSpan::from_secs(60);
 /// What fills a buffer: writes of so many bytes, so many at a time.
 const FILLING: (u64, u32) = (64 << 10, 16);
+/// A buffer is as full as a load keeps it after so many times of draining a full one.
+const SETTLES: f64 = 3.0;
 /// A buffer takes so many times more writes a second than the device keeps up with.
 const FASTER: f64 = 1.3;
 /// Reads beside writes: sizes, how many are measured, bytes of a write, and how many there are.
@@ -144,6 +153,7 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
             for &read_share in shares {
                 bench.top_up(profile, &filling);
                 let load = load(bytes, depth, read_share);
+                bench.settle(profile, &filling, &load);
                 let (round, steady) = bench.steady(&load);
                 let ops = [Op::Read, Op::Write];
                 mixed.push(Mixed {
@@ -245,16 +255,28 @@ impl Filling {
 impl Bench {
     /// Rounds until they agree; the last of them together, and whether they did.
     fn steady(&mut self, load: &Load) -> (Round, bool) {
-        let most =
-            (ROUND_BYTES / load.bytes).clamp(ROUND.0, ROUND.1).max(2 * u64::from(load.depth));
+        // of a mix, each kind is to be there often
+        let mixed = load.read_share > 0.0 && load.read_share < 1.0;
+        let most = if mixed { ROUND.1 } else { (ROUND_BYTES / load.bytes).clamp(ROUND.0, ROUND.1) };
+        let most = most.max(2 * u64::from(load.depth));
         let begin = self.now;
         let (mut rounds, mut rates) = (Vec::new(), Vec::new());
         let mut under_way = self.begin(load);
         loop {
-            rounds.push(self.round(load, &mut under_way, most, begin + PATIENCE));
+            let from = self.now;
+            let mut round = self.round(load, &mut under_way, most, begin + PATIENCE);
+            // a fast device goes on: its dies are programmed in waves of milliseconds
+            let until = (from + ROUND_TIME).min(begin + PATIENCE);
+            let more = self.round(load, &mut under_way, ROUND_MOST, until);
+            round.add(&more);
+            rounds.push(round);
             rates.extend(rounds.last().map(Round::all_per_s));
             let steady = is_steady(&rates);
             if steady || rounds.len() == MOST_ROUNDS || self.now >= begin + PATIENCE {
+                if mixed {
+                    let until = self.now + MIXED_FOR;
+                    rounds.push(self.round(load, &mut under_way, MIXED_MOST, until));
+                }
                 self.end();
                 let mut window = Round::default();
                 let from = rounds.len().saturating_sub(WINDOW);
@@ -301,6 +323,7 @@ impl Bench {
         (op, self.now)
     }
 
+    /// So many operations, but none begun after `until`.
     fn round(
         &mut self,
         load: &Load,
@@ -363,6 +386,17 @@ impl Bench {
                 break;
             }
         }
+        self.end();
+    }
+
+    /// Goes on with a load until the buffer of a solid-state drive is as full as this load keeps it: three times as
+    /// long as a full one takes to drain. Rounds agree earlier, while the device still drains what came before.
+    fn settle(&mut self, profile: &Profile, filling: &Filling, load: &Load) {
+        let Profile::Ssd(ssd) = profile else { return };
+        let drained_s = ssd.buffer.get() as f64 / filling.when_full.max(1.0);
+        let until = self.now + SimSpan::from_secs_f64(SETTLES * drained_s).min(PATIENCE);
+        let mut under_way = self.begin(load);
+        self.round(load, &mut under_way, u64::MAX, until);
         self.end();
     }
 

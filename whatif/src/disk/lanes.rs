@@ -1,9 +1,11 @@
 //! A device that serves operations side by side, as far as measurements tell: lanes that addresses
 //! fall on at random, each serving one operation at a time, and a delay that keeps nobody waiting.
 //!
-//! How long an operation keeps its lane follows from the most operations a second that were measured
-//! and the number of lanes; the rest of its time alone is the delay. The number of lanes is what
-//! fits the throughput measured in between best. Where the device has a write buffer ([`Buffer`]),
+//! What limits the most operations a second that were measured is either the lanes, all busy, or a line that all
+//! share, before them. In the first case, how long an operation keeps its lane follows from that limit and the number
+//! of lanes, and the rest of its time alone is the delay. In the second, an operation keeps its lane for its time
+//! alone, less its time on the line. Which it is, and the number of lanes, is what fits the throughput of small reads
+//! at the depths in between best. Where the device has a write buffer ([`Buffer`]),
 //! writes keep lanes only as long as going into the buffer takes, and wait for room in it; reads wait
 //! for what is written meanwhile. Where it has none, how far reads and writes are in each other's way
 //! follows from what was measured of both together. Left out: which operations the device prefers.
@@ -19,8 +21,10 @@ use super::{Served, Taken};
 
 /// Addresses of so many bytes fall on one lane.
 const GRAIN: u64 = 4096;
+/// Largest operations from which the shape of the lanes is learned.
+const SMALL: u64 = 16 << 10;
 /// Numbers of lanes that are tried.
-const TRIED: [usize; 10] = [1, 2, 4, 7, 12, 24, 48, 96, 192, 384];
+const TRIED: [usize; 18] = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128, 181, 256, 362, 512];
 /// Shortest time of an operation, ns, so that time passes.
 const LEAST: f64 = 1000.0;
 /// What one operation counts of the share of reads among the last ones.
@@ -30,6 +34,8 @@ const WEIGHT: f64 = 1.0 / 64.0;
 #[derive(Debug)]
 pub(super) struct Lanes {
     free_at: Vec<SimTime>,
+    /// When the line before the lanes is free, where it is what limits.
+    line_free_at: Option<SimTime>,
     /// By [`Op`]: what an operation of a size takes.
     costs: [Costs; 2],
     buffer: Option<Buffer>,
@@ -39,6 +45,13 @@ pub(super) struct Lanes {
     /// Share of reads among the last operations.
     reads: f64,
     stream: Stream,
+}
+
+/// Lanes, and whether the line before them is what limits.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    lanes: usize,
+    has_line: bool,
 }
 
 /// By size in bytes, ns.
@@ -78,20 +91,25 @@ impl Lanes {
         let burst = measured.write_buffer.as_ref().map(|buffer| &buffer.burst);
         let writes = burst.unwrap_or(&measured.random[index(Op::Write)]);
         let costs = [Costs::of(&measured.random[index(Op::Read)]), Costs::of(writes)];
-        let reads = measured.of_size(Op::Read, 4096);
-        let cost = costs[0].at(4096.0);
-        let misfit = |lanes: usize| -> f64 {
-            let known = reads.iter().filter(|point| point.depth > 1);
-            known
-                .map(|point| {
-                    let found = throughput(lanes, &cost, point.depth as usize);
-                    (found / point.per_s).ln().powi(2)
-                })
-                .sum()
+        let reads = &measured.random[index(Op::Read)];
+        // a larger operation is spread over several lanes
+        let small = |point: &&Random| point.depth > 1 && point.bytes <= SMALL;
+        let known: Vec<&Random> = reads.iter().filter(small).collect();
+        let misfit = |shape: Shape| -> f64 {
+            let off = |point: &&Random| {
+                let cost = costs[0].at(point.bytes as f64);
+                throughput(shape, &cost, point.depth as usize) / point.per_s
+            };
+            known.iter().map(|point| off(point).ln().powi(2)).sum()
         };
-        let lanes = TRIED.into_iter().min_by(|a, b| misfit(*a).total_cmp(&misfit(*b)));
+        let shapes = TRIED
+            .into_iter()
+            .flat_map(|lanes| [false, true].map(|has_line| Shape { lanes, has_line }));
+        let best = shapes.map(|shape| (misfit(shape), shape)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let shape = best.map_or(Shape { lanes: 1, has_line: false }, |(_, shape)| shape);
         Self {
-            free_at: vec![SimTime::ZERO; lanes.unwrap_or(1)],
+            free_at: vec![SimTime::ZERO; shape.lanes],
+            line_free_at: shape.has_line.then_some(SimTime::ZERO),
             buffer: Buffer::new(measured, |bytes| costs[0].at(bytes).share),
             together: together(&measured.mixed, &costs),
             costs,
@@ -139,6 +157,13 @@ impl Lanes {
         let lanes = self.free_at.len();
         // a large operation is spread over several lanes
         let first = mix(lbn.get() * SECTOR_BYTES / GRAIN) as usize;
+        if let Some(line_free_at) = &mut self.line_free_at {
+            *line_free_at = (*line_free_at).max(now) + SimSpan::from_ns(cost.share as u64);
+            let hold = SimSpan::from_ns((cost.alone - cost.share).max(0.0) as u64);
+            let free_at = &mut self.free_at[first % lanes];
+            *free_at = (*free_at).max(*line_free_at) + hold;
+            return (*free_at, SimSpan::ZERO);
+        }
         let hold = cost.share * lanes as f64;
         let wide = (hold / cost.alone.max(1.0)).ceil().clamp(1.0, lanes as f64) as usize;
         let each = SimSpan::from_ns((hold / wide as f64) as u64);
@@ -177,20 +202,27 @@ fn by_share(known: &[(f64, f64)], share: f64) -> f64 {
     low.1 * (1.0 - part) + high.1 * part
 }
 
-/// Operations a second of so many that are always there, on so many lanes.
-fn throughput(lanes: usize, cost: &Cost, depth: usize) -> f64 {
+/// Operations a second of so many that are always there, on lanes of such a shape.
+fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
     const OPERATIONS: usize = 3000;
-    let hold = cost.share * lanes as f64;
+    let hold =
+        if shape.has_line { cost.alone - cost.share } else { cost.share * shape.lanes as f64 };
     let delay = (cost.alone - hold).max(0.0);
-    let mut free = vec![0.0_f64; lanes];
+    let mut free = vec![0.0_f64; shape.lanes];
+    let mut line_free = 0.0_f64;
     let mut ready: std::collections::BinaryHeap<std::cmp::Reverse<u64>> =
         (0..depth).map(|_| std::cmp::Reverse(0)).collect();
     let mut last = 0;
     for operation in 0..OPERATIONS {
         let std::cmp::Reverse(now) = ready.pop().expect("there is always one");
-        let lane = mix(operation as u64) as usize % lanes;
-        free[lane] = free[lane].max(now as f64) + hold;
-        let done = (free[lane] + delay) as u64;
+        let lane = mix(operation as u64) as usize % shape.lanes;
+        let mut from = now as f64;
+        if shape.has_line {
+            line_free = line_free.max(from) + cost.share;
+            from = line_free;
+        }
+        free[lane] = free[lane].max(from) + hold.max(0.0);
+        let done = (free[lane] + if shape.has_line { 0.0 } else { delay }) as u64;
         last = last.max(done);
         ready.push(std::cmp::Reverse(done));
     }
