@@ -338,10 +338,7 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"",
     ),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
-    (
-        "seed = 42",
-        "seed = 42\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nvolume.mail.min_write = 4",
-    ),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

@@ -157,6 +157,8 @@ impl Context<'_> {
             None => Some(None),
         };
         let action = match (what, &raw.factor) {
+            // one that is wrong was said to be so
+            (RawWhat::Slow, None) if !self.problems.is_empty() => return None,
             (RawWhat::Slow, None) => {
                 let message = format!("event `{name}` does not say how slow: it has no `factor`");
                 let help = "add `factor = 4.0` for four times as long";
