@@ -63,11 +63,18 @@ const DEVICES: &[(&str, &str)] = files!(
     "cheetah-9lp",
     "ds8700-raid5",
     "fc-15k-2008",
+    "hdd-16tb-7200",
+    "hdd-24tb-7200",
+    "hdd-4tb-7200",
     "hp-c3323a",
     "mqsim-default",
     "nvme-3gbs",
+    "nvme-7gbs",
+    "nvme-no-plp",
+    "optane-p4800x",
     "sata-7200-2005",
     "sata-ssd",
+    "sata-ssd-no-plp",
 );
 
 /// Finds profiles, each once.

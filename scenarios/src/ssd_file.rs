@@ -44,6 +44,8 @@ pub struct Ssd {
     pub channel_rate: Rate,
     /// Memory for written data that is not yet in flash.
     pub buffer: Bytes,
+    /// Whether capacitors save what is in that memory. Without them a write is done when it is in flash.
+    pub power_loss_protection: bool,
     /// Commands that the drive takes before one is done.
     pub queue_depth: u32,
     /// Transfer rate of the host interface.
@@ -170,6 +172,11 @@ pub(crate) struct RawSsd {
     /// Memory for written data that is not yet in flash.
     #[schemars(extend("default" = "256 MiB"))]
     pub(crate) buffer: Size,
+    /// Whether capacitors save what is in that memory when power fails. Without them a write is done when it
+    /// is in flash: each write is taken to be followed by a flush, as storage systems, databases and journals
+    /// do that must not lose what they have acknowledged.
+    #[schemars(extend("default" = true))]
+    pub(crate) power_loss_protection: At<bool>,
     /// Commands that the drive takes before one is done.
     #[schemars(extend("default" = 65_535, "minimum" = 1, "maximum" = 1_048_576))]
     pub(crate) queue_depth: At<i64>,
@@ -254,6 +261,7 @@ pub(crate) fn ssd(raw: &RawSsd, context: &mut Context<'_>) -> Option<Ssd> {
         erase: erase?,
         channel_rate: channel_rate?,
         buffer: buffer?,
+        power_loss_protection: *raw.power_loss_protection.get(),
         queue_depth: count(&raw.queue_depth)?,
         host_rate: host_rate?,
         duplex: *raw.duplex.get() == RawDuplex::Full,

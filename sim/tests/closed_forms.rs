@@ -313,6 +313,7 @@ fn one_die() -> Spec {
         latency: SimSpan::from_us(20),
         precondition: Precondition::Sequential,
         endurance: None,
+        power_loss_protection: true,
     }
 }
 

@@ -112,8 +112,12 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Whether writes would wait for ever for a row to be filled.
+    /// Whether writes would wait for ever for a row to be filled. Those of a drive without power-loss
+    /// protection wait for flash, so that none of them waits for the next: what is there leaves at once.
     fn must_pad(&self) -> bool {
+        if self.durable.is_some() {
+            return self.buffer.waiting() > 0 && self.arrivals.is_empty();
+        }
         !self.stalled.is_empty()
             && self.buffer.waiting() > 0
             && self.buffer.is_still()
@@ -190,6 +194,7 @@ impl<T: Copy> Ssd<T> {
         self.translation.row_programmed(address, 0, units);
         for place in row.drain(..) {
             self.buffer.left(place);
+            self.programmed(now, place);
         }
         self.rows.push(row);
         self.unstall(now);

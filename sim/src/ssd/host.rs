@@ -233,12 +233,14 @@ impl<T: Copy> Ssd<T> {
         for unit in arrival.first..arrival.first + arrival.units {
             let begin = u64::from(unit) * unit_bytes;
             let partial = begin < first || begin + unit_bytes > end;
-            released |= self.enter(now, unit, partial);
+            let (place, is_released) = self.enter(now, unit, partial);
+            released |= is_released;
+            if let Some(durable) = &mut self.durable {
+                durable.wait(place, arrival.request);
+            }
         }
-        let request = self.requests.get(arrival.request);
-        request.left -= arrival.units;
-        if request.left == 0 {
-            self.leaving[WRITE].push_back((now + self.times.latency, arrival.request));
+        if self.durable.is_none() {
+            self.is_kept(now, arrival.request, arrival.units);
         }
         if released {
             self.unstall(now);
@@ -246,12 +248,33 @@ impl<T: Copy> Ssd<T> {
         self.form_rows(now);
     }
 
-    /// Enters a unit into the buffer; whether it was there already and its room is free again.
-    fn enter(&mut self, now: SimTime, unit: Unit, partial: bool) -> bool {
+    /// What is at a place of the buffer is in flash: nobody has to wait for it any more.
+    pub(super) fn programmed(&mut self, now: SimTime, place: u32) {
+        let Some(waiting) = self.durable.as_mut().and_then(|durable| durable.programmed(place))
+        else {
+            return;
+        };
+        for request in waiting {
+            self.is_kept(now, request, 1);
+        }
+    }
+
+    /// So many units of a write will not be lost.
+    fn is_kept(&mut self, now: SimTime, id: u32, units: u32) {
+        let request = self.requests.get(id);
+        request.left -= units;
+        if request.left == 0 {
+            self.leaving[WRITE].push_back((now + self.times.latency, id));
+        }
+    }
+
+    /// Enters a unit into the buffer: its place, and whether it was there already and its room is free
+    /// again.
+    fn enter(&mut self, now: SimTime, unit: Unit, partial: bool) -> (u32, bool) {
         let filling = match self.translation.place(unit) {
             Place::Buffer(place) if self.buffer.stage(place) != Stage::Leaving => {
                 self.buffer.release();
-                return true;
+                return (place, true);
             }
             Place::Buffer(place) => {
                 self.buffer.supersede(place);
@@ -265,14 +288,14 @@ impl<T: Copy> Ssd<T> {
                     let place = self.buffer.enter(unit, true);
                     self.translation.put_in_buffer(unit, place);
                     self.add_read(now, die, Sensing { purpose: Purpose::Fill(place), bytes });
-                    return false;
+                    return (place, false);
                 }
                 false
             }
         };
         let place = self.buffer.enter(unit, filling);
         self.translation.put_in_buffer(unit, place);
-        false
+        (place, false)
     }
 
     /// The time of dies that the pages of a command take: of a read, those that were sensed; of a

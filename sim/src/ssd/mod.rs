@@ -11,7 +11,8 @@
 //!   collection on each die, which keeps pace with what is written: a row is emptied when room is
 //!   less than three blocks;
 //! - **write buffer**: a write is done when it is in the buffer, which keeps it without power; it
-//!   leaves for flash at once, a row at a time. A write of part of a unit reads the rest first. A
+//!   leaves for flash at once, a row at a time. Of a drive without power-loss protection, a write is
+//!   done when all that it wrote is in flash (`durable.rs`). A write of part of a unit reads the rest first. A
 //!   write to a unit that still waits replaces it, a read of it is served from memory;
 //! - **host**: a queue of limited depth in front, first come, first served; an interface that each
 //!   command takes for a while, besides its data, in one direction or in both; a latency.
@@ -37,6 +38,7 @@
 mod bits;
 mod blocks;
 mod buffer;
+mod durable;
 mod ends;
 mod flash;
 mod geometry;
@@ -58,6 +60,7 @@ use crate::ledger::{Ledger, Usage, Violation};
 use foretell_algorithms::io_scheduler::Io;
 
 use buffer::Buffer;
+use durable::Durable;
 use ends::Ends;
 use flash::Die;
 use host::{Arrival, Requests};
@@ -123,6 +126,8 @@ pub struct Ssd<T> {
     /// Most valid units of a die, lest it spend its time collecting.
     most_valid: u32,
     buffer: Buffer,
+    /// Writes that are done when they are in flash; `None`: when they are in the buffer.
+    durable: Option<Durable>,
     /// Lists of places to be used again.
     rows: Vec<Vec<u32>>,
     /// Interface to and from the host; of a half-duplex one, the first is both.
@@ -193,6 +198,7 @@ impl<T: Copy> Ssd<T> {
             turn: 0,
             full: false,
             buffer: Buffer::new(spec.buffer.get() / spec.mapping.get()),
+            durable: (!spec.power_loss_protection).then(Durable::default),
             rows: Vec::new(),
             interface: [Line::default(); 2],
             requests: Requests::default(),

@@ -26,6 +26,7 @@ pub(crate) fn small() -> Spec {
         // 4 KiB in 10.24 us
         channel_rate: Rate::bytes_per_s(400_000_000),
         buffer: Bytes::kib(512),
+        power_loss_protection: true,
         queue_depth: 64,
         // 4 KiB in 4.096 us
         host_rate: Rate::bytes_per_s(1_000_000_000),
@@ -221,6 +222,31 @@ fn a_write_that_finds_the_buffer_full_of_less_than_a_row_makes_it_leave() {
 }
 
 /// A drive in which nothing but dies and channels takes time.
+#[test]
+fn without_power_loss_protection_a_write_is_done_when_it_is_in_flash() {
+    let spec = Spec { power_loss_protection: false, ..small() };
+    // command and data 5.096 us, a whole row over the channel 81.92 us, programming, latency
+    let alone = 1_000 + 4_096 + 81_920 + 500_000 + 10_000;
+    let kept = times(&small(), &[io(Op::Write, 0, 1)]);
+    assert_eq!(kept, [1_000 + 4_096 + 10_000]);
+    assert_eq!(times(&spec, &[io(Op::Write, 0, 1)]), [alone]);
+    // two on two dies at once; a write of two rows ends with the later
+    let two = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 100, 1)]);
+    assert!(two[1] < alone + 100_000, "{two:?}");
+    let long = times(&spec, &[io(Op::Write, 0, 16)]);
+    assert!((alone..2 * alone).contains(&long[0]), "{long:?}");
+    // written again while it leaves: both wait for their own
+    let again = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 0, 1)]);
+    assert!(again.iter().all(|&at| at >= alone), "{again:?}");
+    // in a closed loop no more than the dies can program, a row each
+    let mut stream = Seed(1).stream("units");
+    let draw = || io(Op::Write, stream.below(1000), 1);
+    let run = closed_loop(&spec, 16, (200, 2000), draw);
+    let per_s = 2000.0 / run.seconds;
+    assert!(per_s < 4.0 * 8.0 / 0.0005, "{per_s}");
+    assert!(run.written.padding > Bytes::ZERO);
+}
+
 fn bare(spec: &Spec) -> Spec {
     Spec {
         host_rate: Rate::bytes_per_s(1_000_000_000_000),
@@ -282,6 +308,7 @@ fn mqsim() -> Spec {
         latency: SimSpan::ZERO,
         precondition: Precondition::Sequential,
         endurance: None,
+        power_loss_protection: true,
     }
 }
 
@@ -491,12 +518,14 @@ proptest! {
     fn everything_is_done_once_whenever_the_drive_is_woken(
         given in prop::collection::vec(given(), 1..120),
         depth in 1_u32..20, buffer in 1_u64..200, random in any::<bool>(), duplex in any::<bool>(),
+        protected in any::<bool>(),
         extra in 1_000_u64..50_000, latency in 0_u64..20_000,
     ) {
         let mut spec = small();
         spec.queue_depth = depth;
         spec.buffer = Bytes::kib(4) * buffer;
         spec.duplex = duplex;
+        spec.power_loss_protection = protected;
         spec.latency = SimSpan::from_ns(latency);
         spec.precondition = if random { Precondition::Random } else { Precondition::Sequential };
         let (found, written) = played(&spec, &given, None);

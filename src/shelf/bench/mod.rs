@@ -229,6 +229,49 @@ mod tests {
         assert!(beside(1.0)[QUANTILES / 2] > 0.5e6 && beside(1.0)[QUANTILES - 2] > 1.5e6);
     }
 
+    /// Data sheets: most random reads and writes of 4 KiB a second, 4 KiB alone, sequential MB/s.
+    #[test]
+    fn profiles_of_today_do_what_their_data_sheets_say() {
+        let found = |name: &str| measure(name, &shipped(name));
+        let alone_us = |random: &[Random]| random[0].mean_ns / 1e3;
+        let mb_per_s = |streams: &[f64]| streams.iter().copied().fold(0.0, f64::max) / 1e6;
+        let near = |what: &str, found: f64, printed: f64, share: f64| {
+            println!("{what}: {found:.1}, printed {printed}");
+            assert!((found / printed - 1.0).abs() <= share, "{what}: {found}, printed {printed}");
+        };
+        for (name, reads, outer) in
+            [("hdd-16tb-7200", 170.0, 261.0), ("hdd-24tb-7200", 168.0, 285.0)]
+        {
+            let disk = found(name);
+            let sixteen =
+                disk.random[0].iter().find(|point| point.bytes == 4096 && point.depth == 16);
+            near(&format!("{name}: reads, 16 at a time"), sixteen.unwrap().per_s, reads, 0.1);
+            near(&format!("{name}: MB/s"), mb_per_s(&disk.stream_bytes_per_s[0]), outer, 0.05);
+        }
+        let four = found("hdd-4tb-7200");
+        near("hdd-4tb-7200: MB/s", mb_per_s(&four.stream_bytes_per_s[0]), 215.0, 0.05);
+        let nvme = found("nvme-7gbs");
+        near("nvme-7gbs: reads", most_per_s(&nvme.random[0], 4096), 1e6, 0.1);
+        near("nvme-7gbs: writes", most_per_s(&nvme.random[1], 4096), 180e3, 0.1);
+        // data sheets have many outstanding
+        let read_mb_per_s = |random: &[Random]| most_per_s(random, 262_144) * 0.262_144;
+        near("nvme-7gbs: MB/s read", read_mb_per_s(&nvme.random[0]), 6800.0, 0.1);
+        let optane = found("optane-p4800x");
+        near("optane-p4800x: reads", most_per_s(&optane.random[0], 4096), 584_800.0, 0.1);
+        near("optane-p4800x: writes", most_per_s(&optane.random[1], 4096), 500e3, 0.15);
+        near("optane-p4800x: a read alone, us", alone_us(&optane.random[0]), 8.9, 0.1);
+        near("optane-p4800x: MB/s read", read_mb_per_s(&optane.random[0]), 2400.0, 0.1);
+        // one at a time, each followed by a flush
+        for name in ["sata-ssd-no-plp", "nvme-no-plp"] {
+            let drive = found(name);
+            let one = drive.random[1].iter().find(|point| point.bytes == 4096 && point.depth == 1);
+            let per_s = one.unwrap().per_s;
+            println!("{name}: {per_s:.0} writes a second one at a time");
+            assert!((400.0..1500.0).contains(&per_s), "{name}: {per_s}");
+            assert!(drive.write_buffer.is_none());
+        }
+    }
+
     #[test]
     fn an_array_is_measured_when_its_write_cache_is_full() {
         let profile = shipped("ds8700-raid5");

@@ -12,6 +12,8 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
 pub(super) struct Bench {
     pub(super) device: Device<u32>,
     pub(super) now: SimTime,
+    /// Operations that have not been seen done.
+    pub(super) under_way: u64,
     calls: BTreeSet<SimTime>,
     pub(super) sectors: u64,
     pub(super) stream: Stream,
@@ -30,6 +32,7 @@ impl Bench {
             device: Device::new(&spec),
             now: SimTime::ZERO,
             calls: BTreeSet::new(),
+            under_way: 0,
             sectors: profile.capacity().get() / SECTOR_BYTES,
             stream: Seed(1).stream("bench"),
         }
@@ -37,6 +40,7 @@ impl Bench {
 
     pub(super) fn submit(&mut self, op: Op, lbn: u64, sectors: u64, tag: u32) {
         let io = Io { lbn: Sectors(lbn), sectors: Sectors(sectors), op, thread: 1, tag };
+        self.under_way += 1;
         if let Some(at) = self.device.submit(self.now, io) {
             self.calls.insert(at);
         }
@@ -55,6 +59,7 @@ impl Bench {
                 self.calls.insert(next);
             }
             if let Some(done) = completion.done {
+                self.under_way -= 1;
                 return Some(done.io.tag);
             }
         }
