@@ -9,7 +9,12 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
-use foretell_sim::truth::{FlashTruth, ResourceTruth, TraceTruth, Truth, WorkloadTruth};
+use foretell_sim::truth::{
+    FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, TraceTruth, Truth,
+    WorkloadTruth,
+};
+
+use foretell_units::Bytes;
 
 use crate::screen::fitted;
 
@@ -61,6 +66,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
         let _ = writeln!(text, "{losses}");
+    }
+    if let Some(outages) = &truth.outages {
+        let _ = writeln!(text, "{}", failures(outages));
     }
     if let Some(oldest_ms) = truth.unfinished.oldest_ms {
         let oldest = number(oldest_ms);
@@ -382,6 +390,53 @@ fn losses(truth: &Truth) -> Option<String> {
             network.segments_dropped, network.segments_sent, network.timeouts
         )
     })
+}
+
+/// What failures did, in three lines.
+fn failures(outages: &OutageTruth) -> String {
+    let listed = |parts: Vec<String>| match parts.as_slice() {
+        [] => "none".to_owned(),
+        parts if parts.len() <= 4 => parts.join("; "),
+        parts => format!("{}; and {} more", parts[..3].join("; "), parts.len() - 3),
+    };
+    let phase = |phase: &PhaseTruth| {
+        let all = || phase.workloads.values().map(|of| (of.throughput_rps, &of.response_time_ms));
+        let rate: f64 = all().map(|(rate, _)| rate).sum();
+        let sum: f64 = all().map(|(rate, response)| rate * response.mean).sum();
+        let p99 = all().map(|(_, response)| response.p99).fold(0.0, f64::max);
+        let seen = if rate > 0.0 {
+            format!(
+                "{} req/s, mean {} ms, p99 {} ms",
+                number(rate),
+                number(sum / rate),
+                number(p99)
+            )
+        } else {
+            "no requests".to_owned()
+        };
+        format!("{} {} s ({seen})", phase.phase, number(phase.seconds))
+    };
+    let recovery = |one: &RecoveryTruth| {
+        let duration = match one.ended_s {
+            Some(ended) => format!("in {} s", number(ended - one.began_s)),
+            None => "not finished".to_owned(),
+        };
+        format!(
+            "{} of {}, {} fragments, {} written for {} read, {duration}",
+            one.kind,
+            one.host,
+            one.objects,
+            Bytes(one.bytes_written),
+            Bytes(one.bytes_read),
+        )
+    };
+    format!(
+        "Phases: {}\nRecoveries: {}\nFailed requests: {}; bytes lost: {}",
+        listed(outages.phases.iter().map(phase).collect()),
+        listed(outages.recoveries.iter().map(recovery).collect()),
+        outages.failed_requests,
+        Bytes(outages.bytes_lost),
+    )
 }
 
 fn bottleneck(truth: &Truth) -> String {

@@ -129,6 +129,16 @@ impl Distribution {
         Bytes(self.block)
     }
 
+    /// Blocks of a group.
+    pub fn group_blocks(&self) -> u64 {
+        self.group_blocks
+    }
+
+    /// Bytes that a group takes in the file of each of its nodes.
+    pub fn group_stored(&self) -> Bytes {
+        Bytes(self.group_blocks * self.stride)
+    }
+
     /// The pieces of a request, in order of address. For whole-block volumes the request must
     /// begin and end on a block ([`Distribution::covering`]).
     pub fn pieces(&self, offset: Bytes, size: Bytes) -> impl Iterator<Item = Piece> + use<> {

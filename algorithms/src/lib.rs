@@ -13,7 +13,7 @@ pub mod crush;
 pub mod distribution;
 pub mod io_scheduler;
 pub mod message;
-mod mix;
+pub mod mix;
 mod names;
 pub mod node;
 pub mod placement;

@@ -63,6 +63,15 @@ impl<T> Slab<T> {
         self.places.iter()
     }
 
+    /// The indices of what is kept, in order. Takes time for all places.
+    pub fn kept(&self) -> impl Iterator<Item = u32> + use<T> {
+        let mut is_free = vec![false; self.places.len()];
+        for &index in &self.free {
+            is_free[index as usize] = true;
+        }
+        is_free.into_iter().enumerate().filter(|(_, free)| !free).map(|(index, _)| index as u32)
+    }
+
     /// How many values are kept.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
@@ -108,5 +117,7 @@ mod tests {
         assert_eq!(*slab.remove(a), 'a');
         assert_eq!(slab.insert('c'), a);
         assert_eq!((slab[a], slab[b], slab.len()), ('c', 'b', 2));
+        slab.remove(a);
+        assert_eq!(slab.kept().collect::<Vec<_>>(), [b]);
     }
 }

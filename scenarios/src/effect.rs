@@ -214,12 +214,20 @@ fn only_reached_hosts(scenario: &mut Scenario) {
     let moved = |hosts: &mut Vec<HostId>| {
         *hosts = hosts.iter().filter_map(|host| places[host.index()]).collect();
     };
+    if let Some(outages) = &mut scenario.outages {
+        outages.events.retain(|event| places[event.host.index()].is_some());
+        if outages.events.is_empty() {
+            scenario.outages = None;
+        }
+    }
     let place = |host: &mut HostId| *host = places[host.index()].unwrap_or(*host);
     scenario.volumes.iter_mut().for_each(|volume| moved(&mut volume.nodes));
     scenario.workloads.iter_mut().for_each(|workload| moved(&mut workload.clients));
     if let Some(cost) = &mut scenario.tracking.cost {
         place(&mut cost.store);
     }
+    let events = scenario.outages.iter_mut().flat_map(|outages| &mut outages.events);
+    events.for_each(|event| place(&mut event.host));
     for machine in scenario.hosts.iter_mut().filter_map(|host| host.machine.as_mut()) {
         place(&mut machine.host);
     }

@@ -22,6 +22,7 @@ mod host_pattern;
 mod known;
 pub mod model;
 mod names;
+pub mod outages;
 mod overlay;
 mod profiles;
 mod raw;

@@ -11,6 +11,7 @@ use foretell_algorithms::{codec, placement};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;
+use crate::outages::Outages;
 
 /// Everything that a run depends on.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub tracking: Tracking,
     /// Whether requests carry bytes.
     pub payload: Payload,
+    /// What happens to the cluster during the run; `None`: nothing.
+    pub outages: Option<Outages>,
 }
 
 impl Scenario {
@@ -502,6 +505,8 @@ pub struct Volume {
     pub group: Bytes,
     /// Acknowledgements that complete a write, m to n.
     pub write_quorum: u8,
+    /// Fragments without which a write does not go on while nodes are down.
+    pub min_write: u8,
     /// Which fragments a read asks for.
     pub read_from: ReadFrom,
 }

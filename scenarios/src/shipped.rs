@@ -20,6 +20,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("array-server", include_str!("../array-server.toml")),
     ("virtualized", include_str!("../virtualized.toml")),
     ("benchmarks", include_str!("../benchmarks.toml")),
+    ("failure", include_str!("../failure.toml")),
     ("ceph", include_str!("../ceph.toml")),
     ("swift", include_str!("../swift.toml")),
     ("ursa-minor/coding", include_str!("../ursa-minor/coding.toml")),

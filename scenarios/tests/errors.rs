@@ -235,6 +235,110 @@ const WRONG: &[(&str, &str)] = &[
     // monitors of a group's own
     ("[node.brick]", "[node.brick]\nmonitors = \"app0\""),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[node.brick]\nmonitors = \"brick0\""),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brikc3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick9\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"app0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fial\", host = \"brick3\" }",
+    ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\" }"),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", disk = \"brick3.disk0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", disk = \"brick3.disk1\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", disk = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", rack = \"a\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"15 s\", what = \"fail\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"0 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"return\", host = \"brick3\", for = \"2 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"return\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\", factor = 0.5 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick[2-3]\", for = \"5 s\" }\nevent.f = { at = \"5 s\", what = \"fail\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\", factor = 2.0 }\nevent.f = { at = \"5 s\", what = \"slow\", host = \"brick3\", factor = 3.0 }",
+    ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nrecovery.grace = \"3 s\""),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.grace = \"100 ms\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.give_up = \"100 ms\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.timeout = \"0 s\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nintervals.count = 3",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"",
+    ),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

@@ -7,6 +7,7 @@ use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
+use foretell_scenarios::outages::{Action, Event as OutageEvent};
 use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 use std::ops::ControlFlow;
@@ -17,6 +18,7 @@ use crate::event::Event;
 use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
+use crate::outages::Outages;
 use crate::program::Programs;
 use crate::tally::Tally;
 use crate::tracker::Tracker;
@@ -56,6 +58,8 @@ pub struct Cluster {
     commits: u64,
     /// Instances that will issue again.
     pub(crate) active: usize,
+    /// Only in scenarios with events.
+    pub(crate) outages: Option<Box<Outages>>,
     /// When the next of the collectors wakes; the end of time without.
     collect_at: SimTime,
     ready: Vec<u32>,
@@ -100,6 +104,7 @@ impl Cluster {
             last_breadcrumb: 0,
             last_completion: SimTime::ZERO,
             commits: 0,
+            outages: Outages::of(&scenario, mark_at),
             collect_at: SimTime::MAX,
             ready: Vec::new(),
             mark_at,
@@ -117,6 +122,10 @@ impl Cluster {
         }
         cluster.begin_programs();
         cluster.protocol.begin(&mut cluster.engine);
+        let events = cluster.outages.iter().flat_map(|outages| &outages.events);
+        for (number, event) in (0..).zip(events) {
+            cluster.engine.agenda.schedule(mark_at + event.at, Event::Happens { number });
+        }
         Ok(cluster)
     }
 
@@ -161,6 +170,12 @@ impl Cluster {
             }
             let event = self.engine.agenda.next().expect("an event is pending");
             self.dispatch(event);
+            if let Some(outages) = &mut self.outages {
+                let now = self.engine.agenda.now();
+                let rebuilt = self.protocol.recoveries().iter().map(|one| one.written);
+                let rebuilt = rebuilt.fold(Bytes::ZERO, |all, one| all + one);
+                outages.look(now, self.protocol.health(), rebuilt);
+            }
             while let Some(host) = self.engine.tracker.next_due() {
                 self.ship_records(host);
             }
@@ -279,12 +294,14 @@ impl Cluster {
 
     /// Requests outstanding, journals' not counted.
     pub(crate) fn requests_in_flight(&self) -> u64 {
-        self.protocol.requests().len() as u64 - self.commits
+        let others = self.commits + self.protocol.repairs() as u64;
+        self.protocol.requests().len() as u64 - others
     }
 
     /// They themselves.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
-        let counted = |request: &&Request| request.live && !request.is_journal;
+        let counted =
+            |request: &&Request| request.live && !request.is_journal && !request.is_repair;
         self.protocol.requests().places().filter(counted)
     }
 
@@ -320,13 +337,46 @@ impl Cluster {
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::AskGuest { host } => protocol.timer(engine, Timer::Guest { host }, None),
             Event::Commit { host } => self.commit_journal(host),
+            Event::FlushTick { host } if protocol.is_down(HostId(host)) => {
+                engine.stopped.push(HostId(host));
+            }
             Event::FlushTick { host } => {
                 let (node, mut around) = engine.node(HostId(host));
                 node.flush_tick(&mut around);
             }
             Event::System { host } => protocol.timer(engine, Timer::System { host }, None),
+            Event::PartTimer { part } => protocol.timer(engine, Timer::Part { part }, None),
+            Event::Watch { host } => protocol.timer(engine, Timer::Watch { host }, None),
+            Event::Repair { host } => protocol.timer(engine, Timer::Repair { host }, None),
+            Event::Happens { number } => self.happens(number),
         }
         self.complete_all();
+    }
+
+    /// One of the scenario's events happens.
+    fn happens(&mut self, number: u32) {
+        let Self { protocol, engine, outages, .. } = self;
+        let outages = outages.as_mut().expect("there are events");
+        outages.begin();
+        let OutageEvent { host, action, .. } = outages.events[number as usize];
+        match action {
+            Action::Fail { keeps } => protocol.host_fails(engine, host, keeps),
+            Action::Return => {
+                protocol.host_returns(engine, host);
+                if let Some(place) = engine.stopped.iter().position(|other| *other == host) {
+                    engine.stopped.swap_remove(place);
+                    let (node, mut around) = engine.node(host);
+                    node.flush_tick(&mut around);
+                }
+            }
+            Action::Slow { factor } => {
+                engine.slow.retain(|(other, _)| *other != host);
+                if factor > 1.0 {
+                    engine.slow.push((host, factor));
+                }
+                outages.set_slow(host, factor > 1.0);
+            }
+        }
     }
 
     /// What follows of requests that have completed.
@@ -442,11 +492,18 @@ impl Cluster {
         let Issue {
             instance, workload, client, volume, op, offset, size, breadcrumb, owner, ..
         } = done.issue;
-        if let (Op::Write, Some(vault)) = (op, &mut self.engine.vault) {
+        if let (Op::Write, false, Some(vault)) = (op, done.failed, &mut self.engine.vault) {
             vault.complete(volume, breadcrumb.0, offset.get(), (offset + size).get());
         }
         self.last_completion = now;
-        self.tallies[workload as usize].completed(now, done.issued, op, size);
+        if let Some(outages) = &mut self.outages {
+            outages.ended(now, workload, (done.issued, size), done.failed);
+        }
+        if done.failed {
+            self.tallies[workload as usize].given_up(now, done.issued);
+        } else {
+            self.tallies[workload as usize].completed(now, done.issued, op, size);
+        }
         if let Some(collectors) = &mut self.engine.collectors {
             collectors.completed(workload, client, op, (size, now - done.issued));
         }
@@ -521,7 +578,8 @@ impl Cluster {
             })?;
         }
         let issued: u64 = self.instances.iter().map(|instance| instance.issued).sum();
-        let completed: u64 = self.tallies.iter().map(|tally| tally.completed).sum();
+        let ended = |tally: &Tally| tally.completed + tally.failed;
+        let completed: u64 = self.tallies.iter().map(ended).sum();
         let in_flight = self.requests_in_flight();
         if issued != completed + in_flight {
             return Err(SimError::RequestsLost { issued, completed, in_flight });

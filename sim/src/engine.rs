@@ -24,7 +24,7 @@ use crate::ledger::Ledger;
 use crate::metrics::{self, Collectors};
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings, Tag, call_disk};
-use crate::payload::Vault;
+use crate::payload::{Home, Vault};
 use crate::tracker::Tracker;
 
 /// Machines, and those who watch them.
@@ -45,6 +45,10 @@ pub(crate) struct Engine {
     in_hand: Option<(HostId, u32)>,
     /// Whether what is computed is done by threads that are woken.
     waking: bool,
+    /// Hosts whose processors take so many times as long.
+    pub(crate) slow: Vec<(HostId, f64)>,
+    /// Hosts whose flushers have stopped because they are down.
+    pub(crate) stopped: Vec<HostId>,
 }
 
 /// A host: its processor, and a node's storage.
@@ -144,7 +148,9 @@ impl Engine {
                 let encoding = volume.distribution.encoding();
                 (model.name.clone(), encoding, volume.cipher, model.block.get())
             };
+            let homes = || protocol.volumes().iter().map(Home::of).collect();
             Vault::new(scenario.seed, volumes.map(codec).collect())
+                .with_failures(scenario.outages.as_ref().map(|_| homes()))
         });
         Self {
             agenda: Agenda::new(),
@@ -163,6 +169,8 @@ impl Engine {
             failure: None,
             in_hand: None,
             waking: false,
+            slow: Vec::new(),
+            stopped: Vec::new(),
         }
     }
 
@@ -316,7 +324,10 @@ impl Hosts for Engine {
     fn compute(&mut self, work: Work) {
         let Work { workload, thread, breadcrumb, labour, then, .. } = work;
         let host = self.hosts[work.host.index()].machine;
-        let span = work.span + self.tracker.take_debt(host);
+        let mut span = work.span + self.tracker.take_debt(host);
+        if let Some((_, factor)) = self.slow.iter().find(|(slow, _)| *slow == work.host) {
+            span = SimSpan::from_secs_f64(span.as_secs_f64() * factor);
+        }
         self.tracker.charge(host, Resource::Cpu, workload, || span);
         let now = self.agenda.now();
         if let Some(collectors) = &mut self.collectors {
@@ -368,6 +379,9 @@ impl Hosts for Engine {
             Timer::Guest { host } => Event::AskGuest { host },
             Timer::Journal { host } => Event::Commit { host },
             Timer::System { host } => Event::System { host },
+            Timer::Part { part } => Event::PartTimer { part },
+            Timer::Watch { host } => Event::Watch { host },
+            Timer::Repair { host } => Event::Repair { host },
         };
         self.agenda.schedule(at, event);
     }
@@ -467,6 +481,30 @@ impl Hosts for Engine {
     fn payload_taken(&mut self, fragments: Fragments) {
         if let Some(vault) = &mut self.vault {
             vault.take(fragments);
+        }
+    }
+
+    fn payload_forgotten(&mut self, exchange: u32) -> bool {
+        self.vault.as_mut().is_some_and(|vault| vault.forget(exchange))
+    }
+
+    fn payload_failed(&mut self, id: u32) {
+        if let Some(vault) = &mut self.vault {
+            vault.fail(id);
+        }
+    }
+
+    fn payload_rebuilt(&mut self, fragments: Fragments, ready: &mut Vec<u32>) {
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.rebuild(fragments, ready)
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn payload_wiped(&mut self, host: HostId) {
+        if let Some(vault) = &mut self.vault {
+            vault.wipe(host);
         }
     }
 

@@ -19,12 +19,13 @@ pub enum SimError {
     },
     /// Requests came to nothing: a defect of ours.
     #[error(
-        "self-check failed: {issued} requests issued, {completed} completed, {in_flight} in flight"
+        "self-check failed: {issued} requests issued, {completed} completed or failed, {in_flight} in \
+         flight"
     )]
     RequestsLost {
         /// Requests that clients issued.
         issued: u64,
-        /// Requests that completed.
+        /// Requests that completed, or failed because hosts did.
         completed: u64,
         /// Requests outstanding at the end.
         in_flight: u64,

@@ -31,6 +31,14 @@ pub(crate) enum Event {
     FlushTick { host: u32 },
     /// A timer of the storage system runs out for a host.
     System { host: u32 },
+    /// A timer of the storage system runs out for a part of a request.
+    PartTimer { part: u32 },
+    /// A host has been silent, or down, for long.
+    Watch { host: u32 },
+    /// A host looks for fragments that it is to rebuild.
+    Repair { host: u32 },
+    /// One of the scenario's events happens.
+    Happens { number: u32 },
 }
 
 // It is copied at every level of the agenda's heap.

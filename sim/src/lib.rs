@@ -24,6 +24,7 @@ mod load;
 mod metrics;
 pub mod network;
 mod node;
+mod outages;
 mod payload;
 mod program;
 pub mod ssd;
@@ -31,6 +32,7 @@ mod tally;
 mod tracker;
 mod transaction;
 pub mod truth;
+mod truth_outages;
 
 pub use cluster::{Cluster, Progress};
 pub use error::SimError;

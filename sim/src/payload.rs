@@ -10,12 +10,16 @@
 //! The bytes are kept beside the cluster, keyed by block and fragment; which page of which disk
 //! they lie on is the timing model's affair. A replicated block that is written in part is kept
 //! whole here, although the message carries only the part.
+//!
+//! With events it is also known which node has which fragment: what a host loses for good is gone, and a
+//! fragment that is rebuilt is really decoded and encoded, and compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
-use foretell_systems::Fragments;
-use foretell_units::{Seed, Stream, VolumeId};
+use foretell_algorithms::distribution::Distribution;
+use foretell_systems::{Fragments, Volume};
+use foretell_units::{HostId, Seed, Stream, VolumeId};
 
 use crate::error::SimError;
 
@@ -31,6 +35,37 @@ pub(crate) struct Vault {
     parked: Vec<(u32, Fragments)>,
     contents: Stream,
     compared: u64,
+    /// Only in scenarios with events.
+    failures: Option<Losses>,
+}
+
+/// What failures have done to what was there at the beginning.
+struct Losses {
+    homes: Vec<Home>,
+    /// Nodes that have lost everything.
+    wiped: Vec<HostId>,
+    /// Fragments of blocks that were never written, as (volume, block, fragment, node), where they were
+    /// rebuilt.
+    rebuilt: BTreeSet<(u32, u64, u8, HostId)>,
+}
+
+/// Where a volume's fragments are at the beginning.
+pub(crate) struct Home {
+    distribution: Distribution,
+    nodes: Vec<HostId>,
+}
+
+impl Home {
+    pub(crate) fn of(volume: &Volume) -> Self {
+        Self { distribution: volume.distribution.clone(), nodes: volume.nodes.clone() }
+    }
+
+    fn node(&self, block: u64, fragment: u8) -> HostId {
+        let (mut nodes, mut places) = (Vec::new(), Vec::new());
+        let group = block / self.distribution.group_blocks();
+        self.distribution.places(group, &mut nodes, &mut places);
+        self.nodes[places[usize::from(fragment)].node as usize]
+    }
 }
 
 /// How a volume's blocks are sealed.
@@ -54,11 +89,13 @@ struct Version {
     number: u64,
     plain: Vec<u8>,
     fragments: Vec<Vec<u8>>,
-    stored: Vec<bool>,
+    /// Which fragments were stored by whom.
+    stored: Vec<(u8, HostId)>,
 }
 
 /// A block that a request reads.
 struct Pinned {
+    volume: u32,
     block: u64,
     version: u64,
     taken: Vec<(usize, Vec<u8>)>,
@@ -86,7 +123,14 @@ impl Vault {
             parked: Vec::new(),
             contents: seed.stream("payload/contents"),
             compared: 0,
+            failures: None,
         }
+    }
+
+    /// The same in a scenario with events; `homes`: by volume.
+    pub(crate) fn with_failures(self, homes: Option<Vec<Home>>) -> Self {
+        let losses = |homes| Losses { homes, wiped: Vec::new(), rebuilt: BTreeSet::new() };
+        Self { failures: homes.map(losses), ..self }
     }
 
     /// Blocks read back and found right so far.
@@ -105,8 +149,7 @@ impl Vault {
                 chunk.copy_from_slice(&self.contents.bits().to_le_bytes()[..chunk.len()]);
             }
             let fragments = self.seal(volume, block, version, &plain);
-            let stored = vec![false; fragments.len()];
-            let made = Version { number: version, plain, fragments, stored };
+            let made = Version { number: version, plain, fragments, stored: Vec::new() };
             self.blocks.entry((volume, block)).or_default().versions.push(made);
         }
     }
@@ -136,9 +179,14 @@ impl Vault {
             // a version that is gone has been superseded everywhere
             let version = block.versions.iter_mut().find(|v| v.number == what.version);
             if let Some(version) = version {
-                version.stored[usize::from(what.fragment)] = true;
+                version.note_stored(what);
             }
         }
+        self.wake(woken);
+    }
+
+    /// Legs whose nodes have what they waited for.
+    fn wake(&mut self, woken: &mut Vec<u32>) {
         let parked = std::mem::take(&mut self.parked);
         for (leg, fragments) in parked {
             if self.holds(fragments) {
@@ -165,7 +213,7 @@ impl Vault {
             let block = self.blocks.entry((volume, number)).or_default();
             block.pins.push(block.complete);
             let version = block.complete;
-            let pinned = Pinned { block: number, version, taken: Vec::new() };
+            let pinned = Pinned { volume, block: number, version, taken: Vec::new() };
             self.reads.entry(request).or_default().push(pinned);
         }
     }
@@ -184,24 +232,109 @@ impl Vault {
         read.iter().filter(|pinned| what.range().contains(&pinned.block)).all(|pinned| {
             let block = &self.blocks[&(what.volume, pinned.block)];
             let version = block.versions.iter().find(|v| v.number == pinned.version);
-            pinned.version == 0 || version.is_some_and(|v| v.stored[usize::from(what.fragment)])
+            match version {
+                _ if pinned.version == 0 => self.holds_initial(pinned.block, what),
+                Some(version) => version.stored.contains(&(what.fragment, what.node)),
+                None => false,
+            }
         })
+    }
+
+    /// Whether a node has what was there at the beginning.
+    fn holds_initial(&self, block: u64, what: Fragments) -> bool {
+        let Some(Losses { homes, wiped, rebuilt }) = &self.failures else { return true };
+        let Fragments { volume, fragment, node, .. } = what;
+        let was_there = homes[volume as usize].node(block, fragment) == node;
+        was_there && !wiped.contains(&node) || rebuilt.contains(&(volume, block, fragment, node))
+    }
+
+    /// What a host has is gone.
+    pub(crate) fn wipe(&mut self, host: HostId) {
+        for version in self.blocks.values_mut().flat_map(|block| &mut block.versions) {
+            version.stored.retain(|(_, node)| *node != host);
+        }
+        let losses = self.failures.as_mut().expect("hosts fail only with events");
+        losses.wiped.push(host);
+        losses.rebuilt.retain(|(.., node)| *node != host);
+    }
+
+    /// Nobody waits for a leg any more. Returns whether it was parked.
+    pub(crate) fn forget(&mut self, leg: u32) -> bool {
+        let place = self.parked.iter().position(|(parked, _)| *parked == leg);
+        place.map(|place| self.parked.remove(place)).is_some()
+    }
+
+    /// A request ends without having been opened.
+    pub(crate) fn fail(&mut self, request: u32) {
+        for pinned in self.reads.remove(&request).unwrap_or_default() {
+            self.unpin(pinned.volume, pinned.block, pinned.version);
+        }
+    }
+
+    /// A node has made a fragment of those that a request has read, and has stored it.
+    pub(crate) fn rebuild(
+        &mut self,
+        what: Fragments,
+        woken: &mut Vec<u32>,
+    ) -> Result<(), SimError> {
+        for pinned in self.reads.remove(&what.request).unwrap_or_default() {
+            let Fragments { volume, fragment, node, .. } = what;
+            let wrong = |reason: String| SimError::WrongData {
+                volume: self.volumes[volume as usize].name.clone(),
+                block: pinned.block,
+                reason,
+            };
+            let codec = &self.volumes[volume as usize];
+            let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
+            let sealed = codec
+                .erasure
+                .decode(&pinned.fragments(), sealed.get() as usize)
+                .map_err(|error| wrong(error.to_string()))?;
+            let made = codec.erasure.encode(&sealed).swap_remove(usize::from(fragment));
+            let right = self.fragment(volume, &pinned, fragment);
+            if made != right {
+                return Err(wrong(format!("fragment {fragment} was rebuilt as something else")));
+            }
+            let block = self.blocks.get_mut(&(volume, pinned.block)).expect("it is pinned");
+            let version = block.versions.iter_mut().find(|v| v.number == pinned.version);
+            match (version, &mut self.failures) {
+                (Some(version), _) => version.note_stored(what),
+                (None, Some(losses)) => {
+                    losses.rebuilt.insert((volume, pinned.block, fragment, node));
+                }
+                (None, None) => {}
+            }
+            self.unpin(volume, pinned.block, pinned.version);
+        }
+        self.wake(woken);
+        Ok(())
+    }
+
+    fn unpin(&mut self, volume: u32, number: u64, version: u64) {
+        let block = self.blocks.get_mut(&(volume, number)).expect("it is pinned");
+        let pin = block.pins.iter().position(|pin| *pin == version);
+        block.pins.swap_remove(pin.expect("it was pinned"));
+        block.trim();
+    }
+
+    /// A fragment of the version that a request is pinned to.
+    fn fragment(&self, volume: u32, pinned: &Pinned, fragment: u8) -> Vec<u8> {
+        let fragment = usize::from(fragment);
+        if pinned.version == 0 {
+            let initial = self.initial(volume, pinned.block);
+            return self.seal(volume, pinned.block, 0, &initial).swap_remove(fragment);
+        }
+        let block = &self.blocks[&(volume, pinned.block)];
+        let version = block.versions.iter().find(|v| v.number == pinned.version);
+        version.expect("pinned versions are kept").fragments[fragment].clone()
     }
 
     /// A node's answer has arrived at the client.
     pub(crate) fn take(&mut self, what: Fragments) {
         let Some(mut read) = self.reads.remove(&what.request) else { return };
         for pinned in read.iter_mut().filter(|pinned| what.range().contains(&pinned.block)) {
-            let fragment = usize::from(what.fragment);
-            let bytes = if pinned.version == 0 {
-                let initial = self.initial(what.volume, pinned.block);
-                self.seal(what.volume, pinned.block, 0, &initial).swap_remove(fragment)
-            } else {
-                let block = &self.blocks[&(what.volume, pinned.block)];
-                let version = block.versions.iter().find(|v| v.number == pinned.version);
-                version.expect("pinned versions are kept").fragments[fragment].clone()
-            };
-            pinned.taken.push((fragment, bytes));
+            let bytes = self.fragment(what.volume, pinned, what.fragment);
+            pinned.taken.push((usize::from(what.fragment), bytes));
         }
         self.reads.insert(what.request, read);
     }
@@ -216,11 +349,9 @@ impl Vault {
             };
             let codec = &self.volumes[volume as usize];
             let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
-            let fragments: Vec<(usize, &[u8])> =
-                pinned.taken.iter().map(|(index, bytes)| (*index, bytes.as_slice())).collect();
             let sealed = codec
                 .erasure
-                .decode(&fragments, sealed.get() as usize)
+                .decode(&pinned.fragments(), sealed.get() as usize)
                 .map_err(|error| wrong(error.to_string()))?;
             let version = pinned.version as u32;
             let iv = codec.cipher.iv(&self.key, VolumeId(volume), pinned.block, version);
@@ -241,12 +372,24 @@ impl Vault {
                 return Err(wrong(format!("version {version} differs from what was written")));
             }
             self.compared += 1;
-            let block = self.blocks.get_mut(&(volume, pinned.block)).expect("it is pinned");
-            let pin = block.pins.iter().position(|pin| *pin == pinned.version);
-            block.pins.swap_remove(pin.expect("it was pinned"));
-            block.trim();
+            self.unpin(volume, pinned.block, pinned.version);
         }
         Ok(())
+    }
+}
+
+impl Pinned {
+    fn fragments(&self) -> Vec<(usize, &[u8])> {
+        self.taken.iter().map(|(index, bytes)| (*index, bytes.as_slice())).collect()
+    }
+}
+
+impl Version {
+    fn note_stored(&mut self, what: Fragments) {
+        let stored = (what.fragment, what.node);
+        if !self.stored.contains(&stored) {
+            self.stored.push(stored);
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use crate::ledger::{Ledger, Violation};
 /// Requests of one workload. Only completions after the warm-up count, except in `completed`.
 pub(crate) struct Tally {
     pub(crate) completed: u64,
+    /// Requests that were given up, since the beginning.
+    pub(crate) failed: u64,
     from: SimTime,
     pub(crate) reads: OpTally,
     pub(crate) writes: OpTally,
@@ -52,6 +54,7 @@ impl Tally {
     pub(crate) fn new(from: SimTime, intervals: Option<Intervals>) -> Self {
         Self {
             completed: 0,
+            failed: 0,
             from,
             reads: OpTally::new(),
             writes: OpTally::new(),
@@ -82,6 +85,12 @@ impl Tally {
         }
     }
 
+    /// A request was given up.
+    pub(crate) fn given_up(&mut self, now: SimTime, issued: SimTime) {
+        self.ledger.depart(now, issued);
+        self.failed += 1;
+    }
+
     /// Measuring begins.
     pub(crate) fn mark(&mut self, now: SimTime) {
         self.ledger.mark(now);
@@ -89,8 +98,9 @@ impl Tally {
 
     /// Measuring begins anew, with these intervals: only what completes from now on counts.
     pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
-        let (completed, ledger) = (self.completed, std::mem::take(&mut self.ledger));
-        *self = Self { completed, ledger, ..Self::new(now, intervals) };
+        let (completed, failed) = (self.completed, self.failed);
+        let ledger = std::mem::take(&mut self.ledger);
+        *self = Self { completed, failed, ledger, ..Self::new(now, intervals) };
     }
 
     /// Requests that completed after the warm-up.

@@ -16,6 +16,9 @@ use crate::network::{Counts, Troubles};
 use crate::ssd::Written;
 use crate::tally::OpTally;
 use crate::transaction::TransactionTally;
+pub use crate::truth_outages::{
+    OutageTruth, PhaseTruth, PhaseWorkload, RecoveryTruth, SecondTruth,
+};
 
 /// Seconds of a day.
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -44,6 +47,9 @@ pub struct Truth {
     /// Blocks read back and found to be what was written (with `payload = "real"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compared: Option<u64>,
+    /// What failures did; only of scenarios with events.
+    #[serde(flatten)]
+    pub outages: Option<OutageTruth>,
     /// Events of the whole run.
     pub events: u64,
     /// The warm-up, which is longer than asked for if measuring began anew.
@@ -483,6 +489,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         requests_in_flight: cluster.requests_in_flight(),
         unfinished,
         blocks_compared: cluster.engine.vault.as_ref().map(crate::payload::Vault::compared),
+        outages: OutageTruth::of(cluster),
         events: cluster.engine.agenda.taken(),
         warmup: cluster.mark_at() - SimTime::ZERO,
         simulated_seconds: seconds,
@@ -659,6 +666,12 @@ fn op_truth(tally: &OpTally, seconds: f64, interval_means_ms: Vec<f64>) -> OpTru
         requests: tally.requests,
         relative_standard_error: relative_standard_error(&interval_means_ms),
         interval_means_ms,
+    }
+}
+
+impl ResponseTime {
+    pub(crate) fn of(mean: f64, histogram: &Histogram<u64>, max: f64) -> Self {
+        response_time(mean, histogram, max)
     }
 }
 

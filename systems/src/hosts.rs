@@ -79,6 +79,22 @@ pub trait Hosts {
 
     /// A client decodes what a request has read.
     fn payload_opened(&mut self, _id: u32, _volume: u32) {}
+
+    /// Nobody waits for an exchange any more. Returns whether it was held back by [`Hosts::payload_ready`]:
+    /// then it does not come out any more.
+    fn payload_forgotten(&mut self, _exchange: u32) -> bool {
+        false
+    }
+
+    /// A request ends without being complete.
+    fn payload_failed(&mut self, _id: u32) {}
+
+    /// A node has made fragments of others that a request has read, and has written them. Appends exchanges
+    /// that may be answered now.
+    fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
+
+    /// What a host held is gone.
+    fn payload_wiped(&mut self, _host: HostId) {}
 }
 
 /// Work for the processor of a host.
@@ -174,6 +190,22 @@ pub enum Timer {
         /// The host.
         host: u32,
     },
+    /// A client looks at a part of a request that it waits for; only in scenarios with events, as those
+    /// below.
+    Part {
+        /// Its number.
+        part: u32,
+    },
+    /// A host has been silent, or down, for long.
+    Watch {
+        /// The host.
+        host: u32,
+    },
+    /// A host looks for fragments that it is to rebuild.
+    Repair {
+        /// The host.
+        host: u32,
+    },
 }
 
 /// The fragments that an exchange carries, for engines that carry real data.
@@ -191,6 +223,8 @@ pub struct Fragments {
     pub blocks: u64,
     /// Which of the n fragments of each.
     pub fragment: u8,
+    /// Who has it, or is to have it.
+    pub node: HostId,
 }
 
 impl Fragments {

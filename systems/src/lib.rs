@@ -11,13 +11,14 @@
 //!
 //! A storage system is one folder, which implements `system::System`; `system.rs` lists them.
 //!
-//! Not modelled: failures of hosts and links, versions, authentication.
+//! Not modelled: failures of links, versions, authentication; with Ceph and Swift, failures of hosts.
 
 #![forbid(unsafe_code)]
 
 mod ceph;
 mod devices;
 mod exchange;
+mod failures;
 pub mod guest;
 mod hosts;
 pub mod objects;
@@ -33,6 +34,7 @@ mod volume;
 
 pub use devices::devices_of;
 pub use exchange::{Exchange, Exchanges, Purpose};
+pub use failures::{Health, Kind as RecoveryKind, Recovery};
 pub use hosts::{Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};

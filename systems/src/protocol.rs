@@ -3,9 +3,10 @@
 use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, Op, Owner, SimSpan};
+use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
+use crate::failures::{Failures, Health, Recovery, spare_groups};
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
@@ -32,6 +33,8 @@ pub(crate) struct Core {
     /// Bytes in the file of the Activity DB.
     pub(crate) database: Bytes,
     pub(crate) done: Vec<Done>,
+    /// Only in scenarios with events.
+    pub(crate) failures: Option<Box<Failures>>,
     pub(crate) scratch: Scratch,
 }
 
@@ -54,7 +57,7 @@ impl Protocol {
     pub fn new(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let host = |index| HostId::from(index);
         let hosts = 0..scenario.hosts.len();
-        let core = Core {
+        let mut core = Core {
             volumes: Volume::all(scenario)?,
             machines: hosts.clone().map(|index| machine_of(scenario, host(index))).collect(),
             guests: hosts
@@ -65,8 +68,13 @@ impl Protocol {
             exchanges: Slab::new(),
             database: Bytes::ZERO,
             done: Vec::new(),
+            failures: Failures::of(scenario, clocks),
             scratch: Scratch::default(),
         };
+        if let Some(failures) = &mut core.failures {
+            let of = |(id, volume)| spare_groups(scenario, VolumeId::from(id), volume);
+            failures.holes.set_room(core.volumes.iter().enumerate().map(of).collect());
+        }
         Ok(Self { core, system: AnySystem::of(scenario, clocks)? })
     }
 
@@ -99,9 +107,21 @@ impl Protocol {
     /// A computation is over.
     pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
         let Self { core, system } = self;
+        if let Then::Sent { exchange }
+        | Then::Taken { exchange }
+        | Then::Answered { exchange }
+        | Then::Step { exchange } = then
+            && !core.goes_on(exchange)
+        {
+            return;
+        }
         match then {
             Then::Prepared { request } => self.send_out(hosts, request),
-            Then::Sent { exchange } => hosts.transmit(&core.exchanges, exchange),
+            Then::Sent { exchange } => {
+                if core.finds_receiver(exchange) {
+                    hosts.transmit(&core.exchanges, exchange);
+                }
+            }
             Then::Taken { exchange } => match core.exchanges[exchange].purpose {
                 Purpose::Records => core.store_records(hosts, exchange),
                 _ => system.serve(core, hosts, exchange),
@@ -120,6 +140,9 @@ impl Protocol {
     /// The message of an exchange has arrived.
     pub fn delivered<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Self { core, system } = self;
+        if !core.goes_on(exchange) {
+            return;
+        }
         let nothing = (SimSpan::ZERO, SimSpan::ZERO);
         let asked = &core.exchanges[exchange];
         let handling = match asked.purpose {
@@ -133,7 +156,7 @@ impl Protocol {
     /// A store has done one of the things that an exchange waits for.
     pub fn stored<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Self { core, system } = self;
-        if !core.one_stored(hosts, exchange) {
+        if !core.one_stored(hosts, exchange) || !core.goes_on(exchange) {
             return;
         }
         match core.exchanges[exchange].purpose {
@@ -153,6 +176,38 @@ impl Protocol {
                 self.commit_journal(hosts, HostId(host), issue);
             }
             Timer::System { host } => self.system.timer(&mut self.core, hosts, HostId(host)),
+            Timer::Part { part } => {
+                self.system.look_at_part(&mut self.core, hosts, part);
+                self.answer_ready(hosts);
+            }
+            Timer::Watch { host } => {
+                let Self { core, system } = self;
+                if core.watch(hosts, HostId(host)).is_some() {
+                    system.standing_changed(core, hosts, HostId(host));
+                    self.answer_ready(hosts);
+                }
+            }
+            Timer::Repair { host } => self.system.begin_jobs(&mut self.core, hosts, HostId(host)),
+        }
+    }
+
+    /// A host stops, without a word to anybody. `keeps`: whether it will be back with what it held.
+    pub fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
+        self.core.host_fails(hosts, host, keeps);
+    }
+
+    /// A host is back, with what it held.
+    pub fn host_returns<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let Self { core, system } = self;
+        core.host_returns(host);
+        system.standing_changed(core, hosts, host);
+        self.answer_ready(hosts);
+    }
+
+    /// Parts of requests that need no answer any more go on.
+    fn answer_ready<H: Hosts>(&mut self, hosts: &mut H) {
+        while let Some(part) = self.core.failures.as_mut().and_then(|all| all.ready.pop()) {
+            self.part_answered(hosts, part);
         }
     }
 
@@ -163,6 +218,9 @@ impl Protocol {
         between: (HostId, HostId),
         batch: Bytes,
     ) {
+        if self.is_down(between.0) {
+            return;
+        }
         self.core.ship_records(hosts, between, batch);
     }
 
@@ -241,6 +299,7 @@ impl Protocol {
     /// One of the answers that a part of a request waits for is there.
     fn part_answered<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let (id, answered, guest) = self.core.part_answered(hosts, part);
+        self.core.settle(hosts, part);
         if let Some(host) = guest {
             self.send_from_guest(hosts, host);
         }
@@ -251,6 +310,11 @@ impl Protocol {
         let request = &core.requests[id];
         if request.issue.op == Op::Write && request.stage == Stage::Transfer {
             core.complete(hosts, id);
+            return;
+        }
+        if request.is_repair {
+            let span = core.rebuilding(hosts, id);
+            core.compute_request(hosts, id, span, Then::Opened { request: id });
             return;
         }
         let volume = &core.volumes[request.issue.volume as usize];
@@ -265,6 +329,9 @@ impl Protocol {
     /// What a request has read is in the clear.
     fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let core = &mut self.core;
+        if core.requests[id].is_repair {
+            return core.rebuilt(hosts, id);
+        }
         let request = &mut core.requests[id];
         let Issue { volume, op, offset, size, client, .. } = request.issue;
         if hosts.has_payload() {
@@ -321,6 +388,32 @@ impl Protocol {
     /// The block layer of a host, if it is a guest.
     pub fn guest(&self, host: HostId) -> Option<&Guest> {
         self.core.guests[host.index()].as_deref()
+    }
+
+    /// Whether a host is down.
+    pub fn is_down(&self, host: HostId) -> bool {
+        self.core.failures.as_ref().is_some_and(|failures| failures.is_down(host))
+    }
+
+    /// How the cluster is.
+    pub fn health(&self) -> Health {
+        self.core.failures.as_ref().map_or(Health::Whole, |failures| failures.health())
+    }
+
+    /// Recoveries so far, in the order in which they began.
+    pub fn recoveries(&self) -> &[Recovery] {
+        self.core.failures.as_ref().map_or(&[], |failures| &failures.recoveries.all)
+    }
+
+    /// Requests outstanding with which nodes rebuild fragments.
+    pub fn repairs(&self) -> usize {
+        self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.jobs.len())
+    }
+
+    /// Bytes of volumes that too few fragments are left of.
+    pub fn bytes_lost(&self) -> Bytes {
+        let lost = |failures: &Failures| failures.bytes_lost(&self.core.volumes);
+        self.core.failures.as_deref().map_or(Bytes::ZERO, lost)
     }
 
     /// Bytes in the file of the Activity DB.

@@ -1,10 +1,11 @@
 //! Requests of clients: begun, cut into parts, answers counted, completed.
 
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+use foretell_algorithms::node::NOBODY;
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 
 use crate::guest::NO_OPERATION;
 use crate::hosts::{Hosts, Labour, Then, Work};
-use crate::process::request_thread;
+use crate::process::{SERVER, request_thread};
 use crate::protocol::Core;
 
 /// A request that a client is to issue.
@@ -45,6 +46,8 @@ pub struct Request {
     pub live: bool,
     /// Whether a guest writes its journal with it.
     pub is_journal: bool,
+    /// Whether a node rebuilds a fragment with it.
+    pub is_repair: bool,
     pub(crate) stage: Stage,
     /// Parts and block operations that are not done.
     pub(crate) parts_left: u32,
@@ -79,6 +82,8 @@ pub struct Done {
     pub issued: SimTime,
     /// Whether a guest wrote its journal with it.
     pub is_journal: bool,
+    /// Whether it was given up.
+    pub failed: bool,
 }
 
 /// The part of a request that one set of nodes serves.
@@ -121,6 +126,7 @@ impl Core {
             issued,
             live,
             is_journal,
+            is_repair: false,
             stage,
             parts_left,
             missing,
@@ -136,7 +142,11 @@ impl Core {
         then: Then,
     ) {
         let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
-        let thread = request_thread(id, workload);
+        let thread = if workload == NOBODY {
+            Thread { pid: SERVER, ..request_thread(id, 0) }
+        } else {
+            request_thread(id, workload)
+        };
         let labour = Labour::Application;
         hosts.compute(Work { host, workload, thread, breadcrumb, span, labour, then });
     }
@@ -189,6 +199,6 @@ impl Core {
         let request = self.requests.remove(id);
         request.live = false;
         let &mut Request { issue, issued, is_journal, .. } = request;
-        self.done.push(Done { issue, issued, is_journal });
+        self.done.push(Done { issue, issued, is_journal, failed: false });
     }
 }

@@ -1,10 +1,11 @@
 //! What a node stores with, whichever storage system it belongs to: files or objects.
 
 use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
-use foretell_scenarios::model::{Scenario, Storage, System};
-use foretell_units::{Bytes, HostId, Owner};
+use foretell_scenarios::model::{self, Scenario, Storage, System};
+use foretell_units::{Bytes, HostId, Owner, VolumeId};
 
 use crate::ceph::Ceph;
+use crate::failures::spare_groups;
 use crate::objects::{Settings, StoreAccess, Stores};
 use crate::swift::Swift;
 use crate::volume::Volume;
@@ -44,11 +45,16 @@ impl Software {
             let stores = Stores::new(settings, storage, reserved, clocks);
             return Some(Self::Objects(Box::new(stores)));
         }
-        let file = |(volume, model): (&Volume, &foretell_scenarios::model::Volume)| {
+        let file = |(index, (volume, model)): (usize, (&Volume, &model::Volume))| {
             let holds = volume.nodes.contains(&host);
-            if holds { volume.distribution.file_size(model.size) } else { Bytes::ZERO }
+            if !holds {
+                return Bytes::ZERO;
+            }
+            let spare = spare_groups(scenario, VolumeId::from(index), volume);
+            volume.distribution.file_size(model.size) + volume.distribution.group_stored() * spare
         };
-        let mut files: Vec<Bytes> = volumes.iter().zip(&scenario.volumes).map(file).collect();
+        let all = volumes.iter().zip(&scenario.volumes).enumerate();
+        let mut files: Vec<Bytes> = all.map(file).collect();
         // the file of the Activity DB comes last
         files.push(Bytes::ZERO);
         Some(Self::files(storage, &files, reserved, clocks))

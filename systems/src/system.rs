@@ -83,6 +83,21 @@ pub(crate) trait System {
         unreachable!("the system has no timers")
     }
 
+    /// A client looks at a part of a request that it waits for.
+    fn look_at_part<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _part: u32) {
+        unreachable!("{NO_EVENTS}")
+    }
+
+    /// The cluster thinks otherwise of a host than it did.
+    fn standing_changed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
+        unreachable!("{NO_EVENTS}")
+    }
+
+    /// A host looks for fragments that it is to rebuild.
+    fn begin_jobs<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
+        unreachable!("{NO_EVENTS}")
+    }
+
     /// What a request makes nodes read or write, as far as their stores remember it.
     fn touch(
         &mut self,
@@ -92,6 +107,9 @@ pub(crate) trait System {
         store: impl FnMut(HostId, &Access),
     );
 }
+
+/// Of systems whose hosts do not fail yet.
+const NO_EVENTS: &str = "scenarios of this system have no events";
 
 /// Fragments or servers of a piece: for usual encodings without an allocation.
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
@@ -180,6 +198,18 @@ impl System for AnySystem {
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
         each!(self, system => system.timer(core, hosts, host));
+    }
+
+    fn look_at_part<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        each!(self, system => system.look_at_part(core, hosts, part));
+    }
+
+    fn standing_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        each!(self, system => system.standing_changed(core, hosts, host));
+    }
+
+    fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        each!(self, system => system.begin_jobs(core, hosts, host));
     }
 
     fn touch(

@@ -19,6 +19,8 @@ pub struct Volume {
     pub(crate) base: Bytes,
     /// Acknowledgements that complete a write.
     pub(crate) quorum: u8,
+    /// Fragments without which a write does not go on while nodes are down.
+    pub(crate) min_write: u8,
     /// Which of the nodes a client reads from.
     pub(crate) read_from: ReadFrom,
 }
@@ -45,6 +47,7 @@ impl Volume {
             nodes: volume.nodes.clone(),
             base,
             quorum: volume.write_quorum,
+            min_write: volume.min_write,
             read_from: volume.read_from,
         })
     }

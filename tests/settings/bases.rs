@@ -351,6 +351,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
         ("crush-map", placed("crush = \"map.txt\"", "osds = \"0-1\"", "osds = \"2-5\"", "rule = \"spread\"")),
         ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
+        ("failures", FAILURES.to_owned()),
         ("swift", objects("system = \"swift\"\nproxies = \"proxy\"", "encoding = \"1-of-2\"")),
     ]);
     bases
@@ -475,3 +476,61 @@ access = "4 KiB"
 "#
     )
 }
+
+/// Nodes that fail, for good or for a time, and one that is slow.
+const FAILURES: &str = r#"
+seed     = 5
+warmup   = "200 ms"
+duration = "4 s"
+tracking = { overhead = false }
+
+[node.brick]
+count = 4
+cpu   = "xeon-2023"
+cache = { size = "32 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+
+[volume.mirror]
+size      = "16 MiB"
+nodes     = "brick"
+encoding  = "1-of-2"
+min_write = 1
+
+[workload.load]
+volume      = "mirror"
+client      = "app"
+kind        = "ssio"
+reads       = "50%"
+outstanding = 4
+
+[event.crash]
+at   = "400 ms"
+what = "fail"
+disk = "brick0.disk0"
+
+[event.blip]
+at   = "700 ms"
+what = "fail"
+host = "brick1"
+for  = "900 ms"
+
+[event.slow]
+at     = "200 ms"
+what   = "slow"
+host   = "brick2"
+factor = 8.0
+for    = "500 ms"
+
+[recovery]
+heartbeat = "100 ms"
+grace     = "200 ms"
+out_after = "1200 ms"
+timeout   = "60 ms"
+give_up   = "200 ms"
+parallel  = 2
+pause     = "20 ms"
+"#;

@@ -238,6 +238,8 @@ fn by_key(key: &str) -> &'static [&'static str] {
         "file" => &["DIR/b.fio", "DIR/b.xml", "DIR/other.csv", "DIR/other.spc"],
         "times" => &["DIR/other.csv"],
         "of" => &["store"],
+        "host" => &["brick2", "brick3"],
+        "disk" => &["brick3.disk0"],
         "rack" => &["c"],
         "osds" => &["1, 0"],
         "pool" => &["other"],

@@ -266,6 +266,10 @@ pub struct HitCounts {
 impl HitCounts {
     /// Counts pages that a workload has asked for, and those of them that were found.
     pub fn add(&mut self, workload: u32, pages: u64, hits: u64) {
+        // what nodes read for each other is no workload's
+        if workload == NOBODY {
+            return;
+        }
         let workload = workload as usize;
         if workload >= self.by_workload.len() {
             self.by_workload.resize(workload + 1, (0, 0));

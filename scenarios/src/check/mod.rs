@@ -5,6 +5,7 @@
 
 mod cluster;
 mod crush;
+mod events;
 mod host_list;
 mod hosts;
 mod machines;
@@ -82,6 +83,7 @@ pub(crate) fn check(
     let mut problems = Problems::default();
     let broken = check_scenario(&mut tree, &mut problems);
     let groups = tree.clone();
+    events::complete_recovery(&mut tree);
     complete(&mut tree, shape::scenario(), Place::default());
     let mut context = Context {
         problems,
@@ -231,6 +233,7 @@ impl Context<'_> {
             None => Some(None),
         };
         let warmup = self.warmup(tree, &workloads);
+        let outages = self.events(tree, &hosts, system.as_ref(), duration.flatten());
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
         }
@@ -255,6 +258,7 @@ impl Context<'_> {
                 RawPayload::None => Payload::None,
                 RawPayload::Real => Payload::Real,
             },
+            outages: outages.ok()?,
         })
     }
 

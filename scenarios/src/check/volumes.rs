@@ -83,6 +83,7 @@ impl Context<'_> {
         self.whole_blocks(size, block, (raw.size.place(), raw.block.place()), "the volume");
         let group = self.group(raw, block);
         let (m, n) = m_and_n(encoding?);
+        let min_write = self.min_write(raw.min_write.as_ref(), quorum?, (m, raw.encoding.place()));
         Some(Volume {
             name: name.to_owned(),
             size,
@@ -100,6 +101,7 @@ impl Context<'_> {
             },
             group: group?,
             write_quorum: quorum?,
+            min_write: min_write?,
             read_from: match raw.read_from.get() {
                 RawReadFrom::Primary => ReadFrom::Primary,
                 RawReadFrom::Random => ReadFrom::Random,
@@ -304,6 +306,7 @@ mod tests {
             placement: Placement::Rotate,
             group: Bytes::mib(1),
             write_quorum: 5,
+            min_write: 3,
             read_from: ReadFrom::Primary,
         };
         // 10 groups of 128 blocks; 8192 / 3 = 2730.7 B, which take 6 sectors of a file

@@ -9,6 +9,7 @@
 mod cluster;
 mod cpu;
 mod device;
+mod event;
 mod leaf;
 mod node;
 mod volume;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 pub(crate) use cluster::{RawCeph, RawCluster, RawStore, RawSwift};
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDevice, RawDisk, RawMeasured, RawSeek};
+pub(crate) use event::{RawEvent, RawRecovery, RawWhat};
 pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
@@ -85,6 +87,10 @@ pub(crate) struct RawScenario {
     /// What is requested of the volumes.
     #[schemars(extend("default" = {}))]
     pub(crate) workload: BTreeMap<String, RawWorkload>,
+    /// What happens to the cluster during the run: hosts that fail, return, slow down.
+    pub(crate) event: Option<BTreeMap<String, RawEvent>>,
+    /// How the storage system notices failures and recovers from them. Only with events.
+    pub(crate) recovery: Option<RawRecovery>,
     /// Activity tracking: what is recorded, and what that costs in the simulated system.
     #[schemars(extend("default" = {}))]
     pub(crate) tracking: RawTracking,

@@ -39,6 +39,10 @@ pub(crate) struct RawVolume {
     /// Acknowledgements that complete a write, m to n, or `all` n.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
+    /// With events: fragments without which a write does not go on while nodes are down, m to
+    /// `write_quorum`; without it, m.
+    #[schemars(extend("minimum" = 1, "maximum" = 255))]
+    pub(crate) min_write: Option<At<i64>>,
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,

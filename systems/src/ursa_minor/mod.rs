@@ -2,9 +2,13 @@
 //!
 //! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
 //! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
-//! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. Not modelled: version
-//! negotiation, repair and failures; clients know where fragments are without asking.
+//! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. What nodes that fail change in
+//! this is in `degraded.rs` and `repair.rs`. Not modelled: version negotiation; clients know where
+//! fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
+
+mod degraded;
+mod repair;
 
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;
@@ -81,7 +85,11 @@ impl System for UrsaMinor {
         let volume = core.requests[request].issue.volume;
         let pieces = core.volumes[volume as usize].distribution.pieces(offset, size);
         for piece in pieces {
-            send_part(core, hosts, request, op, &piece, operation);
+            if core.failures.is_some() {
+                degraded::begin(core, hosts, request, op, &piece, operation);
+            } else {
+                send_part(core, hosts, request, op, &piece, operation);
+            }
         }
     }
 
@@ -119,6 +127,10 @@ impl System for UrsaMinor {
 
     /// A node has done its part: it is in the cache, or on disk where that is required.
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        let asked = &core.exchanges[exchange];
+        if asked.client == asked.node {
+            return core.rewritten(hosts, exchange);
+        }
         if hosts.has_payload() {
             let fragments = fragments(core, exchange);
             match Fragment::of(core, exchange).op {
@@ -143,8 +155,23 @@ impl System for UrsaMinor {
         if hosts.has_payload() && op == Op::Read {
             hosts.payload_taken(fragments(core, exchange));
         }
+        if core.failures.is_some() {
+            core.note_answer(part, exchange);
+        }
         core.exchanges.remove(exchange);
         Some(part)
+    }
+
+    fn look_at_part<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        core.look_at_part(hosts, part);
+    }
+
+    fn standing_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        core.standing_changed(hosts, host);
+    }
+
+    fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        core.begin_jobs(hosts, host);
     }
 
     fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
@@ -307,6 +334,7 @@ fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32) {
 fn fragments(core: &Core, exchange: u32) -> Fragments {
     let Fragment { part, fragment, file, .. } = Fragment::of(core, exchange);
     let Part { request, first_block, blocks, .. } = core.parts[part];
-    let version = core.exchanges[exchange].breadcrumb.0;
-    Fragments { request, version, volume: file, first_block, blocks, fragment }
+    let Exchange { breadcrumb, node, .. } = core.exchanges[exchange];
+    let version = breadcrumb.0;
+    Fragments { request, version, volume: file, first_block, blocks, fragment, node }
 }

@@ -1,0 +1,374 @@
+//! Events: to whom what happens when, and whether it can.
+
+use std::collections::BTreeMap;
+
+use foretell_units::{HostId, SimSpan};
+
+use super::host_list::Wanted;
+use super::{Context, Hosts, section};
+use crate::error::Problem;
+use crate::model::System;
+use crate::outages::{Action, Event, Outages, Recovery};
+use crate::raw::{At, RawEvent, RawRecovery, RawWhat};
+use crate::source::Place;
+use crate::tree::{Entry, Node, Table, Value};
+
+/// What happens to one host, and where it is written.
+struct Step {
+    event: Event,
+    place: Place,
+}
+
+impl Context<'_> {
+    /// The events of a scenario; none if there are none. Errors where something is wrong with them, which was
+    /// said.
+    pub(super) fn events(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        system: Option<&System>,
+        duration: Option<SimSpan>,
+    ) -> Result<Option<Outages>, ()> {
+        let mut entries = section(tree, "event").peekable();
+        if entries.peek().is_none() {
+            self.refuse_without_events(tree);
+            return Ok(None);
+        }
+        self.fits_events(tree, system);
+        let recovery = self.part(tree, "recovery").and_then(|raw| self.recovery(&raw));
+        let mut steps = Vec::new();
+        let mut good = true;
+        for entry in entries {
+            let broken = self.broken.entry("event", &entry.key);
+            let raw: Option<RawEvent> = if broken { None } else { self.read(&entry.node) };
+            let found = raw.and_then(|raw| self.event(entry, &raw, hosts, duration));
+            good &= found.is_some();
+            steps.extend(found.into_iter().flatten());
+        }
+        // of equal times, what ends comes first
+        steps.sort_by_key(|step| {
+            let begins = match step.event.action {
+                Action::Fail { .. } => true,
+                Action::Slow { factor } => factor > 1.0,
+                Action::Return => false,
+            };
+            (step.event.at, begins)
+        });
+        good &= self.possible(&mut steps, hosts);
+        let events = steps.into_iter().map(|step| step.event).collect();
+        match recovery {
+            Some(recovery) if good => Ok(Some(Outages { events, recovery })),
+            _ => Err(()),
+        }
+    }
+
+    /// Settings that mean something only with events.
+    fn refuse_without_events(&mut self, tree: &Table) {
+        let help =
+            "add an event, such as `[event.crash]` with `at`, `what` and `host`, or leave it out";
+        if let Some(entry) = tree.entry("recovery") {
+            let message = "`recovery` has no effect in a scenario without events";
+            self.add(Problem::new(entry.key_place, message).help(help));
+        }
+        for volume in section(tree, "volume") {
+            let found = volume.node.table().and_then(|table| table.entry("min_write"));
+            if let Some(entry) = found {
+                let message = format!(
+                    "`min_write` of volume `{}` has no effect in a scenario without events",
+                    volume.key
+                );
+                self.add(Problem::new(entry.key_place, message).help(help));
+            }
+        }
+    }
+
+    /// What cannot be together with events.
+    fn fits_events(&mut self, tree: &Table, system: Option<&System>) {
+        let first = section(tree, "event").next().map_or_else(Place::default, |e| e.key_place);
+        if let Some(system) = system.filter(|system| **system != System::UrsaMinor) {
+            let message = format!(
+                "events are simulated with `system = \"ursa-minor\"` only so far, and this is `{}`",
+                system.name()
+            );
+            self.add(Problem::new(first, message).help("leave the events out"));
+        }
+        if let Some(entry) = tree.entry("intervals") {
+            let message = "`intervals` may begin measuring again, which events do not follow";
+            self.add(Problem::new(entry.key_place, message).also(first).help("leave it out"));
+        }
+        for client in section(tree, "client") {
+            let guest = client.node.table().and_then(|table| table.entry("guest"));
+            if let Some(guest) = guest {
+                let message = format!(
+                    "client `{}` has guests; what their block layers do in a failure is not \
+                     simulated yet",
+                    client.key
+                );
+                let help = "leave `guest` out, or the events";
+                self.add(Problem::new(guest.key_place, message).also(first).help(help));
+            }
+        }
+    }
+
+    fn recovery(&mut self, raw: &RawRecovery) -> Option<Recovery> {
+        let heartbeat = self.time_above_zero(&raw.heartbeat, "time between heartbeats");
+        let grace = self.time_above_zero(&raw.grace, "a grace");
+        let timeout = self.time_above_zero(&raw.timeout, "a timeout");
+        let give_up = self.time_above_zero(&raw.give_up, "the time until a request fails");
+        let (out_after, pause) = (self.time(&raw.out_after), self.time(&raw.pause));
+        let (heartbeat, grace, timeout, give_up) = (heartbeat?, grace?, timeout?, give_up?);
+        if grace < heartbeat {
+            let message = format!(
+                "a grace of {grace} is shorter than the {heartbeat} between two heartbeats: every \
+                 node would be declared down"
+            );
+            let place = raw.grace.place();
+            self.add(Problem::new(place, message).also(raw.heartbeat.place()));
+        }
+        if give_up < timeout {
+            let message = format!(
+                "requests fail after {give_up}, before the first timeout of {timeout} is over"
+            );
+            self.add(Problem::new(raw.give_up.place(), message).also(raw.timeout.place()));
+        }
+        let parallel = u32::try_from(*raw.parallel.get()).ok()?;
+        let (out_after, pause) = (out_after?, pause?);
+        Some(Recovery { heartbeat, grace, out_after, timeout, give_up, parallel, pause })
+    }
+
+    fn event(
+        &mut self,
+        entry: &Entry,
+        raw: &RawEvent,
+        hosts: &Hosts,
+        duration: Option<SimSpan>,
+    ) -> Option<Vec<Step>> {
+        let (name, what) = (&entry.key, *raw.what.get());
+        if matches!(what, RawWhat::Add | RawWhat::Drain | RawWhat::Set) {
+            let message = format!("event `{name}`: `{}` is not simulated yet", what.name());
+            let help = "`what` is `fail`, `return` or `slow`";
+            self.add(Problem::new(raw.what.place(), message).help(help));
+            return None;
+        }
+        let targets = self.targets(entry, raw, hosts);
+        let at = self.time(&raw.at);
+        let lasts = match &raw.lasts {
+            Some(time) => self.time_above_zero(time, "the time for which an event lasts").map(Some),
+            None => Some(None),
+        };
+        let action = match (what, &raw.factor) {
+            // one that is wrong was said to be so
+            (RawWhat::Slow, None) if !self.problems.is_empty() => return None,
+            (RawWhat::Slow, None) => {
+                let message = format!("event `{name}` does not say how slow: it has no `factor`");
+                let help = "add `factor = 4.0` for four times as long";
+                self.add(Problem::new(entry.key_place, message).help(help));
+                return None;
+            }
+            (RawWhat::Slow, Some(factor)) => Action::Slow { factor: *factor.get() },
+            (RawWhat::Return, _) => Action::Return,
+            _ => Action::Fail { keeps: lasts.flatten().is_some() },
+        };
+        let (at, lasts, targets) = (at?, lasts?, targets?);
+        if let Some(end) = duration.filter(|end| at >= *end) {
+            let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
+            let help = "times of events count from the end of the warm-up";
+            self.add(Problem::new(raw.at.place(), message).help(help));
+            return None;
+        }
+        let ends = match action {
+            Action::Slow { .. } => Action::Slow { factor: 1.0 },
+            _ => Action::Return,
+        };
+        let place = entry.key_place;
+        let mut steps = Vec::new();
+        for host in targets {
+            let event = |at, action| Event { name: name.clone(), at, host, action };
+            steps.push(Step { event: event(at, action), place });
+            if let Some(lasts) = lasts {
+                steps.push(Step { event: event(at + lasts, ends), place });
+            }
+        }
+        Some(steps)
+    }
+
+    /// The hosts that an event is about.
+    fn targets(&mut self, entry: &Entry, raw: &RawEvent, hosts: &Hosts) -> Option<Vec<HostId>> {
+        let name = &entry.key;
+        let RawEvent { host, disk, link, rack, .. } = raw;
+        let given = [
+            host.as_ref().map(|raw| ("host", raw.place())),
+            disk.as_ref().map(|raw| ("disk", raw.place())),
+            link.as_ref().map(|raw| ("link", raw.place())),
+            rack.as_ref().map(|raw| ("rack", raw.place())),
+        ];
+        let given: Vec<(&str, Place)> = given.into_iter().flatten().collect();
+        match given.as_slice() {
+            [] => {
+                let message = format!("event `{name}` does not say what it happens to");
+                let help = "add `host = \"brick3\"` or `disk = \"brick3.disk0\"`";
+                self.add(Problem::new(entry.key_place, message).help(help));
+                None
+            }
+            [(key @ ("link" | "rack"), place)] => {
+                let message = format!("event `{name}`: events of a `{key}` are not simulated yet");
+                let help = "name the hosts instead, `host = \"brick[0-2]\"`";
+                self.add(Problem::new(*place, message).help(help));
+                None
+            }
+            [_] => {
+                let whose = format!("event `{name}`");
+                match (host, disk) {
+                    (Some(patterns), _) => self.hosts_of(patterns, Wanted::Nodes, &whose, hosts),
+                    (_, Some(disk)) => self.disk(disk, raw, &whose, hosts).map(|host| vec![host]),
+                    _ => None,
+                }
+            }
+            [(one, _), (other, place), ..] => {
+                let message = format!("event `{name}` is about a `{one}` and a `{other}`");
+                self.add(Problem::new(*place, message).help("make them two events"));
+                None
+            }
+        }
+    }
+
+    /// The node of a disk, `brick3.disk0`.
+    fn disk(
+        &mut self,
+        raw: &At<String>,
+        event: &RawEvent,
+        whose: &str,
+        hosts: &Hosts,
+    ) -> Option<HostId> {
+        let (text, place) = (raw.get().as_str(), raw.place());
+        if *event.what.get() == RawWhat::Slow {
+            let message = format!("{whose}: a slow disk is not simulated yet");
+            self.add(Problem::new(place, message).help("name its `host`"));
+            return None;
+        }
+        let parts = text.rsplit_once(".disk");
+        let Some((host, number)) =
+            parts.and_then(|(host, number)| Some((host, number.parse::<usize>().ok()?)))
+        else {
+            let message = format!("`{text}` is not a disk of a storage node");
+            self.add(Problem::new(place, message).help("a disk is such as `brick3.disk0`"));
+            return None;
+        };
+        let found = self.host_list([(host, place)], Wanted::Nodes, whose, hosts)?;
+        let &[host] = found.as_slice() else {
+            let message = format!("{whose} names the disk of one host, and `{host}` is several");
+            self.add(Problem::new(place, message));
+            return None;
+        };
+        let storage = hosts.get(host)?.role.storage()?;
+        let (count, name) = (storage.disks.len(), hosts.name(host));
+        if number >= count {
+            let message = format!("`{name}` has no disk {number}");
+            let last = count - 1;
+            let help = match last {
+                0 => format!("its only disk is `{name}.disk0`"),
+                _ => format!("its disks are `{name}.disk0` to `{name}.disk{last}`"),
+            };
+            self.add(Problem::new(place, message).help(help));
+            return None;
+        }
+        if storage.shared_by > 1 {
+            let message =
+                format!("`{name}` is a virtual machine: a disk that several share cannot fail yet");
+            self.add(Problem::new(place, message).help("name the hosts, which fail together"));
+            return None;
+        }
+        Some(host)
+    }
+
+    /// Whether hosts fail and return in turn. What fails and is back later keeps its data.
+    fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
+        let mut down: BTreeMap<HostId, usize> = BTreeMap::new();
+        let mut slow: BTreeMap<HostId, usize> = BTreeMap::new();
+        let mut good = true;
+        for index in 0..steps.len() {
+            let Event { host, action, at, name, .. } = steps[index].event.clone();
+            let (before, host_name) = (down.get(&host).copied(), hosts.name(host));
+            let place = steps[index].place;
+            let problem = match (action, before) {
+                (Action::Fail { .. }, None) => {
+                    down.insert(host, index);
+                    None
+                }
+                (Action::Return, Some(failed)) => {
+                    down.remove(&host);
+                    steps[failed].event.action = Action::Fail { keeps: true };
+                    None
+                }
+                (Action::Fail { .. }, Some(failed)) => {
+                    let first = &steps[failed];
+                    let message = format!(
+                        "`{host_name}` fails at {at} (event `{name}`), and has failed at {} already \
+                         (event `{}`)",
+                        first.event.at, first.event.name
+                    );
+                    let help = "let it return in between, with an event of its own or `for`";
+                    Some(Problem::new(place, message).also(first.place).help(help))
+                }
+                (Action::Return, None) => {
+                    let message = format!(
+                        "`{host_name}` returns at {at} (event `{name}`), and has not failed before"
+                    );
+                    Some(Problem::new(place, message).help("let it fail earlier"))
+                }
+                (Action::Slow { factor }, _) if factor > 1.0 => {
+                    slow.insert(host, index).map(|earlier| {
+                        let first = &steps[earlier];
+                        let message = format!(
+                            "`{host_name}` slows down at {at} (event `{name}`), and is slow since \
+                             {} (event `{}`)",
+                            first.event.at, first.event.name
+                        );
+                        let help = "give the first one an end with `for`";
+                        Problem::new(place, message).also(first.place).help(help)
+                    })
+                }
+                (Action::Slow { .. }, _) => {
+                    slow.remove(&host);
+                    None
+                }
+            };
+            if let Some(problem) = problem {
+                self.add(problem);
+                good = false;
+            }
+        }
+        good
+    }
+
+    /// Fragments without which a write does not go on.
+    pub(super) fn min_write(
+        &mut self,
+        raw: Option<&At<i64>>,
+        quorum: u8,
+        (m, place): (u8, Place),
+    ) -> Option<u8> {
+        let Some(raw) = raw else { return Some(m) };
+        let least = u8::try_from(*raw.get()).ok().filter(|least| (m..=quorum).contains(least));
+        if least.is_none() {
+            let message = format!(
+                "writes cannot go on with {} fragments: {m} are needed to read, and {quorum} \
+                 acknowledgements complete a write",
+                raw.get()
+            );
+            let help = format!("`min_write` is from {m} to {quorum}");
+            self.add(Problem::new(raw.place(), message).also(place).help(help));
+        }
+        least
+    }
+}
+
+/// With events, there is a `recovery`, whose settings have defaults.
+pub(super) fn complete_recovery(tree: &mut Table) {
+    let has_events = section(tree, "event").next().is_some();
+    if has_events && tree.get("recovery").is_none() {
+        let node = Node { value: Value::Table(Table::default()), place: Place::default() };
+        let key = "recovery".to_owned();
+        tree.insert(Entry { key, key_place: Place::default(), node });
+    }
+}

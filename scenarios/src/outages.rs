@@ -1,0 +1,72 @@
+//! What happens to a cluster during a run, and how its storage system reacts: the checked model.
+
+use foretell_units::{HostId, SimSpan};
+
+/// Events of a run, and what the storage system does about them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outages {
+    /// In order of time. What an event is for several hosts, or ends by itself, are several of these.
+    pub events: Vec<Event>,
+    /// How failures are noticed, and what follows.
+    pub recovery: Recovery,
+}
+
+/// Something that happens to a host.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// Its name in the scenario.
+    pub name: String,
+    /// When, counted from the end of the warm-up.
+    pub at: SimSpan,
+    /// To whom.
+    pub host: HostId,
+    /// What.
+    pub action: Action,
+}
+
+/// What happens to a host.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Action {
+    /// It stops.
+    Fail {
+        /// Whether it will be back with what it held.
+        keeps: bool,
+    },
+    /// It is back.
+    Return,
+    /// Its processor takes so many times as long from now on; 1: as long as ever.
+    Slow {
+        /// At least 1.
+        factor: f64,
+    },
+}
+
+/// How a storage system notices failures, and what follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// Time between signs of life.
+    pub heartbeat: SimSpan,
+    /// Age of the last one at which a node is declared down.
+    pub grace: SimSpan,
+    /// From then on until what it held is rebuilt elsewhere.
+    pub out_after: SimSpan,
+    /// How long a client waits for a node.
+    pub timeout: SimSpan,
+    /// How long a client's request may take until it fails.
+    pub give_up: SimSpan,
+    /// Fragments that a node rebuilds side by side.
+    pub parallel: u32,
+    /// Pause after each of them.
+    pub pause: SimSpan,
+}
+
+impl Outages {
+    /// Hosts that fail at some time, none twice.
+    pub fn failing(&self) -> Vec<HostId> {
+        let fails = |event: &&Event| matches!(event.action, Action::Fail { .. });
+        let mut hosts: Vec<HostId> = self.events.iter().filter(fails).map(|e| e.host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+}

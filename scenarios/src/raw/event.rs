@@ -1,0 +1,98 @@
+//! Events as written: what fails, returns or slows down during a run, and how the system reacts.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::leaf::{At, HostPatterns, Time};
+
+/// Something that happens to the cluster during the run. Exactly one of `host`, `disk`, `link` and `rack`
+/// says to what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawEvent {
+    /// When, counted from the end of the warm-up.
+    pub(crate) at: Time,
+    /// What happens.
+    pub(crate) what: At<RawWhat>,
+    /// Storage nodes, as `nodes` of a volume names them; several at once fail together.
+    pub(crate) host: Option<At<HostPatterns>>,
+    /// A disk of a storage node: `brick3.disk0`. Files are striped over all disks of a node, so a node that
+    /// has lost one serves nothing.
+    #[schemars(extend("examples" = ["brick3.disk0"]))]
+    pub(crate) disk: Option<At<String>>,
+    /// The cable of a host. Not simulated yet.
+    pub(crate) link: Option<At<HostPatterns>>,
+    /// A rack. Not simulated yet.
+    pub(crate) rack: Option<At<String>>,
+    /// How long it lasts. What fails for a time keeps its data; so does what a later `return` brings back.
+    /// Everything else that fails loses what it held.
+    #[serde(rename = "for")]
+    #[schemars(extend("x-when" = { "what": ["fail", "slow"] }, "examples" = ["10 s"]))]
+    pub(crate) lasts: Option<Time>,
+    /// How many times longer the host's processor takes.
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
+    pub(crate) factor: Option<At<f64>>,
+}
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawWhat {
+    /// It stops at once, without a word to anybody.
+    Fail,
+    /// It is back, with the data that it held.
+    Return,
+    /// Its processor takes `factor` times as long for everything.
+    Slow,
+    /// A node joins. Not simulated yet.
+    Add,
+    /// A node's data move elsewhere. Not simulated yet.
+    Drain,
+    /// A setting changes. Not simulated yet.
+    Set,
+}
+
+impl RawWhat {
+    /// As scenarios write it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Return => "return",
+            Self::Slow => "slow",
+            Self::Add => "add",
+            Self::Drain => "drain",
+            Self::Set => "set",
+        }
+    }
+}
+
+/// How the storage system notices failures and recovers from them. Only with events.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawRecovery {
+    /// Time between two signs of life of a storage node.
+    #[schemars(extend("default" = "1 s"))]
+    pub(crate) heartbeat: Time,
+    /// A node is declared down when its last sign of life is so old; clients then know at once.
+    #[schemars(extend("default" = "5 s"))]
+    pub(crate) grace: Time,
+    /// What a node held is rebuilt on others when it has been declared down for so long.
+    #[schemars(extend("default" = "10 min"))]
+    pub(crate) out_after: Time,
+    /// A client that waits in vain for a node for so long asks others, and leaves that node alone until it
+    /// is heard of again.
+    #[schemars(extend("default" = "1 s"))]
+    pub(crate) timeout: Time,
+    /// A request that waits in vain fails when it was issued so long ago.
+    #[schemars(extend("default" = "60 s"))]
+    pub(crate) give_up: Time,
+    /// Fragments that a node rebuilds side by side.
+    #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 1000))]
+    pub(crate) parallel: At<i64>,
+    /// Pause of a node after each fragment that it has rebuilt, before the next one in its place.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) pause: Time,
+}

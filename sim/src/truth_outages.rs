@@ -1,0 +1,148 @@
+//! The part of the truth that only scenarios with events have.
+
+use std::collections::BTreeMap;
+
+use foretell_units::SimTime;
+use serde::Serialize;
+
+use crate::cluster::Cluster;
+use crate::outages::{Phase, Second};
+use crate::truth::ResponseTime;
+
+/// What failures did to a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutageTruth {
+    /// Phases of the measured time that lasted at all, in order: `before`, `degraded`, `recovering`, `after`.
+    /// One that came several times is counted together.
+    pub phases: Vec<PhaseTruth>,
+    /// What was rebuilt, in the order in which it began.
+    pub recoveries: Vec<RecoveryTruth>,
+    /// Requests that were given up in the measured time.
+    pub failed_requests: u64,
+    /// Bytes of volumes that too few fragments are left of.
+    pub bytes_lost: u64,
+    /// The measured time by the second.
+    pub timeline: Vec<SecondTruth>,
+}
+
+/// What clients saw in a phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseTruth {
+    /// Its name.
+    pub phase: &'static str,
+    /// How long it lasted, all in all.
+    pub seconds: f64,
+    /// By name.
+    pub workloads: BTreeMap<String, PhaseWorkload>,
+}
+
+/// What clients of a workload saw in a phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseWorkload {
+    /// Requests completed in a second.
+    pub throughput_rps: f64,
+    /// Bytes read and written in a second.
+    pub throughput_bytes_per_s: f64,
+    /// From issue to completion, of the requests completed in it.
+    pub response_time_ms: ResponseTime,
+    /// Requests completed.
+    pub requests: u64,
+    /// Requests given up.
+    pub failed_requests: u64,
+}
+
+/// A recovery.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecoveryTruth {
+    /// The host whose failure made it necessary.
+    pub host: String,
+    /// `rebuild`: on others; `catch-up`: on the host itself.
+    pub kind: &'static str,
+    /// When the first fragment was begun, from the end of the warm-up.
+    pub began_s: f64,
+    /// When the last one was done; `null`: it was still going on.
+    pub ended_s: Option<f64>,
+    /// Fragments of groups that were rebuilt, or brought up to date.
+    pub objects: u64,
+    /// Bytes that nodes read for it.
+    pub bytes_read: u64,
+    /// Bytes of fragments that nodes sent for it.
+    pub bytes_sent: u64,
+    /// Bytes that nodes wrote.
+    pub bytes_written: u64,
+}
+
+/// A second of the measured time.
+#[derive(Clone, Debug, Serialize)]
+pub struct SecondTruth {
+    /// When it begins, from the end of the warm-up.
+    pub second: u64,
+    /// Requests completed, of all workloads.
+    pub requests: u64,
+    /// Requests given up.
+    pub failed_requests: u64,
+    /// Their mean response time; `null`: there were none.
+    pub mean_ms: Option<f64>,
+    /// Bytes that recoveries wrote.
+    pub recovered_bytes: u64,
+}
+
+impl OutageTruth {
+    /// Of a run that has ended, if its scenario has events.
+    pub(crate) fn of(cluster: &mut Cluster) -> Option<Self> {
+        let now = cluster.engine.agenda.now();
+        let mark = cluster.mark_at();
+        let outages = cluster.outages.as_mut()?;
+        outages.close(now);
+        outages.fill_seconds(now);
+        let names: Vec<String> =
+            cluster.scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+        let mut phases = Vec::new();
+        for phase in Phase::ALL {
+            let seconds = outages.lasted[phase as usize].as_secs_f64();
+            if seconds == 0.0 {
+                continue;
+            }
+            let tallies = names.iter().cloned().zip(&outages.tallies[phase as usize]);
+            let of = |(name, tally): (String, &crate::outages::PhaseTally)| {
+                let done = &tally.completed;
+                let mean = done.response_ns as f64 / 1e6 / (done.requests as f64).max(1.0);
+                let workload = PhaseWorkload {
+                    throughput_rps: done.requests as f64 / seconds,
+                    throughput_bytes_per_s: done.bytes as f64 / seconds,
+                    response_time_ms: ResponseTime::of(mean, &done.histogram, done.max.as_ms_f64()),
+                    requests: done.requests,
+                    failed_requests: tally.failed,
+                };
+                (name, workload)
+            };
+            let workloads = tallies.map(of).collect();
+            phases.push(PhaseTruth { phase: phase.name(), seconds, workloads });
+        }
+        let since = |time: SimTime| time.saturating_since(mark).as_secs_f64();
+        let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
+            host: cluster.scenario.host(one.host).name.clone(),
+            kind: one.kind.name(),
+            began_s: since(one.began),
+            ended_s: one.ended.map(since),
+            objects: one.objects,
+            bytes_read: one.read.get(),
+            bytes_sent: one.sent.get(),
+            bytes_written: one.written.get(),
+        });
+        let second = |(second, of): (u64, &Second)| SecondTruth {
+            second,
+            requests: of.requests,
+            failed_requests: of.failed,
+            mean_ms: (of.requests > 0).then(|| of.response_ns as f64 / 1e6 / of.requests as f64),
+            recovered_bytes: of.rebuilt,
+        };
+        Some(Self {
+            phases,
+            recoveries: recoveries.collect(),
+            failed_requests: outages.failed,
+            bytes_lost: cluster.protocol.bytes_lost().get(),
+            timeline: (0..).zip(&outages.seconds).map(second).collect(),
+        })
+    }
+}

@@ -1,0 +1,383 @@
+//! Hosts that fail and return: nothing is lost that need not be, and recoveries take the time they must.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use common::{cluster, run, ssio};
+use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
+use foretell_scenarios::model::{
+    Arrivals, Cipher, Payload, Placement, ReadFrom, Scenario, Switch, Think, WorkloadKind,
+};
+use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
+use foretell_sim::truth::{OutageTruth, PhaseTruth, Truth};
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, Stream};
+
+fn ms(ms: u64) -> SimSpan {
+    SimSpan::from_ms(ms)
+}
+
+/// Everything is noticed fast.
+fn recovery() -> Recovery {
+    Recovery {
+        heartbeat: ms(100),
+        grace: ms(300),
+        out_after: SimSpan::from_secs(1000),
+        timeout: ms(100),
+        give_up: SimSpan::from_secs(30),
+        parallel: 4,
+        pause: SimSpan::ZERO,
+    }
+}
+
+fn event(at: SimSpan, host: u32, action: Action) -> Event {
+    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), action }
+}
+
+fn fails(at: u64, host: u32, keeps: bool) -> Event {
+    event(ms(at), host, Action::Fail { keeps })
+}
+
+fn returns(at: u64, host: u32) -> Event {
+    event(ms(at), host, Action::Return)
+}
+
+fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
+    scenario.outages = Some(Outages { events, recovery });
+    scenario
+}
+
+fn outages(truth: &Truth) -> &OutageTruth {
+    truth.outages.as_ref().expect("there are events")
+}
+
+/// A small volume on which requests of a client fall.
+fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
+    let mut scenario = cluster(nodes, 1, m, n);
+    scenario.warmup = ms(500);
+    scenario.duration = Some(SimSpan::from_secs(6));
+    let volume = &mut scenario.volumes[0];
+    (volume.size, volume.group) = (Bytes::mib(4), Bytes::kib(64));
+    ssio(&mut scenario, 0, reads, outstanding);
+    set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
+    scenario
+}
+
+fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
+    for workload in &mut scenario.workloads {
+        if let WorkloadKind::Ssio { access, working_set, .. } = &mut workload.kind {
+            (*access, *working_set) = (each, set);
+        }
+    }
+}
+
+/// A schedule, its scenario in words, and whether everything must survive it.
+fn drawn(seed: u64) -> (Scenario, String) {
+    let mut stream: Stream = Seed(seed).stream("schedule");
+    let codes = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 5)];
+    let (m, n) = codes[stream.below(5) as usize];
+    let nodes = u32::from(n) + stream.below(3) as u32;
+    let mut scenario = small(nodes, m, n, 0.5, 1);
+    scenario.seed = Seed(seed);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(ms(2000));
+    let outstanding = 1 + stream.below(6) as u32;
+    scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think: Think::Fixed(ms(4)) };
+    let volume = &mut scenario.volumes[0];
+    volume.write_quorum = m + stream.below(u64::from(n - m) + 1) as u8;
+    volume.min_write = m;
+    if stream.below(2) == 0 {
+        volume.cipher = Cipher::Aes128Cbc;
+    }
+    if stream.below(2) == 0 {
+        volume.read_from = ReadFrom::Random;
+    }
+    if stream.below(2) == 0 {
+        volume.placement = Placement::Hash;
+    }
+    let (quorum, cipher) = (volume.write_quorum, volume.cipher);
+    let each = [Bytes(1536), Bytes::kib(8), Bytes::kib(24), Bytes::kib(100)];
+    let each = each[stream.below(4) as usize];
+    set_working_set(&mut scenario, Bytes::mib(1), each);
+    let mut recovery = recovery();
+    recovery.out_after = ms([100, 500, 100_000][stream.below(3) as usize]);
+    recovery.parallel = 1 + stream.below(4) as u32;
+    // as many nodes as the code tolerates, each as often as it likes
+    let victims = 1 + stream.below(u64::from(n - m)) as u32;
+    let first = stream.below(u64::from(nodes)) as u32;
+    let mut events = Vec::new();
+    for victim in 0..victims {
+        let host = (first + victim) % nodes;
+        let mut at = 100 + stream.below(800);
+        loop {
+            let lasts = 1 + [20, 150, 700][stream.below(3) as usize] * stream.below(100) / 50;
+            let back = at + lasts;
+            let stays_away = stream.below(4) == 0;
+            events.push(fails(at, host, !stays_away));
+            if stays_away {
+                break;
+            }
+            events.push(returns(back, host));
+            at = back + 1 + stream.below(900);
+            if at > 1700 {
+                break;
+            }
+        }
+    }
+    events.sort_by_key(|event| event.at);
+    let mut text = format!(
+        "seed {seed}: {m}-of-{n} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}"
+    );
+    for Event { at, host, action, .. } in &events {
+        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
+    }
+    (with(scenario, events, recovery), text)
+}
+
+#[test]
+fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
+    // FORETELL_SCHEDULES=10000 for more, FORETELL_SCHEDULE=17 for one of them
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("FORETELL_SCHEDULE") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
+    };
+    let (mut compared, mut recoveries) = (0, 0);
+    for seed in seeds {
+        let (scenario, text) = drawn(seed);
+        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = outages(&truth);
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
+        let blocks = truth.blocks_compared.unwrap();
+        assert!(blocks > 0, "{text}");
+        compared += blocks;
+        recoveries += found.recoveries.len();
+        // whoever waits for a node that is down does so until its timeout
+        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
+        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
+    }
+    println!("{compared} blocks compared, {recoveries} recoveries");
+}
+
+#[test]
+fn beyond_tolerance_loss_is_reported() {
+    for seed in 0..20 {
+        let (mut scenario, text) = drawn(seed);
+        let volume = &scenario.volumes[0];
+        let (m, n, nodes) = (volume.m, volume.n, volume.nodes.len() as u32);
+        // all at once, one more than the code tolerates: some group has them all
+        let first = seed as u32 % nodes;
+        let lost = (0..=u32::from(n - m)).map(|more| (first + more) % nodes);
+        let recovery = Recovery { give_up: ms(500), ..recovery() };
+        let events = lost.map(|host| fails(1000, host, false)).collect();
+        scenario = with(scenario, events, recovery);
+        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = outages(&truth);
+        assert!(found.failed_requests > 0, "{text}");
+        let size = scenario.volumes[0].size.get();
+        assert!(found.bytes_lost > 0 && found.bytes_lost <= size, "{text}");
+    }
+}
+
+#[test]
+fn all_copies_at_once_is_a_result_and_no_error() {
+    let scenario = small(3, 1, 3, 0.5, 4);
+    let size = scenario.volumes[0].size.get();
+    let recovery = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };
+    let events = (0..3).map(|host| fails(2000, host, false)).collect();
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!(found.bytes_lost, size);
+    assert!(found.failed_requests >= 8, "{found:?}");
+    assert!(found.recoveries.is_empty());
+}
+
+#[test]
+fn until_the_first_event_a_run_is_as_without() {
+    let scenario = small(5, 2, 3, 0.6, 4);
+    let plain = run(&Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() });
+    let plain = plain.unwrap();
+    let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
+    let before = &outages(&truth).phases[0];
+    assert_eq!((before.phase, before.seconds), ("before", 3.0));
+    let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
+    assert_eq!(one.requests, other.requests);
+    assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
+    assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_failures() {
+    for seed in [3, 8] {
+        let (scenario, text) = drawn(seed);
+        let again = || format!("{:?}", run(&scenario).unwrap());
+        assert_eq!(again(), again(), "{text}");
+    }
+}
+
+#[test]
+fn phases_add_up_to_the_run() {
+    let scenario = small(5, 2, 3, 0.6, 4);
+    let truth = run(&with(scenario, vec![fails(1000, 1, true), returns(3000, 1)], recovery()));
+    let truth = truth.unwrap();
+    let found = outages(&truth);
+    let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+    assert_eq!(names, ["before", "degraded", "recovering", "after"]);
+    let seconds: f64 = found.phases.iter().map(|phase| phase.seconds).sum();
+    assert!((seconds - 6.0).abs() < 1e-9);
+    let requests: u64 = found.phases.iter().map(|p| p.workloads["load0"].requests).sum();
+    assert_eq!(requests, truth.workloads["load0"].requests);
+    let by_second: u64 = found.timeline.iter().map(|second| second.requests).sum();
+    assert_eq!((by_second, found.timeline.len()), (requests, 6));
+    let recovered: u64 = found.timeline.iter().map(|second| second.recovered_bytes).sum();
+    let written: u64 = found.recoveries.iter().map(|one| one.bytes_written).sum();
+    assert_eq!(recovered, written);
+    assert_eq!(found.recoveries[0].kind, "catch-up");
+}
+
+/// Nodes that rebuild what brick0 held, with nothing else to do: (slowest cable's bytes, the recovery).
+fn rebuilt_alone(nodes: u32, m: u8, n: u8, change: impl Fn(&mut Scenario, &mut Recovery)) -> Truth {
+    let mut scenario = cluster(nodes, 1, m, n);
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(60));
+    scenario.volumes[0].size = Bytes::mib(8 * u64::from(nodes));
+    for host in &mut scenario.hosts {
+        host.nic.rate = Rate::bits_per_s(20_000_000);
+    }
+    // a group takes up to 0.4 s on a cable, and 16 wait for it
+    let timeout = SimSpan::from_secs(30);
+    let mut recovery = Recovery { out_after: ms(500), parallel: 16, timeout, ..recovery() };
+    change(&mut scenario, &mut recovery);
+    run(&with(scenario, vec![fails(1000, 0, false)], recovery)).unwrap()
+}
+
+#[test]
+fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
+    // under rotation over n + 1 nodes each of the others is given as much: in all 8 n groups
+    for (m, n) in [(1, 2), (2, 3), (3, 5)] {
+        let truth = rebuilt_alone(u32::from(n) + 1, m, n, |_, _| {});
+        let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
+        assert_eq!(
+            (one.kind, one.host.as_str(), one.objects),
+            ("rebuild", "brick0", 8 * u64::from(n))
+        );
+        // a group is 128 blocks of 8 KiB; a fragment of 8192 / 3 B is 2731 B, which take 6 sectors
+        let (fragment, stored) = match m {
+            1 => (8192, 8192),
+            2 => (4096, 4096),
+            _ => (2731, 3072),
+        };
+        let lost = 8 * u64::from(n) * 128;
+        assert_eq!(one.bytes_written, lost * stored, "{m}-of-{n}");
+        assert_eq!(one.bytes_read, u64::from(m) * lost * stored, "{m}-of-{n}");
+        assert_eq!(one.bytes_sent, u64::from(m) * lost * fragment, "{m}-of-{n}");
+        // each of n cables takes in 8 m messages of a fragment of a group
+        let message = wire_bytes(Bytes(128 * fragment) + MESSAGE_HEADER);
+        let expected = Rate::bits_per_s(20_000_000).time_for(message * (8 * u64::from(m)));
+        let (expected, took) = (expected.as_secs_f64(), one.ended_s.unwrap() - one.began_s);
+        assert!((took / expected - 1.0).abs() < 0.03, "{m}-of-{n}: {took} s, {expected} s");
+        assert_eq!((outages(&truth).bytes_lost, outages(&truth).failed_requests), (0, 0));
+        assert_eq!(outages(&truth).phases.last().unwrap().phase, "after");
+    }
+}
+
+#[test]
+fn closed_form_pauses_throttle_a_rebuild() {
+    let truth = rebuilt_alone(4, 2, 3, |scenario, recovery| {
+        for host in &mut scenario.hosts {
+            host.nic.rate = Rate::bits_per_s(10_000_000_000);
+        }
+        (recovery.parallel, recovery.pause) = (1, SimSpan::from_secs(2));
+    });
+    let one = &outages(&truth).recoveries[0];
+    // three nodes rebuild 8 fragments each, and pause 7 times in between
+    let took = one.ended_s.unwrap() - one.began_s;
+    assert!((14.0..14.0 * 1.03).contains(&took), "{took} s");
+}
+
+#[test]
+fn a_node_catches_up_with_what_it_has_missed_and_no_more() {
+    let mut scenario = small(4, 2, 3, 0.0, 1);
+    scenario.duration = Some(SimSpan::from_secs(8));
+    // few writes, so that each block is written once at most while the node is down
+    scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps: 20.0 };
+    let truth = run(&with(scenario, vec![fails(1000, 2, true), returns(4000, 2)], recovery()));
+    let truth = truth.unwrap();
+    let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
+    assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick2"));
+    // 60 writes of a block in 3 s, of which three in four have a fragment there, some twice
+    let blocks = one.bytes_written / 4096;
+    assert!((25..=50).contains(&blocks), "{blocks} blocks");
+    assert_eq!((one.bytes_read, one.bytes_sent), (2 * one.bytes_written, 2 * one.bytes_written));
+}
+
+#[test]
+fn degraded_reads_ask_as_many_nodes_and_decode() {
+    // one block a read: a question to each of m nodes, and their answers
+    for (m, n) in [(1, 3), (2, 3), (3, 5)] {
+        let scenario = small(u32::from(n), m, n, 1.0, 4);
+        let truth = run(&with(scenario.clone(), vec![fails(0, 0, true)], recovery())).unwrap();
+        let messages = truth.network.messages_sent as f64;
+        let reads = truth.requests_completed as f64;
+        let asked = messages / reads / 2.0;
+        assert!((asked / f64::from(m) - 1.0).abs() < 0.01, "{m}-of-{n}: {asked} nodes a read");
+        assert_eq!(outages(&truth).failed_requests, 0);
+        // brick0 has a data fragment of m groups in n: to decode these takes the client longer
+        let healthy = run(&scenario).unwrap();
+        let of = |truth: &Truth| truth.hosts["app0"]["cpu"].demand_ms_per_request;
+        let more_ms = of(&truth) - of(&healthy);
+        let decoding =
+            if m > 1 { (2.0 + 8192.0 / 500.0) / 1e3 * f64::from(m) / f64::from(n) } else { 0.0 };
+        assert!(
+            (more_ms - decoding).abs() < 0.02 * decoding + 2e-4,
+            "{m}-of-{n}: {more_ms} {decoding}"
+        );
+    }
+}
+
+#[test]
+fn writes_wait_for_min_write_fragments() {
+    for (min_write, goes_on) in [(2, true), (3, false)] {
+        let mut scenario = small(3, 2, 3, 0.0, 2);
+        scenario.volumes[0].min_write = min_write;
+        let events = vec![fails(2000, 1, true), returns(4000, 1)];
+        let truth = run(&with(scenario, events, recovery())).unwrap();
+        let found = outages(&truth);
+        let in_second = |second: usize| found.timeline[second].requests;
+        assert_eq!(in_second(3) > 100, goes_on, "{min_write}: {:?}", found.timeline);
+        assert!(in_second(5) > 100, "{min_write}: {:?}", found.timeline);
+        assert_eq!(found.failed_requests, 0);
+    }
+}
+
+#[test]
+fn requests_that_wait_too_long_fail_and_are_counted() {
+    let scenario = small(3, 2, 3, 1.0, 3);
+    let recovery = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };
+    let events =
+        vec![fails(2000, 0, true), fails(2000, 1, true), returns(4500, 0), returns(4500, 1)];
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    // three requests wait from 2 s on, and those after them: two fail each before the nodes return
+    assert_eq!(found.failed_requests, 6, "{found:?}");
+    assert_eq!(found.bytes_lost, 0);
+    let issued = truth.requests_completed + found.failed_requests + truth.requests_in_flight;
+    assert_eq!(truth.requests_issued, issued);
+    assert!(found.timeline[5].requests > 100);
+}
+
+#[test]
+fn a_slow_processor_takes_longer_and_nothing_else() {
+    let mut scenario = small(1, 1, 1, 1.0, 1);
+    // all in the cache: a read is processors and cables
+    set_working_set(&mut scenario, Bytes::kib(64), Bytes::kib(8));
+    let events = vec![event(ms(2000), 0, Action::Slow { factor: 50.0 })];
+    let truth = run(&with(scenario, events, recovery())).unwrap();
+    let [before, slow] = outages(&truth).phases.as_slice() else { panic!("two phases") };
+    let p50 = |phase: &PhaseTruth| phase.workloads["load0"].response_time_ms.p50;
+    // the node receives, handles and sends 5 + 10 + 5 us and copies: 8 KiB at 400 MB/s and 1 GB/s
+    let per_read = 0.020 + 8192.0 / 400e3 + 8192.0 / 1e6;
+    let more = p50(slow) - p50(before);
+    assert!((more / (49.0 * per_read) - 1.0).abs() < 0.05, "{more} ms, {per_read} ms a read");
+    assert_eq!(slow.phase, "degraded");
+}

@@ -1,0 +1,285 @@
+//! Fragments that are not where they should be: moved elsewhere, missed or out of date.
+//!
+//! A fragment of a group has a *holder*: the node that the distribution names, or another one after what
+//! that node held was given away. The blocks that the holder lacks are the fragment's *hole*; a rebuilt
+//! fragment is one whose hole was everything at first. Room for fragments that are given away lies behind
+//! a volume's own part of a node's file.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use foretell_algorithms::mix::mix;
+use foretell_scenarios::model::Scenario;
+use foretell_units::{Bytes, HostId, VolumeId};
+use smallvec::SmallVec;
+
+use super::recovery::Kind;
+use super::{Blocks, Failures};
+use crate::volume::Volume;
+
+/// A fragment of a group of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Slot {
+    pub(crate) volume: u32,
+    pub(crate) group: u64,
+    pub(crate) fragment: u8,
+}
+
+/// Who has a fragment, and where the group's part of its file begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holder {
+    pub(crate) node: HostId,
+    pub(crate) base: Bytes,
+}
+
+/// What a holder lacks.
+#[derive(Debug)]
+pub(crate) struct Hole {
+    /// Whose failure made it, and what closes it.
+    pub(crate) key: (HostId, Kind),
+    /// Blocks that wait to be rebuilt.
+    pub(crate) missed: Blocks,
+    /// Blocks that are being rebuilt.
+    pub(crate) in_work: Blocks,
+    /// The newest write that it lacks.
+    newest: u64,
+}
+
+/// All of them.
+pub(crate) struct Holes {
+    by_slot: BTreeMap<Slot, Hole>,
+    /// Fragments whose holder is not the one that the distribution names: whose failure moved it, and to
+    /// whom.
+    moved: BTreeMap<Slot, (HostId, Holder)>,
+    /// By volume: sizes in bytes, and groups for which there is room behind the volume on each node.
+    sizes: Vec<Bytes>,
+    room: Vec<u64>,
+    /// By volume and node: groups that were given to it.
+    given: BTreeMap<(u32, HostId), u64>,
+    /// Holes by what closes them.
+    open: BTreeMap<(HostId, Kind), u64>,
+}
+
+/// Groups that were given to a node are at the most so many: twice the fair share of what all nodes that
+/// fail can leave behind.
+pub(crate) fn spare_groups(scenario: &Scenario, id: VolumeId, volume: &Volume) -> u64 {
+    let Some(outages) = &scenario.outages else { return 0 };
+    let failing = outages.failing();
+    let lost = volume.nodes.iter().filter(|node| failing.contains(node)).count() as u64;
+    let rest = (volume.nodes.len() as u64).saturating_sub(lost).max(1);
+    let size = volume.distribution.file_size(scenario.volume(id).size);
+    let held = size.get() / volume.distribution.group_stored().get();
+    if lost == 0 { 0 } else { (held * lost).min(2 * (held * lost).div_ceil(rest) + 16) }
+}
+
+impl Holes {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        Self {
+            by_slot: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            sizes: scenario.volumes.iter().map(|volume| volume.size).collect(),
+            room: Vec::new(),
+            given: BTreeMap::new(),
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Whether there is any.
+    pub(crate) fn any(&self) -> bool {
+        !self.by_slot.is_empty()
+    }
+
+    /// The hole of a fragment.
+    pub(crate) fn get(&mut self, slot: Slot) -> Option<&mut Hole> {
+        self.by_slot.get_mut(&slot)
+    }
+
+    /// Whether a fragment's holder lacks any of these blocks.
+    pub(crate) fn meets(&self, slot: Slot, blocks: &Range<u64>) -> bool {
+        let hole = self.by_slot.get(&slot);
+        hole.is_some_and(|hole| hole.missed.meets(blocks) || hole.in_work.meets(blocks))
+    }
+
+    /// Whether holes of that kind are open.
+    pub(crate) fn is_open(&self, key: (HostId, Kind)) -> bool {
+        self.open.contains_key(&key)
+    }
+
+    /// Who has the fragments of a group, in order.
+    pub(crate) fn holders(&self, id: u32, volume: &Volume, group: u64) -> SmallVec<[Holder; 8]> {
+        let (mut nodes, mut places) = (Vec::new(), Vec::new());
+        volume.distribution.places(group, &mut nodes, &mut places);
+        let named = |place: &foretell_algorithms::distribution::Place| Holder {
+            node: volume.nodes[place.node as usize],
+            base: place.base,
+        };
+        let mut holders: SmallVec<[Holder; 8]> = places.iter().map(named).collect();
+        if !self.moved.is_empty() {
+            for (fragment, holder) in (0..).zip(&mut holders) {
+                let slot = Slot { volume: id, group, fragment };
+                if let Some((_, moved)) = self.moved.get(&slot) {
+                    *holder = *moved;
+                }
+            }
+        }
+        holders
+    }
+
+    /// The holder of a fragment lacks these blocks, as of that write.
+    pub(crate) fn add(&mut self, slot: Slot, holder: HostId, blocks: Range<u64>, write: u64) {
+        let key = match self.moved.get(&slot) {
+            Some((cause, _)) => (*cause, Kind::Rebuild),
+            None => (holder, Kind::CatchUp),
+        };
+        if !self.by_slot.contains_key(&slot) {
+            *self.open.entry(key).or_default() += 1;
+        }
+        let hole = self.by_slot.entry(slot).or_insert_with(|| Hole {
+            key,
+            missed: Blocks::default(),
+            in_work: Blocks::default(),
+            newest: 0,
+        });
+        hole.missed.add(blocks);
+        hole.newest = hole.newest.max(write);
+    }
+
+    /// The holder has blocks of that write: what it lacked of earlier ones matters no more.
+    pub(crate) fn fill(&mut self, slot: Slot, blocks: &Range<u64>, write: u64) {
+        let Some(hole) = self.by_slot.get_mut(&slot) else { return };
+        if write > hole.newest {
+            hole.missed.remove(blocks);
+            hole.in_work.remove(blocks);
+            self.close_if_filled(slot);
+        }
+    }
+
+    /// Removes a hole in which nothing is left.
+    pub(crate) fn close_if_filled(&mut self, slot: Slot) {
+        let is_filled = |hole: &Hole| hole.missed.is_empty() && hole.in_work.is_empty();
+        if self.by_slot.get(&slot).is_some_and(is_filled) {
+            self.close(slot);
+        }
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let Some(hole) = self.by_slot.remove(&slot) else { return };
+        let count = self.open.get_mut(&hole.key).expect("it was counted");
+        *count -= 1;
+        if *count == 0 {
+            self.open.remove(&hole.key);
+        }
+    }
+
+    /// Gives a fragment to another node, which lacks all of it.
+    fn give(&mut self, slot: Slot, from: HostId, to: Holder, blocks: Range<u64>) {
+        let newest = self.by_slot.get(&slot).map_or(0, |hole| hole.newest);
+        self.close(slot);
+        self.moved.insert(slot, (from, to));
+        self.add(slot, to.node, blocks, newest);
+    }
+
+    /// The blocks of a group.
+    pub(crate) fn blocks_of(&self, id: u32, volume: &Volume, group: u64) -> Range<u64> {
+        let per_group = volume.distribution.group_blocks();
+        let last = self.sizes[id as usize].get().div_ceil(volume.distribution.block().get());
+        group * per_group..((group + 1) * per_group).min(last)
+    }
+
+    fn groups(&self, id: u32, volume: &Volume) -> Range<u64> {
+        let blocks = self.sizes[id as usize].get().div_ceil(volume.distribution.block().get());
+        0..blocks.div_ceil(volume.distribution.group_blocks())
+    }
+
+    /// Room behind the volumes.
+    pub(crate) fn set_room(&mut self, room: Vec<u64>) {
+        self.room = room;
+    }
+}
+
+impl Failures {
+    /// What a node held is given to others. Returns who has been given something, and whether somebody was
+    /// found for all of it.
+    pub(crate) fn give_away(&mut self, from: HostId, volumes: &[Volume]) -> (Vec<Slot>, bool) {
+        let mut given = Vec::new();
+        let mut all = true;
+        for (id, volume) in (0..).zip(volumes) {
+            if !volume.nodes.contains(&from) {
+                continue;
+            }
+            for group in self.holes.groups(id, volume) {
+                let holders = self.holes.holders(id, volume, group);
+                for (fragment, holder) in (0..).zip(&holders) {
+                    if holder.node != from {
+                        continue;
+                    }
+                    let slot = Slot { volume: id, group, fragment };
+                    let Some(to) = self.room_elsewhere(slot, volume, &holders) else {
+                        all = false;
+                        continue;
+                    };
+                    let blocks = self.holes.blocks_of(id, volume, group);
+                    self.holes.give(slot, from, to, blocks);
+                    given.push(slot);
+                }
+            }
+        }
+        (given, all)
+    }
+
+    /// A node that is up, has nothing of the group yet, and has room for it.
+    fn room_elsewhere(
+        &mut self,
+        slot: Slot,
+        volume: &Volume,
+        holders: &[Holder],
+    ) -> Option<Holder> {
+        let room = self.holes.room[slot.volume as usize];
+        let free = |node: &HostId| {
+            let given = self.holes.given.get(&(slot.volume, *node));
+            self.is_up(*node)
+                && holders.iter().all(|holder| holder.node != *node)
+                && given.is_none_or(|given| *given < room)
+        };
+        let free: Vec<HostId> = volume.nodes.iter().copied().filter(free).collect();
+        let number = slot.group << 8 | u64::from(slot.fragment);
+        let chosen = mix(number ^ mix(u64::from(slot.volume))) % (free.len() as u64).max(1);
+        let node = *free.get(chosen as usize)?;
+        let given = self.holes.given.entry((slot.volume, node)).or_default();
+        let distribution = &volume.distribution;
+        let size = distribution.file_size(self.holes.sizes[slot.volume as usize]);
+        let base = size + distribution.group_stored() * *given;
+        *given += 1;
+        Some(Holder { node, base })
+    }
+
+    /// Bytes of volumes that too few fragments are left of.
+    pub(crate) fn bytes_lost(&self, volumes: &[Volume]) -> Bytes {
+        let mut lost = Bytes::ZERO;
+        if !self.hosts.iter().any(|host| host.is_wiped) {
+            return lost;
+        }
+        for (id, volume) in (0..).zip(volumes) {
+            let encoding = volume.distribution.encoding();
+            let spare = encoding.n() - encoding.m();
+            for group in self.holes.groups(id, volume) {
+                let holders = self.holes.holders(id, volume, group);
+                let gone = |fragment: usize, blocks: &Range<u64>| {
+                    let slot = Slot { volume: id, group, fragment: fragment as u8 };
+                    self.hosts[holders[fragment].node.index()].is_wiped
+                        || self.holes.meets(slot, blocks)
+                };
+                let count = |blocks: &Range<u64>| {
+                    (0..holders.len()).filter(|&fragment| gone(fragment, blocks)).count()
+                };
+                let blocks = self.holes.blocks_of(id, volume, group);
+                // what no hole touches need not be counted block by block
+                if count(&blocks) > spare {
+                    let each = blocks.filter(|&block| count(&(block..block + 1)) > spare);
+                    lost += volume.distribution.block() * each.count() as u64;
+                }
+            }
+        }
+        lost
+    }
+}

@@ -1,0 +1,306 @@
+//! Hosts that fail and return: who is down, what the others know of it, and exchanges that come to nothing.
+//!
+//! A host that fails loses its computations, messages and accesses; nobody is told. Clients find out when
+//! they have waited in vain, the cluster by heartbeats that do not come ([`Standing`]). An exchange has one
+//! thing pending at a time; where its host fails, or its client gives it up, that thing still comes, and is
+//! swallowed ([`Fate`]): so nothing is searched for in an agenda, and nothing is freed twice.
+//!
+//! Kept only for scenarios with events: without, each step asks one pointer and goes on. Not modelled:
+//! traffic of heartbeats and of whoever collects them, networks that part in two, data that rot.
+
+mod blocks;
+mod holes;
+mod plan;
+mod recovery;
+
+use std::collections::BTreeMap;
+
+use foretell_scenarios::model::Scenario;
+use foretell_scenarios::outages::Recovery as Settings;
+use foretell_units::{Beat, HostId, SimTime};
+
+pub(crate) use blocks::Blocks;
+pub(crate) use holes::{Holes, Slot, spare_groups};
+pub(crate) use plan::{Asked, Plan, Plans, State};
+pub(crate) use recovery::{Job, Recoveries, Stage};
+pub use recovery::{Kind, Recovery};
+
+use crate::exchange::Purpose;
+use crate::hosts::{Hosts, Timer};
+use crate::protocol::{Clocks, Core};
+
+/// What failures have done to a cluster, and what it knows of them.
+pub(crate) struct Failures {
+    pub(crate) settings: Settings,
+    pub(crate) hosts: Vec<HostState>,
+    /// By exchange; those beyond the end run.
+    fates: Vec<Fate>,
+    /// Until when a client leaves a node alone that it has waited for in vain.
+    suspicions: BTreeMap<(HostId, HostId), SimTime>,
+    /// Hosts that are down and hold something.
+    pub(crate) missed: u32,
+    pub(crate) plans: Plans,
+    pub(crate) holes: Holes,
+    pub(crate) recoveries: Recoveries,
+    /// Parts of requests that are complete although no answer has come.
+    pub(crate) ready: Vec<u32>,
+}
+
+/// A host.
+pub(crate) struct HostState {
+    /// Whether it does nothing.
+    pub(crate) is_down: bool,
+    /// Whether what it held is gone for good.
+    pub(crate) is_wiped: bool,
+    /// What the cluster thinks of it.
+    pub(crate) standing: Standing,
+    /// Whether all that it held was given to others.
+    pub(crate) holds_nothing: bool,
+    beat: Beat,
+    /// When its standing is to be looked at.
+    due: Option<SimTime>,
+}
+
+/// What the cluster thinks of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It is asked.
+    Up,
+    /// It has been silent for too long: nobody asks it.
+    Down,
+    /// It has been down for too long: what it held is rebuilt elsewhere.
+    Out,
+}
+
+/// What becomes of an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It goes on.
+    Running,
+    /// A host has failed: what is pending comes to nothing.
+    Doomed,
+    /// It has come to nothing, and whoever waits for it does so in vain.
+    Lost,
+    /// Nobody waits for it any more: it is freed when what is pending comes.
+    Abandoned,
+}
+
+/// How a cluster is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Health {
+    /// All fragments are where they should be.
+    Whole,
+    /// Some fragment is out of reach or out of date, and nothing is being done about it.
+    Degraded,
+    /// Fragments are rebuilt.
+    Recovering,
+}
+
+impl Failures {
+    /// Of a scenario with events.
+    pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
+        let settings = scenario.outages.as_ref()?.recovery;
+        let state = |index| HostState {
+            is_down: false,
+            is_wiped: false,
+            standing: Standing::Up,
+            holds_nothing: false,
+            beat: Beat::drawn(
+                settings.heartbeat,
+                &mut clocks(HostId::from(index)).stream("heartbeat"),
+            ),
+            due: None,
+        };
+        Some(Box::new(Self {
+            settings,
+            hosts: (0..scenario.hosts.len()).map(state).collect(),
+            fates: Vec::new(),
+            suspicions: BTreeMap::new(),
+            missed: 0,
+            plans: Plans::default(),
+            holes: Holes::of(scenario),
+            recoveries: Recoveries::default(),
+            ready: Vec::new(),
+        }))
+    }
+
+    /// Whether the cluster takes a host to be up.
+    pub(crate) fn is_up(&self, host: HostId) -> bool {
+        self.hosts[host.index()].standing == Standing::Up
+    }
+
+    pub(crate) fn is_down(&self, host: HostId) -> bool {
+        self.hosts[host.index()].is_down
+    }
+
+    /// Whether a client has no reason of its own to leave a node alone.
+    pub(crate) fn trusts(&self, client: HostId, node: HostId, now: SimTime) -> bool {
+        self.suspicions.get(&(client, node)).is_none_or(|until| *until <= now)
+    }
+
+    /// A client has waited for a node in vain.
+    pub(crate) fn suspect(&mut self, client: HostId, node: HostId, now: SimTime) {
+        self.suspicions.insert((client, node), now + self.settings.grace);
+    }
+
+    /// A node has answered a client.
+    pub(crate) fn trust(&mut self, client: HostId, node: HostId) {
+        if !self.suspicions.is_empty() {
+            self.suspicions.remove(&(client, node));
+        }
+    }
+
+    fn fate(&mut self, exchange: u32) -> &mut Fate {
+        let index = exchange as usize;
+        if index >= self.fates.len() {
+            self.fates.resize(index + 1, Fate::Running);
+        }
+        &mut self.fates[index]
+    }
+
+    /// How the cluster is.
+    pub(crate) fn health(&self) -> Health {
+        if self.recoveries.is_busy() {
+            return Health::Recovering;
+        }
+        if self.holes.any() || self.missed > 0 {
+            return Health::Degraded;
+        }
+        Health::Whole
+    }
+}
+
+impl Core {
+    /// What failures have done, in a scenario with events.
+    pub(crate) fn failed(&mut self) -> &mut Failures {
+        self.failures.as_mut().expect("only scenarios with events get here")
+    }
+
+    /// Whether an exchange goes on with what was pending, which has just come.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, exchange: u32) -> bool {
+        self.failures.is_none() || self.has_no_fate(exchange)
+    }
+
+    fn has_no_fate(&mut self, exchange: u32) -> bool {
+        let fate = *self.failed().fate(exchange);
+        match fate {
+            Fate::Running => true,
+            Fate::Doomed => {
+                self.lose(exchange);
+                false
+            }
+            Fate::Abandoned => {
+                self.free(exchange);
+                false
+            }
+            Fate::Lost => unreachable!("nothing was pending"),
+        }
+    }
+
+    /// Whether the message of an exchange finds somebody at the other end of the cable.
+    #[inline]
+    pub(crate) fn finds_receiver(&mut self, exchange: u32) -> bool {
+        let Some(failures) = &self.failures else { return true };
+        if !failures.is_down(self.exchanges[exchange].receiver()) {
+            return true;
+        }
+        self.lose(exchange);
+        false
+    }
+
+    /// An exchange has come to nothing: its client does not know yet.
+    fn lose(&mut self, exchange: u32) {
+        match self.exchanges[exchange].purpose {
+            // nobody waits for these
+            Purpose::Records | Purpose::Report => self.free(exchange),
+            _ => *self.failed().fate(exchange) = Fate::Lost,
+        }
+    }
+
+    fn free(&mut self, exchange: u32) {
+        *self.failed().fate(exchange) = Fate::Running;
+        self.exchanges.remove(exchange);
+    }
+
+    /// Whoever waits for an exchange does so no more.
+    pub(crate) fn abandon<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
+        let fate = *self.failed().fate(exchange);
+        match fate {
+            Fate::Lost => self.free(exchange),
+            Fate::Running if hosts.payload_forgotten(exchange) => self.free(exchange),
+            Fate::Running | Fate::Doomed => *self.failed().fate(exchange) = Fate::Abandoned,
+            Fate::Abandoned => unreachable!("it was abandoned before"),
+        }
+    }
+
+    /// A host stops: all that it works on, and all messages to and from it, are lost.
+    pub(crate) fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
+        let now = hosts.now();
+        self.cancel_jobs_of(hosts, host);
+        let exchanges: Vec<u32> = self.exchanges.kept().collect();
+        for exchange in exchanges {
+            let asked = &self.exchanges[exchange];
+            if asked.client != host && asked.node != host {
+                continue;
+            }
+            if *self.failed().fate(exchange) == Fate::Running {
+                if hosts.payload_forgotten(exchange) {
+                    self.lose(exchange);
+                } else {
+                    *self.failed().fate(exchange) = Fate::Doomed;
+                }
+            }
+        }
+        let Failures { hosts: states, settings, missed, .. } = self.failed();
+        let state = &mut states[host.index()];
+        state.is_down = true;
+        *missed += 1;
+        if !keeps {
+            state.is_wiped = true;
+            hosts.payload_wiped(host);
+        }
+        // a node that the cluster still misses since its last failure stays as it is
+        if state.standing == Standing::Up {
+            // the last sign of life was that of the beat before
+            let next = state.beat.after(now) + settings.grace;
+            let due = SimTime::from_ns(next.as_ns().saturating_sub(settings.heartbeat.as_ns()));
+            let due = due.max(now);
+            state.due = Some(due);
+            hosts.set_timer(due, Timer::Watch { host: host.0 });
+        }
+    }
+
+    /// The standing of a host is looked at. Returns it if it has changed.
+    pub(crate) fn watch<H: Hosts>(&mut self, hosts: &mut H, host: HostId) -> Option<Standing> {
+        let now = hosts.now();
+        let Failures { hosts: states, settings, .. } = self.failed();
+        let state = &mut states[host.index()];
+        if state.due != Some(now) {
+            return None;
+        }
+        state.due = None;
+        state.standing = match state.standing {
+            Standing::Up => {
+                let due = now + settings.out_after;
+                state.due = Some(due);
+                hosts.set_timer(due, Timer::Watch { host: host.0 });
+                Standing::Down
+            }
+            Standing::Down | Standing::Out => Standing::Out,
+        };
+        Some(state.standing)
+    }
+
+    /// A host is back, with what it held.
+    pub(crate) fn host_returns(&mut self, host: HostId) {
+        let failures = self.failed();
+        let state = &mut failures.hosts[host.index()];
+        state.is_down = false;
+        failures.missed -= u32::from(!state.holds_nothing);
+        state.due = None;
+        state.standing = Standing::Up;
+        state.holds_nothing = false;
+        failures.suspicions.retain(|(_, node), _| *node != host);
+    }
+}

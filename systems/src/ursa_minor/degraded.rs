@@ -1,0 +1,357 @@
+//! Requests while nodes may fail: whom a client asks, how long it waits, and what a write leaves undone.
+//!
+//! A client asks the holders that it takes to be up and that lack nothing of what it wants; nodes that did
+//! not answer in time it does not count on until they answer again, or the cluster knows more. A read goes
+//! to any m others. A write still goes to all, and is complete without those if `min_write` others have it;
+//! what it leaves undone is noted. Where too few are left, a
+//! request waits, and fails when it has waited for too long. Source: Abd-El-Malek et al. 2005 (versatile
+//! storage: timeouts of clients, degraded reads). Simplified: that a fragment is out of date is known to
+//! all clients as soon as the write is complete; a node that is given up on forgets the request.
+
+use foretell_algorithms::distribution::Piece;
+use foretell_scenarios::model::ReadFrom;
+use foretell_units::{Bytes, HostId, Op};
+use smallvec::SmallVec;
+
+use super::Fragment;
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::{Asked, Plan, Slot, Standing, State};
+use crate::hosts::{Hosts, Timer, small};
+use crate::protocol::Core;
+use crate::request::{Done, Issue, Part, Request};
+
+/// Begins the part of a request that falls into one group.
+pub(super) fn begin<H: Hosts>(
+    core: &mut Core,
+    hosts: &mut H,
+    id: u32,
+    op: Op,
+    piece: &Piece,
+    operation: u32,
+) -> u32 {
+    let Request { issue, is_repair, .. } = core.requests[id];
+    let Issue { volume, client, breadcrumb, .. } = issue;
+    let (first_block, blocks) = (piece.first_block, piece.blocks);
+    if op == Op::Read && hosts.has_payload() {
+        hosts.payload_pinned(id, volume, first_block, blocks);
+    }
+    let (needed, outstanding) = (1, 1);
+    let part = Part { request: id, needed, outstanding, operation, first_block, blocks };
+    let part = core.begin_part(part);
+    let plan = Plan {
+        request: id,
+        client,
+        write: breadcrumb.0,
+        is_repair,
+        op,
+        volume,
+        piece: *piece,
+        asked: SmallVec::new(),
+        deadline: hosts.now(),
+        attempts: 0,
+        is_short: false,
+        is_complete: false,
+    };
+    core.failed().plans.insert(part, plan);
+    ask(core, hosts, part);
+    part
+}
+
+/// Asks for as many fragments as a part still needs.
+fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
+    let now = hosts.now();
+    let mut failures = core.failures.take().expect("there are events");
+    let mut plan = failures.plans.take(part).expect("the part has not ended");
+    let Plan { request, op, volume: id, piece, .. } = *plan;
+    let Request { issue, issued, is_repair, .. } = core.requests[request];
+    let Issue { client, instance, breadcrumb, workload, .. } = issue;
+    let volume = &core.volumes[id as usize];
+    let encoding = volume.distribution.encoding();
+    let (m, n) = (encoding.m(), encoding.n());
+    let holders = failures.holes.holders(id, volume, piece.group);
+    let blocks = piece.first_block..piece.first_block + piece.blocks;
+
+    let mut order: SmallVec<[u8; 16]> = (0..n as u8).collect();
+    if op == Op::Read && volume.read_from == ReadFrom::Random && !is_repair {
+        hosts.choose(instance, &mut order, m);
+    }
+    let in_reach = |&fragment: &u8| {
+        let slot = Slot { volume: id, group: piece.group, fragment };
+        let node = holders[usize::from(fragment)].node;
+        // whoever rebuilds does not ask itself, even if clients have written meanwhile
+        failures.is_up(node)
+            && !(is_repair && node == client)
+            && (op == Op::Write || !failures.holes.meets(slot, &blocks))
+    };
+    let candidates: SmallVec<[u8; 16]> =
+        order.into_iter().filter(|fragment| !plan.has(*fragment)).filter(in_reach).collect();
+    let trusted =
+        |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
+    let (good, doubtful): (SmallVec<[u8; 16]>, SmallVec<[u8; 16]>) =
+        candidates.into_iter().partition(trusted);
+    let have = match op {
+        Op::Read => plan.count(State::Answered) + plan.count(State::Waiting),
+        Op::Write => plan.counted_on(),
+    } as usize;
+    let (least, most) = match op {
+        Op::Read => (m, m.saturating_sub(have)),
+        Op::Write => (usize::from(volume.min_write), n),
+    };
+    let trusts_enough = have + good.len() >= least;
+    plan.is_short = have + good.len() + doubtful.len() < least;
+    let doubted = doubtful.len();
+    let mut chosen = good;
+    if !trusts_enough || op == Op::Write {
+        chosen.extend(doubtful);
+    }
+    if plan.is_short {
+        chosen.clear();
+    }
+    let trusted = chosen.len().saturating_sub(doubted);
+    chosen.truncate(most);
+
+    let whose = if is_repair { Asks::Server } else { Asks::Application };
+    let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
+    let mut begun: SmallVec<[u32; 16]> = SmallVec::new();
+    for (place, fragment) in chosen.into_iter().enumerate() {
+        let is_doubtful = op == Op::Write && trusts_enough && place >= trusted;
+        let holder = holders[usize::from(fragment)];
+        let purpose = Purpose::Fragment(Fragment {
+            part,
+            fragment,
+            op,
+            file: id,
+            offset: holder.base + piece.start,
+            stored: small(piece.stored),
+            carried: small(piece.carried),
+        });
+        let between = (core.machines[client.index()], holder.node);
+        let exchange = Exchange::new(purpose, whose, between, data, (breadcrumb, workload));
+        let exchange = core.exchanges.insert(exchange);
+        let state = State::Waiting;
+        plan.asked.push(Asked { fragment, node: holder.node, exchange, state, is_doubtful });
+        begun.push(exchange);
+    }
+    if op == Op::Read && m > 1 {
+        let is_data = |fragment: &u8| usize::from(*fragment) < m && plan.has(*fragment);
+        let missing = m - (0..n as u8).filter(is_data).count().min(m);
+        core.requests[request].missing = core.requests[request].missing.max(missing as u64);
+    }
+    // who waits in vain again and again, waits longer each time: the nodes may be busy, not down
+    plan.deadline = now + failures.settings.timeout * (1 << plan.attempts.min(6));
+    plan.attempts += 1;
+    let gives_up = issued + failures.settings.give_up;
+    if !is_repair && gives_up > now {
+        plan.deadline = plan.deadline.min(gives_up);
+    }
+    hosts.set_timer(plan.deadline, Timer::Part { part });
+    failures.plans.put(part, plan);
+    core.failures = Some(failures);
+    if core.count_needed(part) {
+        core.failed().ready.push(part);
+    }
+    for exchange in begun {
+        core.send(hosts, exchange);
+    }
+}
+
+impl Core {
+    /// Brings the counts of a part up to date with its plan. Returns whether it needs no answer any more: it
+    /// is then to be taken as answered once more.
+    fn count_needed(&mut self, part: u32) -> bool {
+        let failures = self.failures.as_ref().expect("there are events");
+        let plan = failures.plans.get(part).expect("the part has not ended");
+        let volume = &self.volumes[plan.volume as usize];
+        let (answered, waiting) = (plan.count(State::Answered), plan.count(State::Waiting));
+        let needed = match plan.op {
+            _ if plan.is_complete => 0,
+            Op::Read => volume.distribution.encoding().m() as u32 - answered,
+            Op::Write => {
+                let total = u32::from(volume.quorum).min(plan.counted_on());
+                total.max(u32::from(volume.min_write)).saturating_sub(answered)
+            }
+        };
+        let ends_now = needed == 0 && !plan.is_complete;
+        // held by one more than wait, until its plan is settled
+        let counts = &mut self.parts[part];
+        counts.outstanding = 1 + waiting + u32::from(ends_now);
+        counts.needed = if ends_now { 1 } else { needed };
+        ends_now
+    }
+
+    /// The answer of an exchange of a part has come.
+    pub(super) fn note_answer(&mut self, part: u32, exchange: u32) {
+        let plan = self.failed().plans.get_mut(part).expect("the part has not ended");
+        let asked = plan
+            .asked
+            .iter_mut()
+            .find(|asked| asked.exchange == exchange && asked.state == State::Waiting);
+        asked.expect("it was asked").state = State::Answered;
+        let (client, request, is_repair) = (plan.client, plan.request, plan.is_repair);
+        let node = self.exchanges[exchange].node;
+        self.failed().trust(client, node);
+        if is_repair {
+            let stored = Bytes(u64::from(Fragment::of(self, exchange).stored));
+            self.note_source(request, (stored, self.exchanges[exchange].message()));
+        }
+    }
+
+    /// An answer of a part has been counted: what that means for its plan.
+    pub(crate) fn settle<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        if self.failures.is_none() || self.parts[part].needed > 0 {
+            return;
+        }
+        let mut plan = self.failed().plans.take(part).expect("the part has not ended");
+        if plan.op == Op::Read {
+            self.give_up_waiting(hosts, &mut plan, |_| true);
+        }
+        let ends = plan.count(State::Waiting) == 0;
+        if plan.op == Op::Write && (ends || !plan.is_complete) {
+            self.note_written(hosts, &plan);
+        }
+        plan.is_complete = true;
+        if ends {
+            self.parts.remove(part);
+        } else {
+            self.failed().plans.put(part, plan);
+        }
+    }
+
+    /// Nobody waits any more for those exchanges of a part. Returns the nodes.
+    fn give_up_waiting<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        plan: &mut Plan,
+        which: impl Fn(&Asked) -> bool,
+    ) -> SmallVec<[HostId; 8]> {
+        let mut nodes = SmallVec::new();
+        for asked in &mut plan.asked {
+            if asked.state == State::Waiting && which(asked) {
+                asked.state = State::GivenUp;
+                nodes.push(asked.node);
+                self.abandon(hosts, asked.exchange);
+            }
+        }
+        nodes
+    }
+
+    /// A write is complete, or all that it waited for has come: notes which holders have it.
+    fn note_written<H: Hosts>(&mut self, hosts: &mut H, plan: &Plan) {
+        let Plan { volume: id, ref piece, write, .. } = *plan;
+        let mut failures = self.failures.take().expect("there are events");
+        let volume = &self.volumes[id as usize];
+        let blocks = piece.first_block..piece.first_block + piece.blocks;
+        let whole = if volume.distribution.whole_blocks() {
+            blocks.clone()
+        } else {
+            // bytes of blocks that are written in part stay as they are
+            let block = volume.distribution.block().get();
+            let first = piece.group * volume.distribution.group_blocks();
+            let end = (piece.start + piece.stored).get() / block;
+            first + piece.start.get().div_ceil(block)..(first + end).max(first)
+        };
+        let mut lacking: SmallVec<[HostId; 8]> = SmallVec::new();
+        let holders = failures.holes.holders(id, volume, piece.group);
+        for (fragment, holder) in (0..).zip(&holders) {
+            let slot = Slot { volume: id, group: piece.group, fragment };
+            match plan.of_fragment(fragment) {
+                Some(asked) if asked.state == State::Waiting => {}
+                Some(asked) if asked.state == State::Answered && asked.node == holder.node => {
+                    failures.holes.fill(slot, &whole, write);
+                }
+                _ => {
+                    failures.holes.add(slot, holder.node, blocks.clone(), write);
+                    let waiting = &mut failures.recoveries.waiting;
+                    waiting.entry(holder.node).or_default().insert(slot);
+                    lacking.push(holder.node);
+                }
+            }
+        }
+        self.failures = Some(failures);
+        self.close_recoveries(hosts.now());
+        for node in lacking {
+            self.wake_repairs(hosts, node);
+        }
+    }
+
+    /// A client looks at a part that it has waited for.
+    pub(super) fn look_at_part<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        let now = hosts.now();
+        let due = |plan: &Plan| plan.deadline == now;
+        if !self.failed().plans.get(part).is_some_and(due) {
+            return;
+        }
+        let mut plan = self.failed().plans.take(part).expect("it is there");
+        let request = plan.request;
+        let nodes = self.give_up_waiting(hosts, &mut plan, |_| true);
+        let is_complete = plan.is_complete;
+        self.failed().plans.put(part, plan);
+        if is_complete {
+            return self.settle(hosts, part);
+        }
+        let Request { issue, issued, is_repair, .. } = self.requests[request];
+        for node in nodes {
+            self.failed().suspect(issue.client, node, now);
+        }
+        let failures = self.failed();
+        let is_late = now - issued >= failures.settings.give_up;
+        if is_repair && failures.plans.get(part).is_some_and(|plan| plan.is_short) {
+            self.cancel_job(hosts, request);
+        } else if is_late && !is_repair {
+            self.fail_request(hosts, request);
+        } else {
+            ask(self, hosts, part);
+        }
+    }
+
+    /// A request has waited for too long: it fails.
+    fn fail_request<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        for part in self.failed().plans.such(|plan| plan.request == id && !plan.is_complete) {
+            self.drop_part(hosts, part);
+        }
+        if hosts.has_payload() {
+            hosts.payload_failed(id);
+        }
+        let request = self.requests.remove(id);
+        request.live = false;
+        let &mut Request { issue, issued, is_journal, .. } = request;
+        self.done.push(Done { issue, issued, is_journal, failed: true });
+    }
+
+    /// A part ends without having been answered.
+    pub(super) fn drop_part<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        let mut plan = self.failed().plans.take(part).expect("the part has not ended");
+        self.give_up_waiting(hosts, &mut plan, |_| true);
+        self.parts.remove(part);
+    }
+
+    /// The cluster thinks otherwise of a host: clients ask others, or again.
+    pub(super) fn standing_changed<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let failures = self.failed();
+        if failures.is_up(host) {
+            failures.recoveries.try_stuck();
+            for part in failures.plans.such(|plan| plan.is_short && !plan.is_complete) {
+                ask(self, hosts, part);
+            }
+        } else {
+            if failures.hosts[host.index()].standing == Standing::Out {
+                self.give_away(host);
+            }
+            let waits = |plan: &Plan| {
+                plan.asked.iter().any(|a| a.node == host && a.state == State::Waiting)
+            };
+            for part in self.failed().plans.such(waits) {
+                let mut plan = self.failed().plans.take(part).expect("it is there");
+                self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);
+                let is_complete = plan.is_complete;
+                self.failed().plans.put(part, plan);
+                if is_complete {
+                    self.settle(hosts, part);
+                } else {
+                    ask(self, hosts, part);
+                }
+            }
+        }
+        self.wake_all_repairs(hosts);
+    }
+}

@@ -1,0 +1,351 @@
+//! Fragments are rebuilt by the node that is to have them.
+//!
+//! It reads the blocks that it lacks from any m others that have them, decodes, encodes its own fragment,
+//! and writes it, stretch by stretch; a group's fragment is one job, and a node has so many at a time.
+//! Reads go out as those of a client do: nodes that do not answer are left alone. Where fewer than m are in
+//! reach, the job waits until a node returns. Clients' requests and jobs share processors, cables and disks
+//! first come first served; there are no priorities.
+
+use std::ops::Range;
+
+use foretell_algorithms::message::MESSAGE_HEADER;
+use foretell_algorithms::node::{FileAccess, NOBODY};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+
+use super::{Fragment, degraded};
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::{Blocks, Failures, Job, Slot, Stage};
+use crate::guest::NO_OPERATION;
+use crate::hosts::{Fragments, Hosts, Timer, small};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::Core;
+use crate::request::{Issue, Stage as RequestStage};
+use crate::store::Access;
+
+impl Core {
+    /// A node looks soon whether there is something to rebuild.
+    pub(super) fn wake_repairs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let failures = self.failed();
+        let waits = failures.recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty());
+        if waits && failures.is_up(host) && !failures.is_down(host) {
+            // not at once: what is being completed must be so when it is read
+            hosts.set_timer(hosts.now(), Timer::Repair { host: host.0 });
+        }
+    }
+
+    /// Every node looks soon.
+    pub(super) fn wake_all_repairs<H: Hosts>(&mut self, hosts: &mut H) {
+        for index in 0..self.machines.len() {
+            self.wake_repairs(hosts, HostId::from(index));
+        }
+    }
+
+    /// What a node held is given to others, who are to rebuild it.
+    pub(super) fn give_away(&mut self, from: HostId) {
+        let Self { failures, volumes, .. } = self;
+        let failures = failures.as_mut().expect("there are events");
+        let (given, all) = failures.give_away(from, volumes);
+        failures.hosts[from.index()].holds_nothing = all;
+        failures.missed -= u32::from(all);
+        for slot in given {
+            if let Some(waiting) = failures.recoveries.waiting.get_mut(&from) {
+                waiting.remove(&slot);
+            }
+            failures.recoveries.stuck.remove(&(from, slot));
+            let volume = &volumes[slot.volume as usize];
+            let holders = failures.holes.holders(slot.volume, volume, slot.group);
+            let holder = holders[usize::from(slot.fragment)].node;
+            failures.recoveries.waiting.entry(holder).or_default().insert(slot);
+        }
+    }
+
+    /// A node begins as many jobs as it may have.
+    pub(super) fn begin_jobs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let now = hosts.now();
+        if let Some(pauses) = self.failed().recoveries.pauses.get_mut(&host) {
+            pauses.retain(|until| *until > now);
+        }
+        loop {
+            let failures = self.failures.as_mut().expect("there are events");
+            let most = failures.settings.parallel as usize;
+            if !failures.is_up(host)
+                || failures.is_down(host)
+                || failures.recoveries.active(host) >= most
+            {
+                return;
+            }
+            let waiting = failures.recoveries.waiting.get_mut(&host);
+            let Some(slot) = waiting.and_then(std::collections::BTreeSet::pop_first) else {
+                return;
+            };
+            // one that is being worked on comes again when that is over
+            let is_it = |job: &Job| job.slot == slot && job.stage != Stage::Cancelled;
+            if failures.recoveries.jobs.values().any(is_it) {
+                continue;
+            }
+            let volume = &self.volumes[slot.volume as usize];
+            let holders = failures.holes.holders(slot.volume, volume, slot.group);
+            if holders[usize::from(slot.fragment)].node != host {
+                continue;
+            }
+            let blocks = failures.holes.blocks_of(slot.volume, volume, slot.group);
+            let Some(hole) = failures.holes.get(slot) else { continue };
+            let (key, missed) = (hole.key, hole.missed.clone());
+            let m = volume.distribution.encoding().m();
+            let has_sources = |stretch: &Range<u64>| {
+                let others = (0_u8..).zip(&holders).filter(|(fragment, holder)| {
+                    let other = Slot { fragment: *fragment, ..slot };
+                    *fragment != slot.fragment
+                        && failures.is_up(holder.node)
+                        && !failures.holes.meets(other, stretch)
+                });
+                others.count() >= m
+            };
+            let mut rest = Blocks::default();
+            for stretch in missed.iter() {
+                if has_sources(&stretch) {
+                    rest.add(stretch);
+                } else {
+                    let each = stretch.map(|block| block..block + 1);
+                    each.filter(has_sources).for_each(|block| rest.add(block));
+                }
+            }
+            if rest != missed {
+                failures.recoveries.stuck.insert((host, slot));
+            }
+            if rest.is_empty() {
+                continue;
+            }
+            let hole = failures.holes.get(slot).expect("it is there");
+            rest.iter().for_each(|stretch| hole.missed.remove(&stretch));
+            hole.in_work.add_all(&rest);
+            let recovery = failures.recoveries.of(key, now);
+            let at_hand = blocks.start..blocks.start;
+            let stage = Stage::Computing;
+            let job = Job { slot, host, rest, at_hand, stage, recovery };
+            self.next_stretch(hosts, job);
+        }
+    }
+
+    /// A job goes on with its next blocks, or is done.
+    fn next_stretch<H: Hosts>(&mut self, hosts: &mut H, mut job: Job) {
+        // clients may have written some of them meanwhile
+        let slot = job.slot;
+        let still = loop {
+            let Some(stretch) = job.rest.pop() else { break None };
+            let hole = self.failed().holes.get(slot);
+            if hole.is_some_and(|hole| hole.in_work.meets(&stretch)) {
+                break Some(stretch);
+            }
+        };
+        let Some(stretch) = still else { return self.end_job(hosts, &job) };
+        let distribution = &self.volumes[slot.volume as usize].distribution;
+        let block = distribution.block();
+        let (offset, size) = (block * stretch.start, block * (stretch.end - stretch.start));
+        let piece = distribution.pieces(offset, size).next().expect("it is not empty");
+        job.at_hand = stretch;
+        let issue = Issue {
+            instance: NOBODY,
+            workload: NOBODY,
+            client: job.host,
+            volume: slot.volume,
+            op: Op::Read,
+            offset,
+            size,
+            breadcrumb: Breadcrumb::NONE,
+            owner: 0,
+            thread: 0,
+            whole: false,
+        };
+        let request = self.insert_request(hosts, issue, RequestStage::Transfer, false);
+        self.requests[request].is_repair = true;
+        self.failed().recoveries.jobs.insert(request, job);
+        let part = degraded::begin(self, hosts, request, Op::Read, &piece, NO_OPERATION);
+        let job = self.failed().recoveries.jobs.get_mut(&request).expect("it was put there");
+        job.stage = Stage::Reading { part };
+    }
+
+    /// A fragment has come for a request: if that is of a job, its recovery counts it.
+    pub(super) fn note_source(&mut self, request: u32, (stored, message): (Bytes, Bytes)) {
+        let recoveries = &mut self.failed().recoveries;
+        if let Some(job) = recoveries.jobs.get(&request) {
+            let recovery = &mut recoveries.all[job.recovery];
+            recovery.read += stored;
+            recovery.sent += message.saturating_sub(MESSAGE_HEADER);
+        }
+    }
+
+    /// The fragments that a job asked for are there. Returns the work to make the missing one of them.
+    pub(crate) fn rebuilding<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
+        let Issue { client, volume, size, .. } = self.requests[request].issue;
+        let job = self.failed().recoveries.jobs.get_mut(&request).expect("it is a job's");
+        job.stage = Stage::Computing;
+        let encoding = self.volumes[volume as usize].distribution.encoding();
+        // m fragments are multiplied and added into one: a pass over the blocks
+        let passes = u64::from(!encoding.is_replication());
+        hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, size)
+    }
+
+    /// The missing fragment is made: it is written.
+    pub(crate) fn rebuilt<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        let failures = self.failures.as_mut().expect("there are events");
+        let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
+        if job.stage == Stage::Cancelled {
+            failures.recoveries.jobs.remove(&request);
+            self.end_request(request);
+            return;
+        }
+        let Slot { volume: id, group, fragment } = job.slot;
+        let volume = &self.volumes[id as usize];
+        let holders = failures.holes.holders(id, volume, group);
+        let Issue { offset, size, .. } = self.requests[request].issue;
+        let piece = volume.distribution.pieces(offset, size).next().expect("it was read");
+        let place = holders[usize::from(fragment)].base + piece.start;
+        let host = job.host;
+        let purpose = Purpose::Fragment(Fragment {
+            part: request,
+            fragment,
+            op: Op::Write,
+            file: id,
+            offset: place,
+            stored: small(piece.stored),
+            carried: small(piece.carried),
+        });
+        let of_nobody = (Breadcrumb::NONE, NOBODY);
+        let exchange = Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
+        let exchange = self.exchanges.insert(exchange);
+        job.stage = Stage::Writing { exchange };
+        let access = Access::File(FileAccess {
+            leg: exchange,
+            op: Op::Write,
+            file: id,
+            offset: place,
+            size: piece.stored,
+            breadcrumb: Breadcrumb::NONE,
+            thread: exchange_thread(exchange, SERVER),
+            workload: NOBODY,
+            reader: self.exchanges[exchange].reader(),
+        });
+        let waits = hosts.store(host, &access);
+        self.wait(exchange, waits);
+        if waits == 0 {
+            self.rewritten(hosts, exchange);
+        }
+    }
+
+    /// A node has written a fragment that it has rebuilt.
+    pub(super) fn rewritten<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
+        let Fragment { part: request, fragment, file: volume, stored, .. } =
+            Fragment::of(self, exchange);
+        self.exchanges.remove(exchange);
+        let failures = self.failures.as_mut().expect("there are events");
+        let job = failures.recoveries.jobs.remove(&request).expect("it is a job's");
+        failures.recoveries.all[job.recovery].written += Bytes(u64::from(stored));
+        if let Some(hole) = failures.holes.get(job.slot) {
+            hole.in_work.remove(&job.at_hand);
+        }
+        if hosts.has_payload() {
+            let (first_block, blocks) = (job.at_hand.start, job.at_hand.end - job.at_hand.start);
+            let (version, node) = (0, job.host);
+            let rebuilt =
+                Fragments { request, version, volume, first_block, blocks, fragment, node };
+            let mut ready = Vec::new();
+            hosts.payload_rebuilt(rebuilt, &mut ready);
+            for other in ready {
+                super::answer(self, hosts, other);
+            }
+        }
+        self.end_request(request);
+        self.next_stretch(hosts, job);
+    }
+
+    /// A job is done.
+    fn end_job<H: Hosts>(&mut self, hosts: &mut H, job: &Job) {
+        let now = hosts.now();
+        let failures = self.failed();
+        failures.recoveries.all[job.recovery].objects += 1;
+        let again = failures.holes.get(job.slot).is_some_and(|hole| !hole.missed.is_empty());
+        failures.holes.close_if_filled(job.slot);
+        if again {
+            failures.recoveries.waiting.entry(job.host).or_default().insert(job.slot);
+        }
+        let pause = failures.settings.pause;
+        if !pause.is_zero() {
+            failures.recoveries.pauses.entry(job.host).or_default().push(now + pause);
+            hosts.set_timer(now + pause, Timer::Repair { host: job.host.0 });
+        }
+        self.wake_repairs(hosts, job.host);
+        if self.close_recoveries(now) {
+            // others may have waited for what is there now
+            self.failed().recoveries.try_stuck();
+            self.wake_all_repairs(hosts);
+        }
+    }
+
+    /// Recoveries whose holes are all closed have ended. Returns whether there were any.
+    pub(super) fn close_recoveries(&mut self, now: SimTime) -> bool {
+        let Failures { recoveries, holes, .. } = self.failed();
+        let mut any = false;
+        for recovery in recoveries.all.iter_mut().filter(|one| one.ended.is_none()) {
+            if !holes.is_open((recovery.host, recovery.kind)) {
+                recovery.ended = Some(now);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A job cannot go on: its blocks wait until more nodes are in reach.
+    pub(super) fn cancel_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if let Some(key) = self.drop_job(hosts, request) {
+            self.failed().recoveries.stuck.insert(key);
+        }
+    }
+
+    /// A host fails: it rebuilds nothing any more.
+    pub(crate) fn cancel_jobs_of<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let jobs = self.failed().recoveries.jobs.iter();
+        let its: Vec<u32> =
+            jobs.filter(|(_, job)| job.host == host).map(|(request, _)| *request).collect();
+        for request in its {
+            if let Some((host, slot)) = self.drop_job(hosts, request) {
+                self.failed().recoveries.waiting.entry(host).or_default().insert(slot);
+            }
+        }
+        self.failed().recoveries.pauses.remove(&host);
+    }
+
+    /// Ends a job before its end. Returns what remains to be done.
+    fn drop_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) -> Option<(HostId, Slot)> {
+        let failures = self.failures.as_mut().expect("there are events");
+        let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
+        let (slot, host, stage) = (job.slot, job.host, job.stage);
+        if let Some(hole) = failures.holes.get(slot) {
+            let undone = std::mem::take(&mut hole.in_work);
+            hole.missed.add_all(&undone);
+        }
+        match stage {
+            Stage::Cancelled => return None,
+            // its computation comes to an end, and is swallowed then
+            Stage::Computing => job.stage = Stage::Cancelled,
+            Stage::Reading { part } => {
+                failures.recoveries.jobs.remove(&request);
+                self.drop_part(hosts, part);
+                self.end_request(request);
+            }
+            Stage::Writing { exchange } => {
+                failures.recoveries.jobs.remove(&request);
+                self.abandon(hosts, exchange);
+                self.end_request(request);
+            }
+        }
+        if hosts.has_payload() {
+            hosts.payload_failed(request);
+        }
+        Some((host, slot))
+    }
+
+    fn end_request(&mut self, request: u32) {
+        self.requests.remove(request).live = false;
+    }
+}
