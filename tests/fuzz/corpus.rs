@@ -408,8 +408,13 @@ impl Corpus {
         let sweep = fs::read(self.made("sweep.toml")).unwrap();
         self.all.insert("sweep", vec![sweep]);
         self.all.insert("model", models);
+        for (kind, share) in [("truth-of-reads", "100%"), ("truth-of-writes", "0%")] {
+            let reads = format!("workload.load.reads={share}");
+            succeed(["run", &at("tiny.toml"), "--set", &reads, "-o", &at(kind)]);
+        }
         for (kind, name) in [
-            ("truth", "run/truth.json"),
+            ("truth-of-reads", "truth-of-reads/truth.json"),
+            ("truth-of-writes", "truth-of-writes/truth.json"),
             ("run-toml", "run/run.toml"),
             ("manifest", "shards/sweep.json"),
             ("content", "set/content.json"),

@@ -197,10 +197,13 @@ fn conditions_and_designs_have_limits() {
 fn a_scenario_that_is_wrong_everywhere_is_refused_in_time() {
     let sandbox = prepared();
     let keys: Vec<String> = (0..150_000).map(|key| format!("key{key} = 1")).collect();
-    for text in [format!("a = {{{}", ",".repeat(1_000_000)), keys.join("\n"), "[".repeat(1_000_000)]
-    {
+    for (text, end) in [
+        (format!("a = {{{}", ",".repeat(1_000_000)), "more"),
+        (keys.join("\n"), "more"),
+        ("[".repeat(1_000_000), "not TOML"),
+    ] {
         fs::write(sandbox.input("wrong.toml"), text).unwrap();
-        is_refused(&sandbox, &["run", "../in/wrong.toml"], &["more"]);
+        is_refused(&sandbox, &["run", "../in/wrong.toml"], &[end]);
     }
 }
 
