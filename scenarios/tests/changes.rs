@@ -369,8 +369,9 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "device.floppy.rpm=300",
         "there is no device `floppy`; there are `barracuda-4lp`, `barracuda-7200.8`, \
-          `cheetah-15k`, `cheetah-9lp`, `ds8700-raid5`, `fc-15k-2008`, `hp-c3323a`, \
-          `mqsim-default`, `nvme-3gbs`, `sata-7200-2005`, `sata-ssd`.",
+          `cheetah-15k`, `cheetah-9lp`, `ds8700-raid5`, `fc-15k-2008`, `hdd-16tb-7200`, \
+          `hdd-24tb-7200`, `hdd-4tb-7200`, `hp-c3323a`, `mqsim-default`, `nvme-3gbs`, `nvme-7gbs`, \
+          `nvme-no-plp`, `optane-p4800x`, `sata-7200-2005`, `sata-ssd`, `sata-ssd-no-plp`.",
     ),
     (
         "volume..size=1",

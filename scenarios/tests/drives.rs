@@ -34,8 +34,8 @@ fn a_shipped_drive_is_the_same_in_a_scenario_and_alone() {
         let alone = match drive_file::parse(text) {
             Ok(drive) => drive,
             Err(error) => {
-                let other =
-                    ["disk", "ssd", "array"].map(|kind| format!("unknown variant `{kind}`"));
+                let other = ["disk", "ssd", "array", "curves"]
+                    .map(|kind| format!("unknown variant `{kind}`"));
                 let error = error.to_string();
                 assert!(other.iter().any(|kind| error.contains(kind)), "{name}: {error}");
                 continue;
