@@ -3,7 +3,7 @@
 mod clusters;
 mod sources;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foretell_report::{Source, page};
 use serde_json::json;
@@ -34,6 +34,15 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
             )));
         }
     }
+    for path in &arguments.results {
+        if is_among_results(path, output) {
+            return Err(Failure::Usage(format!(
+                "`{}` is in a directory that the report reads, where only a file that ends in `.html` is \
+                 written",
+                output.display()
+            )));
+        }
+    }
     let names = sources::names(&arguments.results);
     let sources = arguments.results.iter().zip(&names);
     let sources: Vec<Source> =
@@ -54,6 +63,26 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         page.sections.len(),
         html.len() as f64 / 1e6
     ))
+}
+
+/// Whether the output would be a file beside or below what is read, other than a page: results there could not be read
+/// any more.
+fn is_among_results(input: &Path, output: &Path) -> bool {
+    let is_page = output.extension().is_some_and(|ending| {
+        ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm")
+    });
+    let parent = |path: &Path| match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let directory = if input.is_dir() { input.to_owned() } else { parent(input) };
+    let (Ok(directory), Ok(place)) = (directory.canonicalize(), parent(output).canonicalize())
+    else {
+        return false;
+    };
+    // beside a document that stands alone, anything may be written
+    let is_result = input.is_dir() || sources::FILES.iter().any(|name| input.ends_with(name));
+    !is_page && is_result && place.starts_with(&directory)
 }
 
 /// Whether writing the output would change an input: the same file, or one of a directory's own.

@@ -351,6 +351,39 @@ fn writes_wait_for_min_write_fragments() {
 }
 
 #[test]
+fn a_host_that_is_back_is_asked_at_once() {
+    // nobody else has the data; down for less than `grace`, so that nobody has declared it down
+    for down in [50, 150, 350, 950, 1250, 3100] {
+        let recovery = Recovery { grace: SimSpan::from_secs(5), ..recovery() };
+        let events = vec![fails(1000, 0, true), returns(1000 + down, 0)];
+        let truth = run(&with(small(1, 1, 1, 1.0, 2), events, recovery)).unwrap();
+        let longest = truth.workloads["load0"].response_time_ms.max;
+        assert!((longest - down as f64).abs() < 100.0, "{down} ms: {longest} ms");
+        assert_eq!(outages(&truth).failed_requests, 0);
+    }
+}
+
+#[test]
+fn what_nobody_can_rebuild_stays_where_it_was() {
+    let recovery = Recovery { out_after: SimSpan::ZERO, ..recovery() };
+    for (nodes, m, n, victims) in [(3, 1, 1, 1), (4, 1, 2, 2), (5, 2, 3, 3)] {
+        let events = (0..victims).flat_map(|host| {
+            [fails(1000, host, true), returns(2500 + 100 * u64::from(host), host)]
+        });
+        let mut events: Vec<Event> = events.collect();
+        events.sort_by_key(|event| event.at);
+        let mut scenario = small(nodes, m, n, 0.7, 2);
+        scenario.payload = Payload::Real;
+        let truth = run(&with(scenario, events, recovery.clone())).unwrap();
+        let found = outages(&truth);
+        let text = format!("{m}-of-{n} on {nodes}: {found:?}");
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
+        assert!(found.timeline[5].requests > 100, "{text}");
+        assert!(found.phases.iter().any(|p| p.phase == "after" && p.seconds > 1.0), "{text}");
+    }
+}
+
+#[test]
 fn requests_that_wait_too_long_fail_and_are_counted() {
     let scenario = small(3, 2, 3, 1.0, 3);
     let recovery = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };

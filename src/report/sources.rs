@@ -248,7 +248,9 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
-        if file.extension().is_some_and(|ending| ending == "svg") && file.is_file() {
+        // a link could lead to any file of whoever makes the page
+        let is_plain = file.symlink_metadata().is_ok_and(|found| found.is_file());
+        if file.extension().is_some_and(|ending| ending == "svg") && is_plain {
             files.push(file);
         }
     }
@@ -257,6 +259,11 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
     let mut pictures = Vec::new();
     for file in files {
         let svg = foretell_input::bytes(&file, PICTURE).map_err(Failure::file("read", &file))?;
+        let head = &svg[..svg.len().min(1024)];
+        if !head.windows(4).any(|found| found == b"<svg") {
+            let message = format!("`{}` is no SVG picture", file.display());
+            return Err(Failure::Usage(message));
+        }
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         pictures.push(Picture { name: stem.unwrap_or_default(), svg });
     }

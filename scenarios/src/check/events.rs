@@ -13,6 +13,14 @@ use crate::raw::{At, RawEvent, RawRecovery, RawWhat};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
+/// Shortest timeout of a client: less than a message there and back takes.
+const LEAST_TIMEOUT: SimSpan = SimSpan::from_us(100);
+
+/// The number of a disk, in digits alone.
+fn disk_number(text: &str) -> Option<usize> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
 /// What happens to one host, and where it is written.
 struct Step {
     event: Event,
@@ -117,6 +125,14 @@ impl Context<'_> {
         let give_up = self.time_above_zero(&raw.give_up, "the time until a request fails");
         let (out_after, pause) = (self.time(&raw.out_after), self.time(&raw.pause));
         let (heartbeat, grace, timeout, give_up) = (heartbeat?, grace?, timeout?, give_up?);
+        if timeout < LEAST_TIMEOUT {
+            let message = format!(
+                "a timeout of {timeout} is shorter than any node could answer: clients would ask again \
+                 and again"
+            );
+            let help = format!("`timeout` is at least {LEAST_TIMEOUT}");
+            self.add(Problem::new(raw.timeout.place(), message).help(help));
+        }
         if grace < heartbeat {
             let message = format!(
                 "a grace of {grace} is shorter than the {heartbeat} between two heartbeats: every \
@@ -248,7 +264,7 @@ impl Context<'_> {
         }
         let parts = text.rsplit_once(".disk");
         let Some((host, number)) =
-            parts.and_then(|(host, number)| Some((host, number.parse::<usize>().ok()?)))
+            parts.and_then(|(host, number)| Some((host, disk_number(number)?)))
         else {
             let message = format!("`{text}` is not a disk of a storage node");
             self.add(Problem::new(place, message).help("a disk is such as `brick3.disk0`"));

@@ -214,6 +214,11 @@ impl Failures {
                         continue;
                     }
                     let slot = Slot { volume: id, group, fragment };
+                    if !self.can_be_rebuilt(slot, volume, &holders) {
+                        // nobody could read it from others: it stays where it was, should that host return
+                        all = false;
+                        continue;
+                    }
                     let Some(to) = self.room_elsewhere(slot, volume, &holders) else {
                         all = false;
                         continue;
@@ -225,6 +230,19 @@ impl Failures {
             }
         }
         (given, all)
+    }
+
+    /// Whether enough other holders of a group are up and have all of it.
+    fn can_be_rebuilt(&self, slot: Slot, volume: &Volume, holders: &[Holder]) -> bool {
+        let blocks = self.holes.blocks_of(slot.volume, volume, slot.group);
+        let is_source = |(fragment, holder): &(u8, &Holder)| {
+            let other = Slot { fragment: *fragment, ..slot };
+            *fragment != slot.fragment
+                && self.is_up(holder.node)
+                && !self.holes.meets(other, &blocks)
+        };
+        let sources = (0..).zip(holders).filter(is_source).count();
+        sources >= volume.distribution.encoding().m()
     }
 
     /// A node that is up, has nothing of the group yet, and has room for it.

@@ -72,6 +72,11 @@ impl Plan {
         self.asked.iter().any(has)
     }
 
+    /// Whether an answer of a host is still awaited.
+    pub(crate) fn waits_for(&self, host: HostId) -> bool {
+        self.asked.iter().any(|asked| asked.node == host && asked.state == State::Waiting)
+    }
+
     /// The state of a fragment, as its last exchange has it, and whom that was with.
     pub(crate) fn of_fragment(&self, fragment: u8) -> Option<&Asked> {
         self.asked.iter().rev().find(|asked| asked.fragment == fragment)

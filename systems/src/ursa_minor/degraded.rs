@@ -268,7 +268,9 @@ impl Core {
             }
         }
         self.failures = Some(failures);
-        self.close_recoveries(hosts.now());
+        if self.close_recoveries(hosts.now()) {
+            self.give_away_the_rest();
+        }
         for node in lacking {
             self.wake_repairs(hosts, node);
         }
@@ -330,17 +332,21 @@ impl Core {
         let failures = self.failed();
         if failures.is_up(host) {
             failures.recoveries.try_stuck();
-            for part in failures.plans.such(|plan| plan.is_short && !plan.is_complete) {
+            // what it was asked before it failed, or while it was down, it will not answer
+            let waits = |plan: &Plan| !plan.is_complete && (plan.is_short || plan.waits_for(host));
+            for part in failures.plans.such(waits) {
+                let mut plan = self.failed().plans.take(part).expect("it is there");
+                self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);
+                plan.attempts = 0;
+                self.failed().plans.put(part, plan);
                 ask(self, hosts, part);
             }
+            self.give_away_the_rest();
         } else {
             if failures.hosts[host.index()].standing == Standing::Out {
                 self.give_away(host);
             }
-            let waits = |plan: &Plan| {
-                plan.asked.iter().any(|a| a.node == host && a.state == State::Waiting)
-            };
-            for part in self.failed().plans.such(waits) {
+            for part in self.failed().plans.such(|plan: &Plan| plan.waits_for(host)) {
                 let mut plan = self.failed().plans.take(part).expect("it is there");
                 self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);
                 let is_complete = plan.is_complete;

@@ -14,7 +14,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use super::{Fragment, degraded};
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::failures::{Blocks, Failures, Job, Slot, Stage};
+use crate::failures::{Blocks, Failures, HostState, Job, Slot, Stage, Standing};
 use crate::guest::NO_OPERATION;
 use crate::hosts::{Fragments, Hosts, Timer, small};
 use crate::process::{SERVER, exchange_thread};
@@ -56,6 +56,16 @@ impl Core {
             let holders = failures.holes.holders(slot.volume, volume, slot.group);
             let holder = holders[usize::from(slot.fragment)].node;
             failures.recoveries.waiting.entry(holder).or_default().insert(slot);
+        }
+    }
+
+    /// More is whole than before: what could not be rebuilt of nodes that are out may be rebuilt now.
+    pub(super) fn give_away_the_rest(&mut self) {
+        let keeps = |state: &HostState| state.standing == Standing::Out && !state.holds_nothing;
+        let hosts = (0..).zip(&self.failed().hosts);
+        let out: Vec<u32> = hosts.filter(|(_, state)| keeps(state)).map(|(host, _)| host).collect();
+        for host in out {
+            self.give_away(HostId(host));
         }
     }
 
@@ -276,6 +286,7 @@ impl Core {
         }
         self.wake_repairs(hosts, job.host);
         if self.close_recoveries(now) {
+            self.give_away_the_rest();
             // others may have waited for what is there now
             self.failed().recoveries.try_stuck();
             self.wake_all_repairs(hosts);
