@@ -332,6 +332,24 @@ fn a_reproduction_shows_its_claims_and_pictures_that_cannot_run() {
     assert!(html.contains("src=\"data:image/svg+xml;base64,"));
     assert!(!html.contains("onload='alert") && !html.contains("<b>grows"));
     assert_eq!(headings(&outline), ["Claims", "Figures"]);
+    // nothing among the results is replaced but a page
+    let results = place.path().to_str().unwrap();
+    for name in ["fig07.svg", "run.db-wal", ".foretell.json", "new.txt"] {
+        let output = place.path().join(name).display().to_string();
+        assert!(refused(&[results, "-o", &output]).contains("ends in `.html`"), "{name}");
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    // a link could lead to any file of whoever makes the page; what is no picture is none
+    #[cfg(unix)]
+    {
+        let secret = place.path().join("secret");
+        fs::write(&secret, "<svg>not yours</svg>").unwrap();
+        std::os::unix::fs::symlink(&secret, place.path().join("link.svg")).unwrap();
+        assert_eq!(page(&[place.path()]).0.matches("data:image/svg+xml").count(), 1);
+    }
+    fs::write(place.path().join("text.svg"), "a text").unwrap();
+    let output = place.path().join("page.html").display().to_string();
+    assert!(refused(&[results, "-o", &output]).contains("is no SVG picture"));
 }
 
 #[test]

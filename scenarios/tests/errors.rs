@@ -327,6 +327,14 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.timeout = \"1 us\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", disk = \"brick3.disk+0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.timeout = \"0 s\"",
     ),
     (

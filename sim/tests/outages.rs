@@ -374,7 +374,7 @@ fn what_nobody_can_rebuild_stays_where_it_was() {
         events.sort_by_key(|event| event.at);
         let mut scenario = small(nodes, m, n, 0.7, 2);
         scenario.payload = Payload::Real;
-        let truth = run(&with(scenario, events, recovery.clone())).unwrap();
+        let truth = run(&with(scenario, events, recovery)).unwrap();
         let found = outages(&truth);
         let text = format!("{m}-of-{n} on {nodes}: {found:?}");
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
