@@ -414,7 +414,11 @@ fn failures(outages: &OutageTruth) -> String {
         } else {
             "no requests".to_owned()
         };
-        format!("{} {} s ({seen})", phase.phase, number(phase.seconds))
+        let failed = match phase.workloads.values().map(|of| of.failed_requests).sum::<u64>() {
+            0 => String::new(),
+            failed => format!(", {failed} failed"),
+        };
+        format!("{} {} s ({seen}{failed})", phase.phase, number(phase.seconds))
     };
     let recovery = |one: &RecoveryTruth| {
         let duration = match one.ended_s {

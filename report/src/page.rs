@@ -81,7 +81,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table, of which the first `words` columns are words.
+    /// An empty table. Its first `words` columns hold words, the others numbers.
     pub fn new(title: impl Into<String>, words: usize, head: &[&str]) -> Self {
         let head = head.iter().map(|name| (*name).to_owned()).collect();
         Self { title: title.into(), head, words, rows: Vec::new() }

@@ -172,9 +172,7 @@ impl Cluster {
             self.dispatch(event);
             if let Some(outages) = &mut self.outages {
                 let now = self.engine.agenda.now();
-                let rebuilt = self.protocol.recoveries().iter().map(|one| one.written);
-                let rebuilt = rebuilt.fold(Bytes::ZERO, |all, one| all + one);
-                outages.look(now, self.protocol.health(), rebuilt);
+                outages.look(now, self.protocol.health(), self.protocol.rebuilt());
             }
             while let Some(host) = self.engine.tracker.next_due() {
                 self.ship_records(host);

@@ -45,7 +45,7 @@ pub(crate) struct Engine {
     in_hand: Option<(HostId, u32)>,
     /// Whether what is computed is done by threads that are woken.
     waking: bool,
-    /// Hosts whose processors take so many times as long.
+    /// Slow hosts: by which factor their processors take longer.
     pub(crate) slow: Vec<(HostId, f64)>,
     /// Hosts whose flushers have stopped because they are down.
     pub(crate) stopped: Vec<HostId>,

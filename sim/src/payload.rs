@@ -258,7 +258,7 @@ impl Vault {
         losses.rebuilt.retain(|(.., node)| *node != host);
     }
 
-    /// Nobody waits for a leg any more. Returns whether it was parked.
+    /// The client has given up on a leg. Returns whether it was parked.
     pub(crate) fn forget(&mut self, leg: u32) -> bool {
         let place = self.parked.iter().position(|(parked, _)| *parked == leg);
         place.map(|place| self.parked.remove(place)).is_some()
@@ -279,21 +279,13 @@ impl Vault {
     ) -> Result<(), SimError> {
         for pinned in self.reads.remove(&what.request).unwrap_or_default() {
             let Fragments { volume, fragment, node, .. } = what;
-            let wrong = |reason: String| SimError::WrongData {
-                volume: self.volumes[volume as usize].name.clone(),
-                block: pinned.block,
-                reason,
-            };
+            let sealed = self.decode(&pinned)?;
             let codec = &self.volumes[volume as usize];
-            let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
-            let sealed = codec
-                .erasure
-                .decode(&pinned.fragments(), sealed.get() as usize)
-                .map_err(|error| wrong(error.to_string()))?;
             let made = codec.erasure.encode(&sealed).swap_remove(usize::from(fragment));
             let right = self.fragment(volume, &pinned, fragment);
             if made != right {
-                return Err(wrong(format!("fragment {fragment} was rebuilt as something else")));
+                let reason = format!("fragment {fragment} was rebuilt as something else");
+                return Err(self.wrong(&pinned, reason));
             }
             let block = self.blocks.get_mut(&(volume, pinned.block)).expect("it is pinned");
             let version = block.versions.iter_mut().find(|v| v.number == pinned.version);
@@ -308,6 +300,19 @@ impl Vault {
         }
         self.wake(woken);
         Ok(())
+    }
+
+    /// The sealed block of which a request has taken fragments.
+    fn decode(&self, pinned: &Pinned) -> Result<Vec<u8>, SimError> {
+        let codec = &self.volumes[pinned.volume as usize];
+        let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
+        let decoded = codec.erasure.decode(&pinned.fragments(), sealed.get() as usize);
+        decoded.map_err(|error| self.wrong(pinned, error.to_string()))
+    }
+
+    fn wrong(&self, pinned: &Pinned, reason: String) -> SimError {
+        let volume = self.volumes[pinned.volume as usize].name.clone();
+        SimError::WrongData { volume, block: pinned.block, reason }
     }
 
     fn unpin(&mut self, volume: u32, number: u64, version: u64) {
@@ -342,17 +347,9 @@ impl Vault {
     /// A read has all its fragments: opens them and compares.
     pub(crate) fn open(&mut self, request: u32, volume: u32) -> Result<(), SimError> {
         for pinned in self.reads.remove(&request).unwrap_or_default() {
-            let wrong = |reason: String| SimError::WrongData {
-                volume: self.volumes[volume as usize].name.clone(),
-                block: pinned.block,
-                reason,
-            };
+            let wrong = |reason: String| self.wrong(&pinned, reason);
+            let sealed = self.decode(&pinned)?;
             let codec = &self.volumes[volume as usize];
-            let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
-            let sealed = codec
-                .erasure
-                .decode(&pinned.fragments(), sealed.get() as usize)
-                .map_err(|error| wrong(error.to_string()))?;
             let version = pinned.version as u32;
             let iv = codec.cipher.iv(&self.key, VolumeId(volume), pinned.block, version);
             let plain = codec

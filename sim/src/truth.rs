@@ -669,13 +669,7 @@ fn op_truth(tally: &OpTally, seconds: f64, interval_means_ms: Vec<f64>) -> OpTru
     }
 }
 
-impl ResponseTime {
-    pub(crate) fn of(mean: f64, histogram: &Histogram<u64>, max: f64) -> Self {
-        response_time(mean, histogram, max)
-    }
-}
-
-fn response_time(mean: f64, histogram: &Histogram<u64>, max: f64) -> ResponseTime {
+pub(crate) fn response_time(mean: f64, histogram: &Histogram<u64>, max: f64) -> ResponseTime {
     // a bucket's upper end may lie above the longest response
     let quantile = |q: f64| (histogram.value_at_quantile(q) as f64 / 1e6).min(max);
     ResponseTime {

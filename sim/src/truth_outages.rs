@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::outages::{Phase, Second};
-use crate::truth::ResponseTime;
+use crate::truth::{ResponseTime, response_time};
 
 /// What failures did to a run.
 #[derive(Clone, Debug, Serialize)]
@@ -110,7 +110,7 @@ impl OutageTruth {
                 let workload = PhaseWorkload {
                     throughput_rps: done.requests as f64 / seconds,
                     throughput_bytes_per_s: done.bytes as f64 / seconds,
-                    response_time_ms: ResponseTime::of(mean, &done.histogram, done.max.as_ms_f64()),
+                    response_time_ms: response_time(mean, &done.histogram, done.max.as_ms_f64()),
                     requests: done.requests,
                     failed_requests: tally.failed,
                 };

@@ -305,7 +305,7 @@ fn a_node_catches_up_with_what_it_has_missed_and_no_more() {
     let truth = truth.unwrap();
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick2"));
-    // 60 writes of a block in 3 s, of which three in four have a fragment there, some twice
+    // 60 writes of a block in 3 s: three in four have a fragment there, and some blocks are written twice
     let blocks = one.bytes_written / 4096;
     assert!((25..=50).contains(&blocks), "{blocks} blocks");
     assert_eq!((one.bytes_read, one.bytes_sent), (2 * one.bytes_written, 2 * one.bytes_written));

@@ -181,8 +181,7 @@ fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
     let cells = read_columns(path, &names, &[])?;
     let columns = wanted.iter().zip(&cells).filter_map(|(column, cells)| {
         let role = if column.role == Role::Factor { "factor" } else { "result" };
-        let numbers: Option<Vec<Option<f64>>> = cells.iter().map(number).collect();
-        let (levels, values) = match numbers {
+        let (levels, values) = match numbers(cells) {
             Some(values) => (None, values),
             None => levels(cells)?,
         };
@@ -199,14 +198,17 @@ fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
     }))
 }
 
-/// A cell as a number; `None` if it is a text.
-#[allow(clippy::option_option, reason = "a cell may be missing, and may be no number")]
-fn number(cell: &Cell) -> Option<Option<f64>> {
-    match cell {
-        Cell::Missing => Some(None),
-        Cell::Flag(flag) => Some(Some(f64::from(u8::from(*flag)))),
-        cell => cell.as_f64().map(Some),
+/// Cells as numbers, where one may be missing; `None` if one is a text.
+fn numbers(cells: &[Cell]) -> Option<Vec<Option<f64>>> {
+    let mut numbers = Vec::with_capacity(cells.len());
+    for cell in cells {
+        numbers.push(match cell {
+            Cell::Missing => None,
+            Cell::Flag(flag) => Some(f64::from(u8::from(*flag))),
+            cell => Some(cell.as_f64()?),
+        });
     }
+    Some(numbers)
 }
 
 /// Names for texts, and how they stand in the cells: names and their numbers.

@@ -405,6 +405,11 @@ impl Protocol {
         self.core.failures.as_ref().map_or(&[], |failures| &failures.recoveries.all)
     }
 
+    /// Bytes that all recoveries have written.
+    pub fn rebuilt(&self) -> Bytes {
+        self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)
+    }
+
     /// Requests outstanding with which nodes rebuild fragments.
     pub fn repairs(&self) -> usize {
         self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.jobs.len())

@@ -23,8 +23,8 @@ pub use answer::{
     Answer, Busiest, EXPECTED_METRICS, Misfit, Model, ResponseTimeMs, WorkloadAnswer,
 };
 pub use disk::{
-    ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed, Positioning, QUANTILES,
-    Random, Trial, WriteBuffer, WriteCacheFacts, trial,
+    ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement, Mixed, Positioning,
+    QUANTILES, Random, Trial, WriteBuffer, WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;
 pub use expected::{Circumstances, ExpectedError, Experience, HISTORY_HEADER, PastScore};

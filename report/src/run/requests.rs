@@ -13,7 +13,7 @@ use hdrhistogram::{Counter, Histogram};
 
 use super::grid::{Grid, Integral};
 
-/// Workloads that are told apart; a cluster has fewer, a hostile store may have any number.
+/// Most workloads that are shown separately. A cluster has fewer; a hostile store may have any number.
 const MOST_WORKLOADS: usize = 64;
 /// Requests under way at once that are followed.
 const MOST_UNDER_WAY: usize = 4 << 20;
@@ -185,7 +185,7 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
     Ok(Requests { by_workload, slowest })
 }
 
-/// An empty histogram of so many digits, which grows as it must.
+/// An empty histogram with that many significant digits. It grows with its values.
 fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
     let mut histogram = Histogram::new(digits).expect("one to five digits are possible");
     histogram.auto(true);

@@ -105,7 +105,7 @@ impl Spans {
         }
     }
 
-    /// Keeps a record if it is of a request of which all are kept.
+    /// Keeps a record if it belongs to one of the requests that are shown in full.
     pub(crate) fn keep(&mut self, record: &Record) {
         if let Some(records) = self.whole.get_mut(&record.header.breadcrumb.0)
             && records.len() < MOST_RECORDS

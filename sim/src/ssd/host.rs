@@ -248,7 +248,7 @@ impl<T: Copy> Ssd<T> {
         self.form_rows(now);
     }
 
-    /// What is at a place of the buffer is in flash: nobody has to wait for it any more.
+    /// The unit at a place of the buffer is in flash: the writes that waited for it go on.
     pub(super) fn programmed(&mut self, now: SimTime, place: u32) {
         let Some(waiting) = self.durable.as_mut().and_then(|durable| durable.programmed(place))
         else {
@@ -259,7 +259,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// So many units of a write will not be lost.
+    /// `units` of a write are safe; the write is done when all of them are.
     fn is_kept(&mut self, now: SimTime, id: u32, units: u32) {
         let request = self.requests.get(id);
         request.left -= units;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Op, SECTOR_BYTES};
-use foretell_whatif::Measurement;
+use foretell_whatif::{LaneShape, Measurement};
 
 use rig::Bench;
 
@@ -79,6 +79,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
         read_ahead_stops: false,
         read_ahead_hit_ns: Vec::new(),
         reads_wait_for_writes: false,
+        shape: LaneShape::default(),
     };
     match profile {
         Profile::Mechanical(_) | Profile::Drive(_) => turning(&mut measured, &fresh),

@@ -214,8 +214,9 @@ impl Failures {
                         continue;
                     }
                     let slot = Slot { volume: id, group, fragment };
-                    if !self.can_be_rebuilt(slot, volume, &holders) {
-                        // nobody could read it from others: it stays where it was, should that host return
+                    let blocks = self.holes.blocks_of(id, volume, group);
+                    if !self.has_sources(slot, volume, &holders, &blocks) {
+                        // nobody could rebuild it: it stays where it was, in case that host returns
                         all = false;
                         continue;
                     }
@@ -223,7 +224,6 @@ impl Failures {
                         all = false;
                         continue;
                     };
-                    let blocks = self.holes.blocks_of(id, volume, group);
                     self.holes.give(slot, from, to, blocks);
                     given.push(slot);
                 }
@@ -232,14 +232,19 @@ impl Failures {
         (given, all)
     }
 
-    /// Whether enough other holders of a group are up and have all of it.
-    fn can_be_rebuilt(&self, slot: Slot, volume: &Volume, holders: &[Holder]) -> bool {
-        let blocks = self.holes.blocks_of(slot.volume, volume, slot.group);
+    /// Whether a fragment of such blocks can be rebuilt: m other holders are up and have them.
+    pub(crate) fn has_sources(
+        &self,
+        slot: Slot,
+        volume: &Volume,
+        holders: &[Holder],
+        blocks: &Range<u64>,
+    ) -> bool {
         let is_source = |(fragment, holder): &(u8, &Holder)| {
             let other = Slot { fragment: *fragment, ..slot };
             *fragment != slot.fragment
                 && self.is_up(holder.node)
-                && !self.holes.meets(other, &blocks)
+                && !self.holes.meets(other, blocks)
         };
         let sources = (0..).zip(holders).filter(is_source).count();
         sources >= volume.distribution.encoding().m()

@@ -94,6 +94,8 @@ pub(crate) struct Recoveries {
     pub(crate) pauses: BTreeMap<HostId, Vec<SimTime>>,
     /// In the order in which they began.
     pub(crate) all: Vec<Recovery>,
+    /// Bytes that all of them have written: looked at after each event of the simulation.
+    pub(crate) written: Bytes,
 }
 
 impl Recoveries {

@@ -269,7 +269,7 @@ impl Core {
         }
         self.failures = Some(failures);
         if self.close_recoveries(hosts.now()) {
-            self.give_away_the_rest();
+            self.give_away_the_rest(hosts);
         }
         for node in lacking {
             self.wake_repairs(hosts, node);
@@ -341,7 +341,7 @@ impl Core {
                 self.failed().plans.put(part, plan);
                 ask(self, hosts, part);
             }
-            self.give_away_the_rest();
+            self.give_away_the_rest(hosts);
         } else {
             if failures.hosts[host.index()].standing == Standing::Out {
                 self.give_away(host);

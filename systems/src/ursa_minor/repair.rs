@@ -60,13 +60,18 @@ impl Core {
     }
 
     /// More is whole than before: what could not be rebuilt of nodes that are out may be rebuilt now.
-    pub(super) fn give_away_the_rest(&mut self) {
+    pub(super) fn give_away_the_rest<H: Hosts>(&mut self, hosts: &mut H) {
         let keeps = |state: &HostState| state.standing == Standing::Out && !state.holds_nothing;
-        let hosts = (0..).zip(&self.failed().hosts);
-        let out: Vec<u32> = hosts.filter(|(_, state)| keeps(state)).map(|(host, _)| host).collect();
+        let states = (0..).zip(&self.failed().hosts);
+        let out: Vec<u32> =
+            states.filter(|(_, state)| keeps(state)).map(|(host, _)| host).collect();
+        if out.is_empty() {
+            return;
+        }
         for host in out {
             self.give_away(HostId(host));
         }
+        self.wake_all_repairs(hosts);
     }
 
     /// A node begins as many jobs as it may have.
@@ -101,16 +106,8 @@ impl Core {
             let blocks = failures.holes.blocks_of(slot.volume, volume, slot.group);
             let Some(hole) = failures.holes.get(slot) else { continue };
             let (key, missed) = (hole.key, hole.missed.clone());
-            let m = volume.distribution.encoding().m();
-            let has_sources = |stretch: &Range<u64>| {
-                let others = (0_u8..).zip(&holders).filter(|(fragment, holder)| {
-                    let other = Slot { fragment: *fragment, ..slot };
-                    *fragment != slot.fragment
-                        && failures.is_up(holder.node)
-                        && !failures.holes.meets(other, stretch)
-                });
-                others.count() >= m
-            };
+            let has_sources =
+                |stretch: &Range<u64>| failures.has_sources(slot, volume, &holders, stretch);
             let mut rest = Blocks::default();
             for stretch in missed.iter() {
                 if has_sources(&stretch) {
@@ -250,7 +247,9 @@ impl Core {
         self.exchanges.remove(exchange);
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.remove(&request).expect("it is a job's");
-        failures.recoveries.all[job.recovery].written += Bytes(u64::from(stored));
+        let stored = Bytes(u64::from(stored));
+        failures.recoveries.all[job.recovery].written += stored;
+        failures.recoveries.written += stored;
         if let Some(hole) = failures.holes.get(job.slot) {
             hole.in_work.remove(&job.at_hand);
         }
@@ -286,7 +285,7 @@ impl Core {
         }
         self.wake_repairs(hosts, job.host);
         if self.close_recoveries(now) {
-            self.give_away_the_rest();
+            self.give_away_the_rest(hosts);
             // others may have waited for what is there now
             self.failed().recoveries.try_stuck();
             self.wake_all_repairs(hosts);

@@ -1,16 +1,16 @@
 //! A device that serves operations side by side, as far as measurements tell: lanes that addresses
 //! fall on at random, each serving one operation at a time, and a delay that keeps nobody waiting.
 //!
-//! What limits the most operations a second that were measured is either the lanes, all busy, or a line that all
-//! share, before them. In the first case, how long an operation keeps its lane follows from that limit and the number
-//! of lanes, and the rest of its time alone is the delay. In the second, an operation keeps its lane for its time
-//! alone, less its time on the line. Which it is, and the number of lanes, is what fits the throughput of small reads
-//! at the depths in between best. Where the device has a write buffer ([`Buffer`]),
+//! Throughput is limited either by the lanes, when all are busy, or by a line (such as the host interface) that every
+//! operation passes first. In the first case, how long an operation keeps its lane follows from the highest throughput
+//! measured and the number of lanes; the rest of its time alone is the delay. In the second, an operation keeps its
+//! lane for its time alone, less its time on the line. The case and the number of lanes are those that best fit the
+//! throughput of small reads at each depth. Where the device has a write buffer ([`Buffer`]),
 //! writes keep lanes only as long as going into the buffer takes, and wait for room in it; reads wait
 //! for what is written meanwhile. Where it has none, how far reads and writes are in each other's way
 //! follows from what was measured of both together. Left out: which operations the device prefers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foretell_algorithms::mix;
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
@@ -45,6 +45,23 @@ pub(super) struct Lanes {
     /// Share of reads among the last operations.
     reads: f64,
     stream: Stream,
+}
+
+/// The shape of a device's lanes, found out once for all devices of a measurement.
+#[derive(Clone, Debug, Default)]
+pub struct LaneShape(OnceLock<Shape>);
+
+impl LaneShape {
+    fn of(&self, find: impl FnOnce() -> Shape) -> Shape {
+        *self.0.get_or_init(find)
+    }
+}
+
+impl PartialEq for LaneShape {
+    /// It follows from the measurement that it is part of.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Lanes, and whether the line before them is what limits.
@@ -91,22 +108,7 @@ impl Lanes {
         let burst = measured.write_buffer.as_ref().map(|buffer| &buffer.burst);
         let writes = burst.unwrap_or(&measured.random[index(Op::Write)]);
         let costs = [Costs::of(&measured.random[index(Op::Read)]), Costs::of(writes)];
-        let reads = &measured.random[index(Op::Read)];
-        // a larger operation is spread over several lanes
-        let small = |point: &&Random| point.depth > 1 && point.bytes <= SMALL;
-        let known: Vec<&Random> = reads.iter().filter(small).collect();
-        let misfit = |shape: Shape| -> f64 {
-            let off = |point: &&Random| {
-                let cost = costs[0].at(point.bytes as f64);
-                throughput(shape, &cost, point.depth as usize) / point.per_s
-            };
-            known.iter().map(|point| off(point).ln().powi(2)).sum()
-        };
-        let shapes = TRIED
-            .into_iter()
-            .flat_map(|lanes| [false, true].map(|has_line| Shape { lanes, has_line }));
-        let best = shapes.map(|shape| (misfit(shape), shape)).min_by(|a, b| a.0.total_cmp(&b.0));
-        let shape = best.map_or(Shape { lanes: 1, has_line: false }, |(_, shape)| shape);
+        let shape = measured.shape.of(|| fitting(&measured.random[index(Op::Read)], &costs[0]));
         Self {
             free_at: vec![SimTime::ZERO; shape.lanes],
             line_free_at: shape.has_line.then_some(SimTime::ZERO),
@@ -202,12 +204,33 @@ fn by_share(known: &[(f64, f64)], share: f64) -> f64 {
     low.1 * (1.0 - part) + high.1 * part
 }
 
-/// Operations a second of so many that are always there, on lanes of such a shape.
+/// The shape that fits what was measured of small reads best.
+fn fitting(reads: &[Random], costs: &Costs) -> Shape {
+    // a larger operation is spread over several lanes
+    let small = |point: &&Random| point.depth > 1 && point.bytes <= SMALL;
+    let known: Vec<&Random> = reads.iter().filter(small).collect();
+    let misfit = |shape: Shape| -> f64 {
+        let off = |point: &&Random| {
+            let cost = costs.at(point.bytes as f64);
+            throughput(shape, &cost, point.depth as usize) / point.per_s
+        };
+        known.iter().map(|point| off(point).ln().powi(2)).sum()
+    };
+    let shapes =
+        TRIED.into_iter().flat_map(|lanes| [false, true].map(|has_line| Shape { lanes, has_line }));
+    let best = shapes.map(|shape| (misfit(shape), shape)).min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(Shape { lanes: 1, has_line: false }, |(_, shape)| shape)
+}
+
+/// Operations a second when `depth` are always outstanding, on lanes of such a shape.
 fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
     const OPERATIONS: usize = 3000;
-    let hold =
-        if shape.has_line { cost.alone - cost.share } else { cost.share * shape.lanes as f64 };
-    let delay = (cost.alone - hold).max(0.0);
+    let (hold, delay) = if shape.has_line {
+        ((cost.alone - cost.share).max(0.0), 0.0)
+    } else {
+        let hold = cost.share * shape.lanes as f64;
+        (hold, (cost.alone - hold).max(0.0))
+    };
     let mut free = vec![0.0_f64; shape.lanes];
     let mut line_free = 0.0_f64;
     let mut ready: std::collections::BinaryHeap<std::cmp::Reverse<u64>> =
@@ -221,8 +244,8 @@ fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
             line_free = line_free.max(from) + cost.share;
             from = line_free;
         }
-        free[lane] = free[lane].max(from) + hold.max(0.0);
-        let done = (free[lane] + if shape.has_line { 0.0 } else { delay }) as u64;
+        free[lane] = free[lane].max(from) + hold;
+        let done = (free[lane] + delay) as u64;
         last = last.max(done);
         ready.push(std::cmp::Reverse(done));
     }

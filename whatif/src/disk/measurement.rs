@@ -9,6 +9,8 @@
 use foretell_units::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
+use super::lanes::LaneShape;
+
 /// Points of a distribution that are kept, from the least to the greatest.
 pub const QUANTILES: usize = 17;
 
@@ -66,6 +68,9 @@ pub struct Measurement {
     /// Whether such a read waits until writes that were taken before it are on the medium.
     #[serde(default)]
     pub reads_wait_for_writes: bool,
+    /// Derived from the rest when it is first needed.
+    #[serde(skip)]
+    pub shape: LaneShape,
 }
 
 /// The longest time and the highest rate that a device may have: 11 days, a petabyte a second.
@@ -286,5 +291,6 @@ pub(super) fn nothing() -> Measurement {
         read_ahead_stops: false,
         read_ahead_hit_ns: Vec::new(),
         reads_wait_for_writes: false,
+        shape: LaneShape::default(),
     }
 }

@@ -21,6 +21,7 @@ use foretell_units::{Op, Sectors, SimSpan, SimTime, Stream};
 
 use array::Array;
 use drive::Drive;
+pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
     ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed, Positioning, QUANTILES,
