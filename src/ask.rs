@@ -1,16 +1,18 @@
 //! `foretell ask`: what would be, from the records of a run alone.
 
+mod questions;
+
 use std::fmt::Write as _;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_whatif::{Answer, Observed, WhatIfError};
+use foretell_whatif::{Answer, Model, Observed, WhatIfError};
 use serde::Serialize;
 
 use crate::capacity::Capacities;
 use crate::cli::AskArguments;
 use crate::failure::Failure;
-use crate::score::history::{experience, in_words};
+use crate::score::history::experience;
 use crate::shelf::PartsShelf;
 
 /// Runs the command.
@@ -18,12 +20,15 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let prices = arguments.prices.read()?;
     let observed = open(&arguments.directory)?;
     let experience = experience(arguments.history.as_deref())?;
-    let prediction = observed.predict(&arguments.changes, &mut PartsShelf)?;
-    let mut answer = prediction.answer(arguments.model.into());
-    if prediction.differs() {
-        answer.expect(&experience);
+    if let Some(path) = &arguments.questions {
+        let (observed, experience, prices) = (&observed, &experience, &prices);
+        let desk = questions::Desk { observed, experience, prices, model: arguments.model };
+        return desk.answer_all(path);
     }
-    let capacity = Capacities::of(prediction.scenario(), &prices);
+    let asked = arguments.model.asked();
+    let (answer, scenario) =
+        observed.answer(&arguments.changes, &mut PartsShelf, asked, &experience)?;
+    let capacity = Capacities::of(&scenario, &prices);
     let text = if arguments.json {
         crate::output::json(&Document { answer: &answer, capacity: &capacity })
     } else {
@@ -46,6 +51,15 @@ pub(crate) fn open(directory: &std::path::Path) -> Result<Observed, Failure> {
         WhatIfError::Store(error) => Failure::NotARun(error),
         error => error.into(),
     })
+}
+
+/// A figure with four digits: of an interval no more are of use.
+fn short(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return format!("{value:.0}");
+    }
+    let digits = (3 - value.log10().floor() as i32).clamp(0, 4);
+    format!("{value:.*}", digits as usize)
 }
 
 /// The answer as a person reads it.
@@ -116,14 +130,28 @@ fn table(answer: &Answer) -> String {
             misfits.join("; ")
         );
     }
-    let expected = answer.workloads.iter().filter_map(|(name, found)| {
-        let of = |metric| found.expected_error.get(metric).map(in_words);
-        let (throughput, response) = (of("throughput_rps")?, of("response_time_ms.mean")?);
-        Some(format!("{name} {throughput} throughput, {response} mean response time"))
+    let intervals = answer.workloads.iter().filter_map(|(name, found)| {
+        let of = |metric, unit: &str| {
+            let interval = found.interval.get(metric)?;
+            Some(format!("{} to {}{unit}", short(interval.low), short(interval.high)))
+        };
+        let throughput = of("throughput_rps", " req/s")?;
+        let mean = of("response_time_ms.mean", " ms")?;
+        let p99 = of("response_time_ms.p99", " ms");
+        let p99 = p99.map_or_else(String::new, |p99| format!(", p99 {p99}"));
+        Some(format!("{name} {throughput}, mean {mean}{p99}"))
     });
-    let expected: Vec<String> = expected.collect();
-    if !expected.is_empty() {
-        let _ = writeln!(text, "Errors of past predictions like this: {}", expected.join("; "));
+    let intervals: Vec<String> = intervals.collect();
+    if !intervals.is_empty() {
+        let _ = writeln!(text, "Between these in 9 of 10 cases like this: {}", intervals.join("; "));
+    }
+    for (name, found) in &answer.workloads {
+        if let Some(unlike) = &found.unlike {
+            let _ = writeln!(text, "{name} is unlike anything scored: {unlike}");
+        }
+    }
+    if answer.model == Model::Fast {
+        text += "Estimated from the recorded run's demands; `--model replay` replays its requests\n";
     }
     text
 }

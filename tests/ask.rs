@@ -388,12 +388,15 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
         succeed(["score", dir, "--what-if", change, "--history", file]);
     }
     let text = fs::read_to_string(&history).unwrap();
-    assert!(text.starts_with("model,metric,misfit,moved,error\nbounds,throughput_rps,"), "{text}");
+    let header = "model,metric,misfit,moved,error,utilization,system,device,change,arrivals\n";
+    assert!(text.starts_with(&format!("{header}bounds,throughput_rps,")), "{text}");
+    assert!(text.contains(",ursa-minor,disk,encoding,closed\n"), "{text}");
+    assert!(text.contains(",ursa-minor,disk,encoding,open\n"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("model")).count(), 1);
     let errors: Vec<f64> = text
         .lines()
         .filter(|line| line.starts_with("replay,throughput_rps"))
-        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .map(|line| line.split(',').nth(4).unwrap().parse().unwrap())
         .collect();
     assert_eq!(errors.len(), 4, "two workloads, twice");
     let mut many = text.clone();
@@ -402,12 +405,157 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
     }
     fs::write(&history, many).unwrap();
     let own = expected(&["--history", file]);
-    assert!(errors.iter().any(|error| (own["median"].as_f64().unwrap() - error).abs() < 1e-9));
-    assert!(succeed(["ask", dir, "--what-if", change]).contains("Errors of past predictions"));
+    // without its sign: an error and its reciprocal are as wide
+    let alike = |error: &f64| ((1.0 + error).ln().abs().exp() - 1.0).max(0.0);
+    let median = own["median"].as_f64().unwrap();
+    assert!(errors.iter().any(|error| (median - alike(error)).abs() < 1e-9), "{own} {errors:?}");
+    // every figure has an interval around it
+    let answer = json(&succeed(["ask", dir, "--what-if", change, "--json"]));
+    for (name, workload) in answer["workloads"].as_object().unwrap() {
+        let times = &workload["response_time_ms"];
+        for (metric, figure) in [
+            ("throughput_rps", &workload["throughput_rps"]),
+            ("response_time_ms.mean", &times["mean"]),
+            ("response_time_ms.p99", &times["p99"]),
+        ] {
+            let interval = &workload["interval"][metric];
+            let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
+            let figure = figure.as_f64().unwrap();
+            assert!(low < figure && figure < high, "{name} {metric}: {low} {figure} {high}");
+        }
+    }
+    assert!(succeed(["ask", dir, "--what-if", change]).contains("in 9 of 10 cases like this"));
     fs::write(&history, "time,iops\n1,2\n").unwrap();
     for command in ["ask", "score"] {
         let done = run([command, dir, "--what-if", change, "--history", file]);
         assert_eq!(done.status, Some(2), "{command}: {}", done.stderr);
         assert!(done.stderr.contains("no history of scores: line 1"), "{}", done.stderr);
     }
+}
+
+/// Answers to questions, one a line.
+fn answers(dir: &str, questions: &str, more: &[&str]) -> Vec<Value> {
+    let place = Place::with("");
+    let file = place.path("questions.jsonl");
+    fs::write(&file, questions).unwrap();
+    let asked = ["ask", dir, "--questions", file.to_str().unwrap()];
+    let text = succeed(asked.iter().chain(more).copied());
+    text.lines().map(json).collect()
+}
+
+#[test]
+fn many_questions_are_answered_as_each_by_itself() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=20 s"]);
+    let dir = dir.to_str().unwrap();
+    let questions = r#"{"id": "a", "what_if": ["volume.web.encoding=1-of-3"], "model": "replay"}
+{"id": 2, "what_if": ["workload.web.rate=75"], "model": "fast"}
+{"id": "no", "what_if": ["workload.wbe.rate=75"]}
+
+{"id": "how", "what_if": [], "model": "guess"}
+{"ask": "what?"}
+{"id": "a", "what_if": ["volume.web.encoding=1-of-3"], "model": "replay"}
+"#;
+    let found = answers(dir, questions, &[]);
+    assert_eq!(found.len(), 6);
+    for (line, change, model) in
+        [(0, "volume.web.encoding=1-of-3", "replay"), (1, "workload.web.rate=75", "fast")]
+    {
+        let alone = succeed(["ask", dir, "--what-if", change, "--model", model, "--json"]);
+        let mut alone = json(&alone);
+        alone.as_object_mut().unwrap().shift_remove("schema_version");
+        assert_eq!(found[line]["answer"], alone, "{change}");
+        assert_eq!(found[line]["model"], model);
+        assert!(found[line]["cpu_ms"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!((&found[0]["id"], &found[1]["id"]), (&Value::from("a"), &Value::from(2)));
+    // the recorded run is replayed once: the same question costs less the second time
+    let cpu_ms = |line: usize| found[line]["cpu_ms"].as_f64().unwrap();
+    assert!(cpu_ms(5) < cpu_ms(0), "{} {}", cpu_ms(5), cpu_ms(0));
+    assert!(cpu_ms(1) < 0.2 * cpu_ms(0), "fast: {} of {}", cpu_ms(1), cpu_ms(0));
+    assert_eq!(found[5]["answer"], found[0]["answer"]);
+    // an error is a line
+    for (line, message) in [(2, "did you mean `web`"), (3, "no model `guess`"), (4, "is no question")] {
+        let error = found[line]["error"].as_str().unwrap();
+        assert!(error.contains(message), "{error}");
+        assert!(found[line].get("answer").is_none());
+    }
+}
+
+#[test]
+fn the_fast_model_moves_as_the_replay_does_and_refuses_what_it_cannot_follow() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=60 s"]);
+    let dir = dir.to_str().unwrap();
+    let changes = [
+        "workload.web.rate=75",
+        "workload.mail.outstanding=2",
+        "workload.mail.outstanding=8",
+        "workload.mail=none",
+        "node.brick.nic.rate=10 Gbit/s",
+        "workload.mail.think=10 ms",
+    ];
+    for change in changes {
+        let ask = |model| {
+            let text = succeed(["ask", dir, "--what-if", change, "--model", model, "--json"]);
+            json(&text)["workloads"].clone()
+        };
+        let (fast, replay) = (ask("fast"), ask("replay"));
+        for (name, replay) in replay.as_object().unwrap() {
+            for key in ["/throughput_rps", "/response_time_ms/mean"] {
+                let of = |answer: &Value| answer.pointer(key).unwrap().as_f64().unwrap();
+                let off = of(&fast[name]) / of(replay) - 1.0;
+                println!("{change} {name} {key}: {:+.1} %", 100.0 * off);
+                assert!(off.abs() < 0.2, "{change} {name} {key}: {off:+.3}");
+            }
+        }
+    }
+    let change = "volume.web.encoding=1-of-3";
+    let done = run(["ask", dir, "--what-if", change, "--model", "fast"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("model `fast` cannot follow it"), "{}", done.stderr);
+    // by itself the replay answers instead
+    let answer = json(&succeed(["ask", dir, "--what-if", change, "--json"]));
+    assert_eq!(answer["model"], "replay");
+}
+
+#[test]
+fn a_suite_of_ones_own_is_scored() {
+    let place = Place::with(CLUSTER);
+    let scenario = place.path("scenario.toml");
+    let suite = place.path("suite.toml");
+    let text = format!(
+        r#"
+[[run]]
+name = "mine"
+scenario = '{}'
+set = ["duration=10 s"]
+[[run.question]]
+ask = "Is the network the limit?"
+what_if = ["node.brick.nic.rate=10 Gbit/s"]
+[[run.question]]
+what_if = ["workload.mail.reads=50%"]
+class = "reads"
+[[run.question]]
+ask = "The second office too"
+what_if = ["workload.mail.client=app"]
+"#,
+        scenario.display()
+    );
+    fs::write(&suite, text).unwrap();
+    let found = json(&succeed(["score", "--suite", suite.to_str().unwrap(), "--json"]));
+    let questions = found["questions"].as_array().unwrap();
+    let classes: Vec<&str> = questions.iter().map(|one| one["class"].as_str().unwrap()).collect();
+    assert_eq!(classes, ["disks and traces", "reads", "added clients"]);
+    assert!(questions[1]["refused"].as_str().unwrap().contains("cannot be asked"));
+    let comparison = &questions[0]["comparisons"][0];
+    assert!(comparison["low"].as_f64() < comparison["high"].as_f64(), "{comparison}");
+    assert_eq!(comparison["class"], "ursa-minor disk network");
+    assert!(comparison["error"].as_f64().unwrap() < 0.1, "{comparison}");
+    let all = found["classes"].as_array().unwrap().last().unwrap();
+    assert_eq!((&all["class"], &all["questions"], &all["refused"]), (&"all".into(), &3.into(), &1.into()));
+    fs::write(&suite, "[[run]]\nname = \"a\"\nquestion = []\n").unwrap();
+    let done = run(["score", "--suite", suite.to_str().unwrap()]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("needs a scenario"), "{}", done.stderr);
 }

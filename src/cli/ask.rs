@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use foretell_scenarios::Change;
-use foretell_whatif::Model;
+use foretell_whatif::{Asked, Model};
 
 use super::PriceArguments;
 
@@ -17,6 +17,10 @@ pub struct AskArguments {
     /// it the run itself is predicted.
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
+    /// Answer the questions in this file, or of standard input with `-`: one a line, as JSON with `what_if`,
+    /// and perhaps `id` and `model`. Each answer is a line of JSON, too.
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["changes", "json"])]
+    pub questions: Option<PathBuf>,
     /// How the answer is found.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
@@ -36,7 +40,7 @@ pub struct AskArguments {
 #[derive(Debug, Args)]
 pub struct ScoreArguments {
     /// Directory of a run, kept whole.
-    #[arg(required_unless_present = "random")]
+    #[arg(required_unless_present_any = ["random", "suite"])]
     pub directory: Option<PathBuf>,
     /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
@@ -51,6 +55,10 @@ pub struct ScoreArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["directory", "changes", "repeat"],
           value_parser = value_parser!(u32).range(1..=100_000))]
     pub random: Option<u32>,
+    /// Score a suite of questions about scenarios: that of the program, or one of your own.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = false,
+          conflicts_with_all = ["directory", "changes", "repeat", "random"])]
+    pub suite: Option<Option<PathBuf>>,
     /// Append what was learned to this file, for `ask --history`.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
@@ -94,26 +102,42 @@ pub enum GeneratorChoice {
     V1,
     /// Clusters of any system.
     V2,
+    /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
+    /// Runs are shorter than those of the others.
+    V3,
 }
 
 /// How an answer is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ModelChoice {
-    /// Operational bounds on throughput: equations 1 and 2 of Thereska et al. 2006.
-    Bounds,
+    /// The fast one where past scores say that it is as good, otherwise the replay.
+    #[default]
+    Auto,
+    /// From the recorded run's demands, in milliseconds; for changes of rates, outstanding requests, clients,
+    /// processors' cores and cables' rates.
+    Fast,
+    /// The recorded requests in a queueing model; percentiles too.
+    Replay,
     /// Mean value analysis of a network of queues.
     Mva,
-    /// The recorded requests in a queueing model; percentiles too.
-    #[default]
-    Replay,
+    /// Operational bounds on throughput: equations 1 and 2 of Thereska et al. 2006.
+    Bounds,
 }
 
-impl From<ModelChoice> for Model {
-    fn from(choice: ModelChoice) -> Self {
-        match choice {
-            ModelChoice::Bounds => Self::Bounds,
-            ModelChoice::Mva => Self::Mva,
-            ModelChoice::Replay => Self::Replay,
+impl ModelChoice {
+    /// What the library is asked for.
+    pub(crate) fn asked(self) -> Asked {
+        match self {
+            Self::Auto => Asked::Auto,
+            Self::Fast => Asked::Of(Model::Fast),
+            Self::Replay => Asked::Of(Model::Replay),
+            Self::Mva => Asked::Of(Model::Mva),
+            Self::Bounds => Asked::Of(Model::Bounds),
         }
+    }
+
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }

@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_input::Limit;
-use foretell_whatif::{
-    Answer, EXPECTED_METRICS, ExpectedError, Experience, HISTORY_HEADER, PastScore,
-};
+use foretell_whatif::{Answer, EXPECTED_METRICS, Experience, HISTORY_HEADER, PastScore};
 
 use super::Comparison;
 use crate::failure::Failure;
@@ -23,7 +21,7 @@ pub(super) fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastSc
             model: answer.model,
             metric: found.metric.to_owned(),
             circumstances: answer.workloads[&found.workload].circumstances,
-            error: found.error,
+            error: (found.predicted - found.measured) / found.measured,
         })
         .collect()
 }
@@ -57,9 +55,4 @@ pub(crate) fn experience(path: Option<&Path>) -> Result<Experience, Failure> {
         experience.add(read(path)?);
     }
     Ok(experience)
-}
-
-/// The expected error as a person reads it: `2 % (90 % under 9 %)`.
-pub(crate) fn in_words(expected: &ExpectedError) -> String {
-    format!("{:.1} % (90 % under {:.0} %)", 100.0 * expected.median, 100.0 * expected.p90)
 }

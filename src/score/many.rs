@@ -2,20 +2,23 @@
 
 use foretell_files::Scratch;
 use foretell_units::SimSpan;
-use foretell_whatif::{Model, Observed, PastScore, WhatIfError};
+use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
 use super::random::{Case, Draw};
 use super::reasons::reasons;
-use super::{Comparison, all_learned, change, compare, record, simulate};
+use super::{Comparison, Judge, change, compare, record, simulate};
+use crate::cli::GeneratorChoice;
 use crate::failure::Failure;
 use crate::jobs;
-use crate::shelf::PartsShelf;
 
 /// Requests that the slowest workload completes in the measured time, if that is possible.
 const WANTED: f64 = 20_000.0;
 /// Requests of all workloads together, at the most.
 const MOST: f64 = 1_000_000.0;
+/// The same of the third generator, and its shortest and longest measured time, s.
+const BRIEF: (f64, f64) = (10_000.0, 150_000.0);
+const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 
 /// A random cluster, a random question, and how well it was answered.
 #[derive(Clone, Debug, Serialize)]
@@ -36,25 +39,30 @@ pub(super) struct Scored {
 }
 
 /// Scores cases `0..count`, on all cores.
-pub(super) fn score(count: u32, draw: Draw, model: Model) -> Result<Vec<Scored>, Failure> {
+pub(super) fn score(count: u32, draw: Draw, judge: Judge<'_>) -> Result<Vec<Scored>, Failure> {
     let cases: Vec<u32> = (0..count).collect();
-    jobs::perform(&cases, jobs::threads(None), |index| one(draw, *index, model)).all()
+    jobs::perform(&cases, jobs::threads(None), |index| one(draw, *index, judge)).all()
 }
 
 /// One case; another with the same number where the changed cluster would be overloaded.
-fn one(draw: Draw, index: u32, model: Model) -> Result<Scored, Failure> {
+fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<Scored, Failure> {
     let mut attempt = draw;
     loop {
         let case = attempt.case(index);
-        if let Some(scored) = try_one(&case, index, model)? {
+        if let Some(scored) = try_one(&case, draw, index, judge)? {
             return Ok(scored);
         }
         attempt.seed = attempt.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     }
 }
 
-fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Failure> {
+fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
+    let brief = draw.generator == GeneratorChoice::V3;
+    if brief {
+        document.set("warmup", "2 s")?;
+        document.set("duration", "3 s")?;
+    }
     // how long must be measured follows from a short run
     let Some(pilot) = stable(simulate(&document))? else { return Ok(None) };
     let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
@@ -62,7 +70,14 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
     if slowest < 1.0 {
         return Ok(None);
     }
-    let seconds = (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round();
+    let seconds = if brief {
+        let seconds = (BRIEF.0 / slowest).min(BRIEF.1 / all);
+        let seconds = seconds.clamp(BRIEF_SECONDS.0, BRIEF_SECONDS.1).ceil();
+        document.set("warmup", &SimSpan::from_secs_f64((seconds / 2.0).min(20.0)).to_string())?;
+        seconds
+    } else {
+        (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round()
+    };
     document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
     let directory = Scratch::new()?;
     if stable(record(&document, directory.path()))?.is_none() {
@@ -82,17 +97,17 @@ fn try_one(case: &Case, index: u32, model: Model) -> Result<Option<Scored>, Fail
         Err(WhatIfError::TooFew { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let prediction = observed.predict(&case.changes, &mut PartsShelf)?;
-    let answer = prediction.answer(model);
+    let predicted = judge.ask(&observed, &case.changes)?;
+    let answer = &predicted.answer;
     let predicted_in_s = start.elapsed().as_secs_f64();
     Ok(Some(Scored {
         case: index,
         changes: case.changes.iter().map(ToString::to_string).collect(),
-        comparisons: compare(&answer, &truth),
+        comparisons: compare(answer, &truth),
         predicted_in_s,
         simulated_in_s,
-        reasons: reasons(&answer, &truth),
-        learned: all_learned(&prediction, &truth),
+        reasons: reasons(answer, &truth),
+        learned: predicted.learned(&case.changes, &truth),
         scenario: document.resolved()?,
     }))
 }
@@ -118,8 +133,10 @@ pub(super) struct Spread {
     pub(super) worst: f64,
 }
 
-pub(super) fn spread(scored: &[Scored], metric: &str) -> Spread {
-    let comparisons = scored.iter().flat_map(|scored| &scored.comparisons);
+pub(super) fn spread<'a>(
+    comparisons: impl Iterator<Item = &'a Comparison>,
+    metric: &str,
+) -> Spread {
     let errors = comparisons.filter(|found| found.metric == metric && found.error.is_finite());
     let mut errors: Vec<f64> = errors.map(|found| found.error).collect();
     errors.sort_by(f64::total_cmp);

@@ -1,9 +1,11 @@
 //! `foretell score`: predict a change, then really simulate it, and compare.
 
+mod coverage;
 pub(crate) mod history;
 mod many;
 mod random;
 mod reasons;
+mod suite;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +16,7 @@ use foretell_ati::RUN;
 use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
-use foretell_whatif::{Answer, Model, PastScore, Prediction};
+use foretell_whatif::{Answer, Asked, Experience, Model, Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
 use crate::ask::open;
@@ -37,6 +39,14 @@ pub(crate) struct Comparison {
     pub(crate) measured: f64,
     /// |predicted - measured| / measured.
     pub(crate) error: f64,
+    /// The 90 % interval of the prediction, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) high: Option<f64>,
+    /// What was asked about: storage system, devices, kind of change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) class: Option<String>,
     /// Standard deviations over seeds, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) predicted_sd: Option<f64>,
@@ -56,23 +66,27 @@ struct Scores<'a> {
 /// Runs the command.
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     interrupt::watch();
-    let model = Model::from(arguments.model);
     if let Some(history) = &arguments.history {
         history::check(history)?;
     }
+    let experience = history::experience(None)?;
+    let judge = Judge { asked: arguments.model.asked(), experience: &experience };
     if let Some(count) = arguments.random {
-        return at_large(count, arguments, model);
+        return at_large(count, arguments, judge);
+    }
+    if let Some(file) = &arguments.suite {
+        return suite::score(file.as_deref(), arguments, judge);
     }
     let Some(directory) = &arguments.directory else {
         return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
     };
     // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
-    let (mut learned, mut notes) = (Vec::new(), Vec::new());
+    let (mut learned, mut notes, mut model) = (Vec::new(), Vec::new(), Model::Replay);
     let mut once = |directory: &Path, document: &Document| -> Result<_, Failure> {
-        let scored = predict(directory, document, &arguments.changes, model)?;
+        let scored = predict(directory, document, &arguments.changes, judge)?;
         learned.extend(scored.learned);
-        notes = scored.notes;
+        (notes, model) = (scored.notes, scored.model);
         Ok(scored.comparisons)
     };
     let mut runs = vec![once(directory, &document)?];
@@ -99,23 +113,76 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     crate::output::print(&text)
 }
 
+/// Who answers, and what past scores say.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) asked: Asked,
+    pub(crate) experience: &'a Experience,
+}
+
+/// The answer that was asked for, and those of all models.
+pub(crate) struct Predicted {
+    answer: Answer,
+    all: Vec<Answer>,
+    /// Whether the changes have an effect.
+    differs: bool,
+}
+
+impl Judge<'_> {
+    /// Asks all models; the answer is that which a user would get.
+    pub(crate) fn ask(self, observed: &Observed, changes: &[Change]) -> Result<Predicted, Failure> {
+        let prediction = observed.predict(changes, &mut PartsShelf)?;
+        let fast = match observed.fast_beside(changes, &mut PartsShelf) {
+            Err(WhatIfError::Overload { .. }) => None,
+            found => found?,
+        };
+        let answer = match (self.asked, &fast) {
+            (Asked::Auto, Some(fast)) if fast.fast_is_as_good(self.experience) => Some(fast.clone()),
+            (Asked::Auto, _) => Some(prediction.answer(Model::Replay)),
+            (Asked::Of(Model::Fast), _) => fast.clone(),
+            (Asked::Of(model), _) => Some(prediction.answer(model)),
+        };
+        let mut answer = answer.ok_or_else(|| {
+            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            let reason = "model `fast` cannot follow it; ask with `replay`".to_owned();
+            WhatIfError::Refused { change: changes.join(", "), reason }
+        })?;
+        let differs = prediction.differs();
+        if differs {
+            answer.expect(self.experience);
+        }
+        let others = [Model::Bounds, Model::Mva, Model::Replay].map(|model| prediction.answer(model));
+        Ok(Predicted { answer, all: others.into_iter().chain(fast).collect(), differs })
+    }
+}
+
+impl Predicted {
+    /// What the answers of all models teach: what changes nothing teaches nothing of changes.
+    pub(crate) fn learned(&self, changes: &[Change], truth: &Truth) -> Vec<PastScore> {
+        if !changes.is_empty() && !self.differs {
+            return Vec::new();
+        }
+        let learned = |answer: &Answer| history::learned(answer, &compare(answer, truth));
+        self.all.iter().flat_map(learned).collect()
+    }
+}
+
 /// Predicts a change from the records in a directory, and simulates it; compares.
 fn predict(
     directory: &Path,
     document: &Document,
     changes: &[Change],
-    model: Model,
+    judge: Judge<'_>,
 ) -> Result<Once, Failure> {
     let observed = open(directory)?;
-    let prediction = observed.predict(changes, &mut PartsShelf)?;
+    let predicted = judge.ask(&observed, changes)?;
     let mut after = document.clone();
     change(&mut after, changes)?;
     let truth = simulate(&after)?;
-    let answer = prediction.answer(model);
-    // what changes nothing teaches nothing of changes
-    let teaches = changes.is_empty() || prediction.differs();
-    let learned = if teaches { all_learned(&prediction, &truth) } else { Vec::new() };
-    Ok(Once { comparisons: compare(&answer, &truth), learned, notes: answer.notes })
+    let learned = predicted.learned(changes, &truth);
+    let comparisons = compare(&predicted.answer, &truth);
+    let Answer { notes, model, .. } = predicted.answer;
+    Ok(Once { comparisons, learned, notes, model })
 }
 
 /// A prediction beside what happened.
@@ -125,15 +192,8 @@ struct Once {
     learned: Vec<PastScore>,
     /// What was asked for and has no effect.
     notes: Vec<String>,
-}
-
-/// What the answers of all models teach.
-fn all_learned(prediction: &Prediction<'_>, truth: &Truth) -> Vec<PastScore> {
-    let learned = |model| {
-        let answer = prediction.answer(model);
-        history::learned(&answer, &compare(&answer, truth))
-    };
-    Model::ALL.into_iter().flat_map(learned).collect()
+    /// Who answered.
+    model: Model,
 }
 
 /// What happens when nothing is kept.
@@ -187,9 +247,9 @@ pub(crate) fn change(document: &mut Document, changes: &[Change]) -> Result<(), 
 }
 
 /// Scores random changes of random clusters.
-fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), Failure> {
+fn at_large(count: u32, arguments: &ScoreArguments, judge: Judge<'_>) -> Result<(), Failure> {
     let ScoreArguments { seed, system, generator, .. } = *arguments;
-    let scored = many::score(count, Draw { seed, system, generator }, model)?;
+    let scored = many::score(count, Draw { seed, system, generator }, judge)?;
     if let Some(path) = &arguments.history {
         let learned: Vec<PastScore> =
             scored.iter().flat_map(|scored| scored.learned.iter().cloned()).collect();
@@ -204,7 +264,8 @@ fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), 
         "read_hit_rate",
     ];
     let spreads: Vec<_> =
-        metrics.into_iter().map(|metric| (metric, many::spread(&scored, metric))).collect();
+        metrics.into_iter().map(|metric| (metric, many::spread(all(&scored), metric))).collect();
+    let held = coverage::by_class(all(&scored));
     let text = if arguments.json {
         let errors: serde_json::Map<String, serde_json::Value> = spreads
             .iter()
@@ -213,16 +274,27 @@ fn at_large(count: u32, arguments: &ScoreArguments, model: Model) -> Result<(), 
                 ((*metric).to_owned(), spread)
             })
             .collect();
-        let document = serde_json::json!({ "model": model, "errors": errors, "cases": scored });
+        let document = serde_json::json!({
+            "model": arguments.model.name(), "errors": errors, "coverage": held, "cases": scored,
+        });
         crate::output::json(&document)
     } else {
-        of_many(&scored, &spreads)
+        of_many(&scored, &spreads, &held)
     };
     crate::output::print(&text)
 }
 
+/// All comparisons.
+fn all(scored: &[many::Scored]) -> impl Iterator<Item = &Comparison> {
+    scored.iter().flat_map(|scored| &scored.comparisons)
+}
+
 /// Errors at large, and the worst cases.
-fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String {
+fn of_many(
+    scored: &[many::Scored],
+    spreads: &[(&str, many::Spread)],
+    held: &[coverage::Held],
+) -> String {
     let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
     let mut table = tables::table(&header);
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
@@ -236,8 +308,9 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
         ]);
     }
     let mut text = format!(
-        "{}\n\nThe worst cases, and what was predicted for what was measured on the way\n",
-        fitted(&table, 1)
+        "{}\n\n{}\nThe worst cases, and what was predicted for what was measured on the way\n",
+        fitted(&table, 1),
+        coverage::table(held)
     );
     let worst = |scored: &many::Scored| {
         let of = |found: &&Comparison| {
@@ -279,7 +352,14 @@ pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
             let error = (predicted - measured).abs() / measured;
             let workload = name.clone();
             let (predicted_sd, measured_sd) = (None, None);
+            let interval = answer.workloads[name].interval.get(metric);
+            let (low, high) = (interval.map(|known| known.low), interval.map(|known| known.high));
+            let about = answer.workloads[name].circumstances.about;
+            let class = about.map(|about| format!("{} {} {}", about.system, about.device, about.change));
             comparisons.push(Comparison {
+                low,
+                high,
+                class,
                 workload,
                 metric,
                 predicted,

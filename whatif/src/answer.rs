@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::expected::{Circumstances, ExpectedError, Experience};
+use crate::circumstances::Circumstances;
+use crate::expected::{ExpectedError, Experience, Interval};
 
 /// What would be.
 #[derive(Clone, Debug, Serialize)]
@@ -68,20 +69,53 @@ pub struct WorkloadAnswer {
     /// How far off this is to be expected: by metric, as far as anything is known.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_error: BTreeMap<&'static str, ExpectedError>,
+    /// Where the truth is to be expected in 90 % of all cases: by metric, as far as anything is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub interval: BTreeMap<&'static str, Interval>,
+    /// What about this was never scored, so that intervals are wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlike: Option<String>,
 }
 
 /// The metrics of which errors are expected, as `score` names them.
-pub const EXPECTED_METRICS: [&str; 3] =
-    ["throughput_rps", "response_time_ms.mean", "response_time_ms.p99"];
+pub const EXPECTED_METRICS: [&str; 5] = [
+    "throughput_rps",
+    "response_time_ms.mean",
+    "response_time_ms.p50",
+    "response_time_ms.p95",
+    "response_time_ms.p99",
+];
+
+impl WorkloadAnswer {
+    /// A predicted figure, by the name that `score` gives it.
+    pub fn figure(&self, metric: &str) -> Option<f64> {
+        let times = &self.response_time_ms;
+        match metric {
+            "throughput_rps" => Some(self.throughput_rps),
+            "response_time_ms.mean" => Some(times.mean),
+            "response_time_ms.p50" => times.p50,
+            "response_time_ms.p95" => times.p95,
+            "response_time_ms.p99" => times.p99,
+            "read_hit_rate" => self.read_hit_rate,
+            _ => None,
+        }
+    }
+}
 
 impl Answer {
     /// Says of each workload how far off this is to be expected.
     pub fn expect(&mut self, experience: &Experience) {
         for found in self.workloads.values_mut() {
             let expect = |metric| {
-                Some((metric, experience.expect(self.model, metric, found.circumstances)?))
+                found.figure(metric)?;
+                Some((metric, experience.expect(self.model, metric, &found.circumstances)?))
             };
             found.expected_error = EXPECTED_METRICS.into_iter().filter_map(expect).collect();
+            let around = |(metric, expected): (&&'static str, &ExpectedError)| {
+                Some((*metric, expected.around(found.figure(metric)?)))
+            };
+            found.interval = found.expected_error.iter().filter_map(around).collect();
+            found.unlike = experience.unlike(self.model, &found.circumstances);
         }
     }
 }
@@ -132,7 +166,7 @@ impl ResponseTimeMs {
 }
 
 /// How an answer is found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// Operational bounds: equations 1 and 2 of Thereska et al. 2006.
@@ -140,6 +174,9 @@ pub enum Model {
     /// Approximate mean value analysis of a network of queues: throughput and mean response time in
     /// the middle of the curve too.
     Mva,
+    /// What the recorded run's own replay says, moved as mean value analysis moves between the recorded
+    /// and the changed cluster: milliseconds, for changes that leave each request's demands known.
+    Fast,
     /// The recorded requests in a queueing model.
     #[default]
     Replay,
@@ -147,7 +184,7 @@ pub enum Model {
 
 impl Model {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bounds, Self::Mva, Self::Replay];
+    pub const ALL: [Self; 4] = [Self::Bounds, Self::Mva, Self::Fast, Self::Replay];
 }
 
 impl fmt::Display for Model {
@@ -155,6 +192,7 @@ impl fmt::Display for Model {
         f.write_str(match self {
             Self::Bounds => "bounds",
             Self::Mva => "mva",
+            Self::Fast => "fast",
             Self::Replay => "replay",
         })
     }

@@ -1,54 +1,37 @@
 //! How far off an answer is to be expected, learned from predictions that were scored.
 //!
-//! Two things are known of an answer: how far the model is off for the recorded run itself, and how
-//! far the change moves the workload from there. Of the past scores of the same model and metric,
-//! those that are most alike in both say how large the error was (nearest neighbours: Fix & Hodges,
-//! *Discriminatory Analysis*, 1951). What is left out: what the change was of.
+//! Past scores of the same model and metric that are most like an answer ([`Circumstances`]) say how wide
+//! its interval is: nearest neighbours (Fix & Hodges, *Discriminatory Analysis*, 1951), whose quantile is
+//! then scaled until it holds for 90 % of the past scores, each judged by the others (localized conformal
+//! prediction: Lei & Wasserman, *Distribution-free prediction bands*, 2014; jackknife+: Barber et al.,
+//! *Predictive inference with the jackknife+*, 2021). Beyond what was scored no interval is narrower than
+//! what the model gets wrong about the recorded run itself, and where too few alike were scored, it says so.
 //!
 //! Some past scores come with the program, of random questions to random clusters; an installation
 //! adds its own.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
-use crate::answer::{Model, ResponseTimeMs};
+use crate::answer::Model;
+use crate::circumstances::{About, Circumstances};
 
 /// As many of the past scores are asked.
 const NEIGHBOURS: usize = 40;
-/// Misfits below this are alike, as are movements (assumed: no model is that good).
-const ALIKE: (f64, f64) = (0.01, 0.05);
-
-/// What is known of an answer about a workload before its error is.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Circumstances {
-    /// Logarithm of modelled / recorded mean response time of the run itself; none of a new workload.
-    pub misfit: Option<f64>,
-    /// Logarithm of asked / recorded mean response time, by the model; none of a new workload.
-    pub moved: Option<f64>,
-}
-
-impl Circumstances {
-    /// `said` of the changed cluster, `modelled` of the run itself, of which this was `recorded`.
-    pub(crate) fn of(said: f64, modelled: ResponseTimeMs, recorded: ResponseTimeMs) -> Self {
-        let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
-        Self { misfit: log(modelled.mean / recorded.mean), moved: log(said / modelled.mean) }
-    }
-
-    fn coordinates(self) -> Option<(f64, f64)> {
-        let (misfit, moved) = (self.misfit?.abs(), self.moved?.abs());
-        Some(((misfit + ALIKE.0).ln(), (moved + ALIKE.1).ln()))
-    }
-
-    fn distance(self, other: Self) -> f64 {
-        match (self.coordinates(), other.coordinates()) {
-            (Some(one), Some(two)) => (one.0 - two.0).powi(2) + (one.1 - two.1).powi(2),
-            (None, None) => 0.0,
-            _ => f64::INFINITY,
-        }
-    }
-}
+/// The share of truths that an interval is to hold.
+const HELD: f64 = 0.9;
+/// Past scores of one question, which stand together: each is judged without so many before and after it.
+const TOGETHER: usize = 3;
+/// Past scores with the same device and system that calibrate answers about these alone; with fewer, all do.
+const ENOUGH: usize = 60;
+/// Past scores of the same system and device without which an answer is unlike anything scored.
+const LEAST_ALIKE: usize = 8;
+/// An interval is no narrower, as a logarithm: truth itself is not known better.
+const LEAST_WIDTH: f64 = 0.002;
 
 /// A prediction that was scored: one line of a history.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,18 +42,25 @@ pub struct PastScore {
     pub metric: String,
     /// In which circumstances.
     pub circumstances: Circumstances,
-    /// |predicted - measured| / measured.
+    /// (predicted - measured) / measured; in histories of earlier versions without its sign.
     pub error: f64,
 }
 
 /// The first line of a file of past scores.
-pub const HISTORY_HEADER: &str = "model,metric,misfit,moved,error";
+pub const HISTORY_HEADER: &str =
+    "model,metric,misfit,moved,error,utilization,system,device,change,arrivals";
+/// That of earlier versions, whose files are still read.
+const EARLIER_HEADER: &str = "model,metric,misfit,moved,error";
 
 impl fmt::Display for PastScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { model, metric, circumstances: Circumstances { misfit, moved }, error } = self;
-        let log = |log: Option<f64>| log.map_or_else(String::new, |log| format!("{log:.4}"));
-        write!(f, "{model},{metric},{},{},{error:.4}", log(*misfit), log(*moved))
+        let Self { model, metric, circumstances, error } = self;
+        let Circumstances { misfit, moved, utilization, about } = circumstances;
+        let number = |log: &Option<f64>| log.map_or_else(String::new, |log| format!("{log:.4}"));
+        write!(f, "{model},{metric},{},{},{error:.4}", number(misfit), number(moved))?;
+        let Some(About { system, device, change, open }) = about else { return Ok(()) };
+        let arrivals = if *open { "open" } else { "closed" };
+        write!(f, ",{},{system},{device},{change},{arrivals}", number(utilization))
     }
 }
 
@@ -79,17 +69,35 @@ impl FromStr for PastScore {
 
     fn from_str(line: &str) -> Result<Self, String> {
         let fields: Vec<&str> = line.split(',').collect();
-        let [model, metric, misfit, moved, error] = fields[..] else {
-            return Err(format!("has {} fields instead of 5: {HISTORY_HEADER}", fields.len()));
+        let (first, rest) = fields.split_at(fields.len().min(5));
+        let [model, metric, misfit, moved, error] = first[..] else {
+            return Err(format!("has {} fields instead of 10: {HISTORY_HEADER}", fields.len()));
         };
         let model = Model::ALL.into_iter().find(|known| known.to_string() == model);
-        let model = model.ok_or("names no model: bounds, mva or replay")?;
+        let model = model.ok_or("names no model: bounds, mva, fast or replay")?;
         let number = |text: &str| {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
             number.ok_or_else(|| format!("has `{text}` where a number is wanted"))
         };
-        let log = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
-        let circumstances = Circumstances { misfit: log(misfit)?, moved: log(moved)? };
+        let known = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
+        let (utilization, about) = match *rest {
+            [] => (None, None),
+            [utilization, system, device, change, arrivals] => {
+                let open = match arrivals {
+                    "open" => true,
+                    "closed" => false,
+                    _ => return Err(format!("has `{arrivals}` instead of open or closed")),
+                };
+                let (system, device, change) = (system.parse()?, device.parse()?, change.parse()?);
+                (known(utilization)?, Some(About { system, device, change, open }))
+            }
+            _ => {
+                let count = fields.len();
+                return Err(format!("has {count} fields instead of 10: {HISTORY_HEADER}"));
+            }
+        };
+        let circumstances =
+            Circumstances { misfit: known(misfit)?, moved: known(moved)?, utilization, about };
         Ok(Self { model, metric: metric.to_owned(), circumstances, error: number(error)? })
     }
 }
@@ -99,15 +107,114 @@ impl FromStr for PastScore {
 pub struct ExpectedError {
     /// Half of them were smaller.
     pub median: f64,
-    /// 90 % of them were smaller.
+    /// 90 % are to be expected below this: half the width of the interval.
     pub p90: f64,
     /// So many they are.
     pub scores: usize,
 }
 
+/// Where the truth is to be expected in 90 % of all cases.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Interval {
+    /// At least this.
+    pub low: f64,
+    /// At most this.
+    pub high: f64,
+}
+
+impl ExpectedError {
+    /// The interval around a predicted figure.
+    pub fn around(&self, predicted: f64) -> Interval {
+        let ratio = 1.0 + self.p90;
+        Interval { low: predicted / ratio, high: predicted * ratio }
+    }
+}
+
+/// Past scores of a model in a metric: in which circumstances, and the logarithm of how far off.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    known: Vec<(Circumstances, f64)>,
+    /// By how much each past score was farther off than those most like it said, once it is needed.
+    farther: OnceLock<Vec<f64>>,
+}
+
 /// Past scores.
 #[derive(Clone, Debug, Default)]
-pub struct Experience(Vec<PastScore>);
+pub struct Experience(BTreeMap<(Model, String), Group>);
+
+/// What those most alike say.
+struct Alike {
+    /// Logarithms of errors, ascending.
+    off: Vec<f64>,
+    /// The largest misfit and movement among them.
+    reach: (f64, f64),
+}
+
+impl Alike {
+    fn at(&self, share: f64) -> f64 {
+        let count = self.off.len();
+        // a quantile of a few is taken with one more, of which nothing is known
+        let place = (share * (count + 1) as f64).ceil() as usize;
+        self.off[place.clamp(1, count) - 1]
+    }
+}
+
+impl Group {
+    /// Those most like it, without some that stand together.
+    fn alike(&self, here: &Circumstances, without: Option<usize>) -> Option<Alike> {
+        let left_out = |index: usize| without.is_some_and(|it| index.abs_diff(it) <= TOGETHER);
+        let mut near: Vec<(f64, usize)> = self
+            .known
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !left_out(*index))
+            .map(|(index, (circumstances, _))| (here.distance(circumstances), index))
+            .filter(|(distance, _)| distance.is_finite())
+            .collect();
+        let last = near.len().checked_sub(1)?.min(NEIGHBOURS - 1);
+        let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        near.select_nth_unstable_by(last, order);
+        near.truncate(last + 1);
+        let mut off: Vec<f64> = near.iter().map(|(_, index)| self.known[*index].1).collect();
+        off.sort_by(f64::total_cmp);
+        let largest = |of: fn(&Circumstances) -> Option<f64>| {
+            let all = near.iter().filter_map(|(_, index)| of(&self.known[*index].0));
+            all.map(f64::abs).fold(0.0, f64::max)
+        };
+        Some(Alike { off, reach: (largest(|c| c.misfit), largest(|c| c.moved)) })
+    }
+
+    /// Half the width of the interval, as a logarithm, before it is scaled.
+    fn width(alike: &Alike) -> f64 {
+        alike.at(HELD).max(LEAST_WIDTH)
+    }
+
+    /// By how much the widths of answers about this are to be scaled.
+    fn scale(&self, about: Option<About>) -> f64 {
+        let farther = self.farther.get_or_init(|| {
+            let each = |(index, (circumstances, off)): (usize, &(Circumstances, f64))| {
+                let alike = self.alike(circumstances, Some(index));
+                alike.map_or(1.0, |alike| off / Self::width(&alike))
+            };
+            self.known.iter().enumerate().map(each).collect()
+        });
+        let of = |same: &dyn Fn(About) -> bool| -> Vec<f64> {
+            let known = self.known.iter().zip(farther);
+            known.filter(|((c, _), _)| c.about.is_none_or(same)).map(|(_, f)| *f).collect()
+        };
+        let both = about.map(|here| {
+            of(&|other| other.device == here.device && other.system == here.system)
+        });
+        let device = about.map(|here| of(&|other| other.device == here.device));
+        let enough = [both, device].into_iter().flatten().find(|these| these.len() >= ENOUGH);
+        let mut these = enough.unwrap_or_else(|| farther.clone());
+        these.sort_by(f64::total_cmp);
+        let place = (HELD * (these.len() + 1) as f64).ceil() as usize;
+        let found = these.get(place.clamp(1, these.len().max(1)) - 1).copied().unwrap_or(1.0);
+        // wild scores of a small group say little of its scale
+        found.clamp(0.5, 10.0)
+    }
+}
 
 impl Experience {
     /// What comes with the program.
@@ -119,18 +226,32 @@ impl Experience {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         match lines.next() {
-            Some(HISTORY_HEADER) => {}
+            Some(HISTORY_HEADER | EARLIER_HEADER) => {}
             _ => return Err(format!("line 1 is not the header `{HISTORY_HEADER}`")),
         }
-        let score = |(index, line): (usize, &str)| {
-            line.parse().map_err(|error| format!("line {} {error}", index + 2))
-        };
-        lines.enumerate().map(score).collect::<Result<_, _>>().map(Self)
+        let mut experience = Self::default();
+        for (index, line) in lines.enumerate() {
+            let score: PastScore =
+                line.parse().map_err(|error| format!("line {} {error}", index + 2))?;
+            experience.learn(score);
+        }
+        Ok(experience)
+    }
+
+    fn learn(&mut self, score: PastScore) {
+        let PastScore { model, metric, circumstances, error } = score;
+        let group = self.0.entry((model, metric)).or_default();
+        group.known.push((circumstances, (1.0 + error).max(1e-3).ln().abs()));
+        group.farther = OnceLock::new();
     }
 
     /// Takes over the scores of another.
     pub fn add(&mut self, other: Self) {
-        self.0.extend(other.0);
+        for (key, group) in other.0 {
+            let own = self.0.entry(key).or_default();
+            own.known.extend(group.known);
+            own.farther = OnceLock::new();
+        }
     }
 
     /// How far off a model is to be expected, if enough is known.
@@ -138,75 +259,171 @@ impl Experience {
         &self,
         model: Model,
         metric: &str,
-        circumstances: Circumstances,
+        circumstances: &Circumstances,
     ) -> Option<ExpectedError> {
-        let same = self.0.iter().filter(|past| past.model == model && past.metric == metric);
-        let mut near: Vec<(f64, f64)> = same
-            .map(|past| (circumstances.distance(past.circumstances), past.error))
-            .filter(|(distance, _)| distance.is_finite())
-            .collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // of those equally far none is left out for its place in the file
-        let last = near.len().checked_sub(1)?.min(NEIGHBOURS - 1);
-        let farthest = near[last].0;
-        let alike = near.iter().take_while(|(distance, _)| *distance <= farthest);
-        let mut errors: Vec<f64> = alike.map(|(_, error)| *error).collect();
-        errors.sort_by(f64::total_cmp);
-        let at =
-            |share: f64| errors[((share * errors.len() as f64) as usize).min(errors.len() - 1)];
-        Some(ExpectedError { median: at(0.5), p90: at(0.9), scores: errors.len() })
+        let group = self.0.get(&(model, metric.to_owned()))?;
+        let alike = group.alike(circumstances, None)?;
+        let mut width = Group::width(&alike) * group.scale(circumstances.about);
+        // what lies beyond all that was scored is at least as uncertain as it is far
+        let beyond = |here: Option<f64>, reach: f64| {
+            here.map(f64::abs).filter(|here| *here > reach + 0.05).map_or(0.0, |here| here - reach)
+        };
+        let misfit = beyond(circumstances.misfit, alike.reach.0);
+        if misfit > 0.0 {
+            width = width.max(circumstances.misfit.unwrap_or_default().abs());
+        }
+        width += 0.5 * beyond(circumstances.moved, alike.reach.1);
+        if self.unlike(model, circumstances).is_some() {
+            width = (2.0 * width).max(0.3);
+        }
+        let ratio = |log: f64| log.exp() - 1.0;
+        let median = ratio(alike.at(0.5).min(width));
+        Some(ExpectedError { median, p90: ratio(width.min(5.0)), scores: alike.off.len() })
+    }
+
+    /// What of an answer no past score resembles.
+    pub fn unlike(&self, model: Model, circumstances: &Circumstances) -> Option<String> {
+        let About { system, device, .. } = circumstances.about?;
+        let known = self.0.get(&(model, "throughput_rps".to_owned()))?;
+        let alike = |other: About| other.system == system && other.device == device;
+        let count = known.known.iter().filter(|(c, _)| c.about.is_some_and(alike)).count();
+        (count < LEAST_ALIKE).then(|| {
+            let device = match device.to_string().as_str() {
+                "mixed" => "several kinds of devices".to_owned(),
+                name => format!("devices of kind {name}"),
+            };
+            format!("{system} on {device}, model {model}")
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circumstances::{ChangeKind, DeviceKind, SystemKind};
 
     fn past(misfit: f64, moved: f64, error: f64) -> PastScore {
         PastScore {
             model: Model::Replay,
             metric: "throughput_rps".to_owned(),
-            circumstances: Circumstances { misfit: Some(misfit), moved: Some(moved) },
+            circumstances: Circumstances {
+                misfit: Some(misfit),
+                moved: Some(moved),
+                ..Circumstances::default()
+            },
             error,
         }
+    }
+
+    fn experience(scores: impl IntoIterator<Item = PastScore>) -> Experience {
+        let mut experience = Experience::default();
+        scores.into_iter().for_each(|score| experience.learn(score));
+        experience
     }
 
     #[test]
     fn those_most_alike_are_asked() {
         let good = (0..50).map(|index| past(0.01, 0.1, f64::from(index) / 1000.0));
         let bad = (0..50).map(|index| past(0.5, -2.0, 0.2 + f64::from(index) / 100.0));
-        let experience = Experience(good.chain(bad).collect());
+        let experience = experience(good.chain(bad));
         let expect = |misfit, moved| {
-            let circumstances = Circumstances { misfit: Some(misfit), moved: Some(moved) };
-            experience.expect(Model::Replay, "throughput_rps", circumstances).unwrap()
+            let circumstances = past(misfit, moved, 0.0).circumstances;
+            experience.expect(Model::Replay, "throughput_rps", &circumstances).unwrap()
         };
         let near = expect(-0.012, 0.09);
-        assert_eq!((near.scores, near.median, near.p90), (50, 0.025, 0.045));
-        assert!(expect(0.45, 1.8).median > 0.4);
-        let other = experience.expect(Model::Mva, "throughput_rps", Circumstances::default());
+        assert!(near.median < 0.05 && near.p90 < 0.12, "{near:?}");
+        assert!(expect(0.45, 1.8).median > 0.3);
+        let other = experience.expect(Model::Mva, "throughput_rps", &Circumstances::default());
         assert_eq!(other, None);
-        let fresh = experience.expect(Model::Replay, "throughput_rps", Circumstances::default());
+        let fresh = experience.expect(Model::Replay, "throughput_rps", &Circumstances::default());
         assert_eq!(fresh, None, "nothing is known of new workloads");
+    }
+
+    #[test]
+    fn nine_of_ten_of_the_same_kind_are_held() {
+        // errors that grow with the movement, in a fixed order that is not sorted
+        let draw = |n: u32| f64::from((n * 7919) % 1000) / 1000.0;
+        let case = |n: u32| {
+            let moved = draw(n + 17) * 2.0;
+            past(0.02, moved, (draw(n) - 0.5) * (0.02 + 0.2 * moved))
+        };
+        let experience = experience((0..400).map(case));
+        let held = (400..800).map(case).filter(|score| {
+            let found = experience.expect(score.model, &score.metric, &score.circumstances);
+            let interval = found.unwrap().around(1.0 + score.error);
+            (interval.low..=interval.high).contains(&1.0)
+        });
+        let held = held.count();
+        assert!((344..=376).contains(&held), "{held} of 400");
+    }
+
+    #[test]
+    fn a_misfit_beyond_all_that_was_scored_widens() {
+        let experience = experience((0..100).map(|n| past(0.02, 0.3, f64::from(n % 10) / 500.0)));
+        let expect = |misfit: f64| {
+            let here = past(misfit, 0.3, 0.0).circumstances;
+            experience.expect(Model::Replay, "throughput_rps", &here).unwrap().p90
+        };
+        assert!(expect(0.02) < 0.05);
+        // modelled 23.8 times as long as was recorded
+        assert!(expect(23.8_f64.ln()) > 20.0, "{}", expect(23.8_f64.ln()));
+    }
+
+    #[test]
+    fn what_was_never_scored_is_said_and_wide() {
+        let about = |device| About {
+            system: SystemKind::UrsaMinor,
+            device,
+            change: ChangeKind::Load,
+            open: false,
+        };
+        let score = |n: u32| {
+            let mut score = past(0.02, 0.3, f64::from(n % 10) / 500.0);
+            score.circumstances.about = Some(about(DeviceKind::Disk));
+            score
+        };
+        let experience = experience((0..100).map(score));
+        let mut here = score(0).circumstances;
+        assert_eq!(experience.unlike(Model::Replay, &here), None);
+        let near = experience.expect(Model::Replay, "throughput_rps", &here).unwrap();
+        here.about = Some(about(DeviceKind::Array));
+        assert!(experience.unlike(Model::Replay, &here).unwrap().contains("array"));
+        let far = experience.expect(Model::Replay, "throughput_rps", &here).unwrap();
+        assert!(near.p90 < 0.05 && far.p90 > 0.3, "{near:?} {far:?}");
     }
 
     #[test]
     fn a_history_is_read_as_it_is_written() {
         let mut fresh = past(0.0, 0.0, 0.125);
         fresh.circumstances = Circumstances::default();
-        for score in [past(-0.25, 1.5, 0.0625), fresh] {
+        let mut known = past(-0.25, 1.5, -0.0625);
+        known.circumstances.utilization = Some(0.75);
+        known.circumstances.about = Some(About {
+            system: SystemKind::Ceph,
+            device: DeviceKind::Flash,
+            change: ChangeKind::Encoding,
+            open: true,
+        });
+        for score in [past(-0.25, 1.5, 0.0625), fresh, known] {
             assert_eq!(score.to_string().parse(), Ok(score));
         }
         let error = Experience::parse("model,metric,misfit,moved,error\nreplay,x,1,2").unwrap_err();
         assert!(error.starts_with("line 2 has 4 fields"), "{error}");
         assert!(Experience::parse("a,b\n").unwrap_err().contains("line 1"));
+        let word = format!("{HISTORY_HEADER}\nreplay,x,1,2,0.1,0.5,ceph,tape,load,open");
+        assert!(Experience::parse(&word).unwrap_err().contains("`tape`"));
     }
 
     #[test]
     fn the_shipped_scores_cover_every_model() {
         let shipped = Experience::shipped();
         for model in Model::ALL {
-            let usual = Circumstances { misfit: Some(0.02), moved: Some(0.3) };
-            let found = shipped.expect(model, "throughput_rps", usual).unwrap();
+            let usual = Circumstances {
+                misfit: Some(0.02),
+                moved: Some(0.3),
+                ..Circumstances::default()
+            };
+            let found = shipped.expect(model, "throughput_rps", &usual).unwrap();
             assert!(found.scores >= NEIGHBOURS && found.median < found.p90, "{model} {found:?}");
         }
     }

@@ -8,11 +8,13 @@
 mod answer;
 mod askable;
 mod bounds;
+mod circumstances;
 mod classes;
 mod correction;
 mod disk;
 mod error;
 mod expected;
+mod fast;
 mod mva;
 mod observed;
 mod predict;
@@ -22,12 +24,13 @@ mod replay;
 pub use answer::{
     Answer, Busiest, EXPECTED_METRICS, Misfit, Model, ResponseTimeMs, WorkloadAnswer,
 };
+pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
     ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement, Mixed, Positioning,
     QUANTILES, Random, Trial, WriteBuffer, WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;
-pub use expected::{Circumstances, ExpectedError, Experience, HISTORY_HEADER, PastScore};
+pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
-pub use predict::Prediction;
+pub use predict::{Asked, Prediction};
 pub use question::{Described, Shelf};

@@ -11,7 +11,9 @@ use crate::bounds::{alone_s, bounds};
 use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
-use crate::expected::Circumstances;
+use crate::expected::Experience;
+use crate::fast;
+use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
@@ -28,7 +30,24 @@ pub struct Prediction<'a> {
     differs: bool,
     /// What was asked for and has no effect.
     notes: Vec<String>,
+    /// By workload: what the question is about.
+    about: Vec<About>,
+    /// Whether the outcome was estimated from that of the recorded cluster.
+    is_fast: bool,
 }
+
+/// Which model is to answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// This one.
+    Of(Model),
+    /// The fast one where past scores say that it is as good, otherwise the replay.
+    Auto,
+}
+
+/// The fast model is as good as the replay if its expected error is so many times that of the replay, or
+/// below so much.
+const AS_GOOD: (f64, f64) = (1.15, 0.03);
 
 impl Observed {
     /// What would be with these changes; without any, what the model says of the run itself.
@@ -49,6 +68,104 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
+        self.predict_changed(changes, cluster, parts)
+    }
+
+    /// What would be, by the model that is asked, and where there is a choice the faster of those that
+    /// past scores say are good; with errors that are to be expected.
+    pub fn answer(
+        &self,
+        changes: &[Change],
+        parts: &mut dyn Shelf,
+        asked: Asked,
+        experience: &Experience,
+    ) -> Result<(Answer, Scenario), WhatIfError> {
+        let cluster = self.changed(changes, parts)?;
+        let expected = |prediction: Prediction<'_>, model| {
+            let mut answer = prediction.answer(model);
+            if prediction.differs() {
+                answer.expect(experience);
+            }
+            (answer, prediction.scenario)
+        };
+        if matches!(asked, Asked::Auto | Asked::Of(Model::Fast)) {
+            let fast = self.predict_fast(changes, &cluster, parts)?;
+            match fast {
+                Ok(prediction) if asked == Asked::Of(Model::Fast) => {
+                    return Ok(expected(prediction, Model::Fast));
+                }
+                Ok(prediction) => {
+                    if prediction.answer(Model::Fast).fast_is_as_good(experience) {
+                        return Ok(expected(prediction, Model::Fast));
+                    }
+                }
+                Err(reason) if asked == Asked::Of(Model::Fast) => {
+                    let mut all = changes.iter().map(ToString::to_string);
+                    let change = all.next().unwrap_or_default();
+                    let reason = format!("model `fast` cannot follow it: {reason}; ask with `replay`");
+                    return Err(WhatIfError::Refused { change, reason });
+                }
+                Err(_) => {}
+            }
+        }
+        let model = match asked {
+            Asked::Of(model) => model,
+            Asked::Auto => Model::Replay,
+        };
+        Ok(expected(self.predict_changed(changes, cluster, parts)?, model))
+    }
+
+    /// Estimates what would be from the replay of the recorded cluster, which is made on first use; or
+    /// says why that cannot be done.
+    fn predict_fast(
+        &self,
+        changes: &[Change],
+        cluster: &Changed,
+        parts: &mut dyn Shelf,
+    ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
+        if let Err(reason) = fast::follows(&self.scenario, &cluster.scenario) {
+            return Ok(Err(reason));
+        }
+        if self.unchanged.get().is_none() {
+            let before = self.changed(&[], parts)?;
+            self.unchanged.get_or_init(|| replayed(&before).ok());
+        }
+        let Some(unchanged) = self.unchanged.get().and_then(Option::as_ref) else {
+            return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
+        };
+        let outcome = fast::estimate(&self.scenario, unchanged, &cluster.scenario)?;
+        let idle = self.document.idle(changes);
+        Ok(Ok(Prediction {
+            observed: self,
+            about: about(changes, cluster),
+            scenario: cluster.scenario.clone(),
+            outcome,
+            is_changed: !changes.is_empty(),
+            differs: idle.len() < changes.len(),
+            notes: idle.iter().map(ToString::to_string).collect(),
+            is_fast: true,
+        }))
+    }
+
+    /// Estimates the outcome of a question that was predicted by replay, too; `None`: the fast model does
+    /// not follow it.
+    pub fn fast_beside(
+        &self,
+        changes: &[Change],
+        parts: &mut dyn Shelf,
+    ) -> Result<Option<Answer>, WhatIfError> {
+        let cluster = self.changed(changes, parts)?;
+        let fast = self.predict_fast(changes, &cluster, parts)?;
+        Ok(fast.ok().map(|prediction| prediction.answer(Model::Fast)))
+    }
+
+    fn predict_changed(
+        &self,
+        changes: &[Change],
+        cluster: Changed,
+        parts: &mut dyn Shelf,
+    ) -> Result<Prediction<'_>, WhatIfError> {
+        let about = about(changes, &cluster);
         let idle = self.document.idle(changes);
         let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
@@ -66,8 +183,9 @@ impl Observed {
         };
         let notes = idle.iter().map(ToString::to_string).collect();
         let scenario = cluster.scenario;
+        let (observed, is_fast) = (self, false);
         let mut prediction =
-            Prediction { observed: self, scenario, outcome, is_changed, differs, notes };
+            Prediction { observed, scenario, outcome, is_changed, differs, notes, about, is_fast };
         if differs && prediction.nothing_differs() {
             prediction.differs = false;
             prediction.notes.push(NO_DIFFERENCE.to_owned());
@@ -80,6 +198,13 @@ impl Observed {
 const NO_DIFFERENCE: &str = "the requests that were recorded are served as they were: to them, what \
                              was changed makes no difference";
 
+/// By workload of the changed cluster.
+fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
+    let (scenario, kind) = (&cluster.scenario, ChangeKind::of(changes));
+    let of = |workload| About::of(scenario, workload, &cluster.measured, kind);
+    scenario.workloads.iter().map(of).collect()
+}
+
 fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
     replay(&Material {
         scenario: &cluster.scenario,
@@ -87,6 +212,27 @@ fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
         stretch: &cluster.stretch,
         measured: &cluster.measured,
     })
+}
+
+impl Answer {
+    /// Whether past scores say that an answer of the fast model is as good as one of the replay.
+    pub fn fast_is_as_good(&self, experience: &Experience) -> bool {
+        let good = |found: &WorkloadAnswer, metric| {
+            let of = |model| {
+                // a fast answer moves as far as the replay's would, as far as is known
+                experience.expect(model, metric, &found.circumstances)
+            };
+            if experience.unlike(Model::Fast, &found.circumstances).is_some() {
+                return false;
+            }
+            let (Some(fast), Some(replay)) = (of(Model::Fast), of(Model::Replay)) else {
+                return false;
+            };
+            fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
+        };
+        let metrics = ["throughput_rps", "response_time_ms.mean"];
+        self.workloads.values().all(|found| metrics.iter().all(|metric| good(found, metric)))
+    }
 }
 
 impl Prediction<'_> {
@@ -114,16 +260,19 @@ impl Prediction<'_> {
     }
 
     /// What a model says.
+    ///
+    /// A prediction that was estimated knows no other model than the fast one.
     pub fn answer(&self, model: Model) -> Answer {
+        let model = if self.is_fast { Model::Fast } else { model };
         let (utilization, bottleneck) = self.utilization();
         let analysed = analyse(&self.scenario, &self.outcome);
         let workloads = self.scenario.workloads.iter().zip(&self.outcome.workloads).zip(analysed);
-        let workloads = workloads.map(|((workload, found), seen)| {
+        let workloads = workloads.zip(&self.about).map(|(((workload, found), seen), about)| {
             let limit = self.limit(found);
             let peak = limit.as_ref().map_or(found.throughput_rps, |limit| limit.peak_rps);
             let alone = alone_s(&self.scenario, found);
             let (throughput_rps, response_time_ms) = match model {
-                Model::Replay => self.replayed(workload, found),
+                Model::Replay | Model::Fast => self.replayed(workload, found),
                 Model::Bounds => {
                     let (throughput, response) = bounds(workload, alone, peak, found);
                     (throughput, ResponseTimeMs::of_mean(response))
@@ -133,14 +282,17 @@ impl Prediction<'_> {
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
             let before = self.before(workload);
             let answer = WorkloadAnswer {
-                circumstances: before.map_or_else(
-                    Circumstances::default,
-                    |(modelled, recorded)| {
+                circumstances: Circumstances {
+                    utilization: Some(self.busiest_of(found)),
+                    about: Some(*about),
+                    ..before.map_or_else(Circumstances::default, |(modelled, recorded)| {
                         let said = found.response_ms.mean;
                         Circumstances::of(said, modelled.response_ms, recorded.response_ms)
-                    },
-                ),
+                    })
+                },
                 expected_error: BTreeMap::new(),
+                interval: BTreeMap::new(),
+                unlike: None,
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
@@ -242,6 +394,13 @@ impl Prediction<'_> {
             }
         }
         demands
+    }
+
+    /// How busy the busiest of the resources is that a workload uses.
+    fn busiest_of(&self, found: &WorkloadOutcome) -> f64 {
+        let used = self.outcome.resources.iter();
+        let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
+        used.map(|known| known.occupancy).fold(0.0, f64::max)
     }
 
     /// The resource that limits a workload, beside the load of the others.

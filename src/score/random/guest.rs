@@ -6,7 +6,7 @@
 use std::fmt::{Display, Write};
 
 use super::Dice;
-use super::ursa_minor::{CACHES, CPUS, Cluster, DISKS, POLICIES, RATES, draw_workload};
+use super::ursa_minor::{CACHES, CPUS, Cluster, POLICIES, RATES, draw_workload};
 
 const GUEST_SCHEDULERS: [&str; 3] = ["cfq", "noop", "deadline"];
 const DEPTHS: [u32; 5] = [1, 4, 8, 32, 128];
@@ -29,7 +29,7 @@ pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
         let size = dice.of(&CACHES);
         let policy = if dice.chance(0.5) { "lru" } else { dice.of(&POLICIES) };
         let write = if dice.chance(0.5) { "through" } else { "back" };
-        (format!("policy = \"{policy}\", size = \"{size}\", write = \"{write}\""), *dice.of(&DISKS))
+        (format!("policy = \"{policy}\", size = \"{size}\", write = \"{write}\""), *dice.of(dice.disks))
     };
     let _ = writeln!(
         text,
@@ -79,7 +79,7 @@ pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> 
             format!("volume.{name}.encoding={m}-of-{n}")
         }
         8 => format!("node.server.cache.size={}", dice.of(&CACHES)),
-        9 => format!("node.server.disk.0.device={}", dice.of(&DISKS)),
+        9 => format!("node.server.disk.0.device={}", dice.of(dice.disks)),
         10 => format!("client.app.nic.rate={}", dice.of(&RATES)),
         11 if rate.is_none() => {
             format!("workload.{name}.outstanding={}", dice.of(&[1, 2, 4, 8, 16, 32]))

@@ -30,20 +30,42 @@ pub(super) struct Draw {
 }
 
 /// Draws from lists.
-struct Dice(Stream);
+struct Dice {
+    stream: Stream,
+    /// Devices that nodes may have.
+    disks: &'static [&'static str],
+    /// Whether questions of the third generator are drawn, too.
+    more: bool,
+}
+
+/// Devices of the third generator: those of the others, today's, and an array.
+const ALL_DISKS: [&str; 12] = [
+    "sata-7200-2005",
+    "barracuda-7200.8",
+    "cheetah-15k",
+    "fc-15k-2008",
+    "hdd-4tb-7200",
+    "hdd-16tb-7200",
+    "sata-ssd",
+    "nvme-3gbs",
+    "nvme-7gbs",
+    "sata-ssd-no-plp",
+    "optane-p4800x",
+    "ds8700-raid5",
+];
 
 impl Dice {
     fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.0.below(list.len() as u64) as usize]
+        &list[self.stream.below(list.len() as u64) as usize]
     }
 
     /// From the first to the last, both possible.
     fn between(&mut self, first: u64, last: u64) -> u64 {
-        first + self.0.below(last - first + 1)
+        first + self.stream.below(last - first + 1)
     }
 
     fn chance(&mut self, p: f64) -> bool {
-        self.0.chance(p)
+        self.stream.chance(p)
     }
 }
 
@@ -51,11 +73,13 @@ impl Draw {
     /// Case number `index`.
     pub(super) fn case(&self, index: u32) -> Case {
         let owner = format!("random/{index}");
-        let mut dice = Dice(Seed(self.seed).stream(&owner));
+        let more = self.generator == GeneratorChoice::V3;
+        let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
+        let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more };
         let system = match (self.system, self.generator) {
             (Some(system), _) => system,
             (None, GeneratorChoice::V1) => SystemChoice::UrsaMinor,
-            (None, GeneratorChoice::V2) => *dice.of(&SystemChoice::ALL),
+            (None, GeneratorChoice::V2 | GeneratorChoice::V3) => *dice.of(&SystemChoice::ALL),
         };
         loop {
             if let Some(case) = draw(&mut dice, system) {
@@ -94,6 +118,7 @@ fn draw(dice: &mut Dice, system: SystemChoice) -> Option<Case> {
 fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Option<Vec<Change>> {
     let count = if dice.chance(0.3) { 2 } else { 1 };
     let mut one = || match system {
+        _ if dice.more && dice.chance(0.35) => draw_more(dice, cluster),
         SystemChoice::UrsaMinor => ursa_minor::draw_change(dice, cluster),
         SystemChoice::Ceph => objects::draw_ceph_change(dice, cluster),
         SystemChoice::Swift => objects::draw_swift_change(dice, cluster),
@@ -101,4 +126,26 @@ fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Opt
     };
     let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
     changes?.iter().map(|text| text.parse().ok()).collect()
+}
+
+/// A change that the earlier generators do not draw, or none if what was drawn does not apply.
+fn draw_more(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
+    let (name, rate) = dice.of(&cluster.workloads).clone();
+    let group = dice.of(&cluster.groups).0.clone();
+    Some(match dice.between(0, 6) {
+        0..=2 => format!("workload.{name}.client=app"),
+        3 => {
+            let rate = rate?;
+            format!("workload.{name}.rate={}", (rate * dice.between(12, 40) / 10).max(1))
+        }
+        4 if rate.is_none() => {
+            format!("workload.{name}.outstanding={}", dice.of(&[1, 2, 4, 8, 16, 32, 64]))
+        }
+        5 => {
+            let scheduler = dice.of(&ursa_minor::SCHEDULERS);
+            format!("node.{group}.disk.0.scheduler={scheduler}")
+        }
+        6 => format!("node.{group}.cache.write={}", dice.of(&["back", "through"])),
+        _ => return None,
+    })
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::Dice;
-use super::ursa_minor::{CACHES, CPUS, Cluster, DISKS, POLICIES, RATES, SCHEDULERS, draw_workload};
+use super::ursa_minor::{CACHES, CPUS, Cluster, POLICIES, RATES, SCHEDULERS, draw_workload};
 
 const POOLS: [(u32, u32); 8] = [(1, 1), (1, 2), (1, 3), (1, 3), (2, 3), (2, 4), (3, 5), (4, 6)];
 const COPIES: [u32; 3] = [2, 3, 4];
@@ -92,7 +92,7 @@ fn draw_hosts(dice: &mut Dice) -> Cluster {
 fn draw_node(dice: &mut Dice, text: &mut String, name: &str, count: u64) {
     let (cpu, cores) = (dice.of(&CPUS), dice.of(&CORES));
     let policy = if dice.chance(0.5) { "lru" } else { dice.of(&POLICIES) };
-    let (size, disk, disks) = (dice.of(&CACHES), dice.of(&DISKS), dice.between(1, 3));
+    let (size, disk, disks) = (dice.of(&CACHES), dice.of(dice.disks), dice.between(1, 3));
     let scheduler = if dice.chance(0.5) { "noop" } else { dice.of(&SCHEDULERS) };
     let rate = dice.of(&RATES);
     let _ = writeln!(
@@ -169,7 +169,7 @@ fn draw_common_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let group = dice.of(&cluster.groups).0.clone();
     Some(match dice.between(0, 10) {
         0 => format!("node.{group}.cpu.cores={}", dice.of(&CORES)),
-        1 => format!("node.{group}.disk.0.device={}", dice.of(&DISKS)),
+        1 => format!("node.{group}.disk.0.device={}", dice.of(dice.disks)),
         2 => format!("node.{group}.nic.rate={}", dice.of(&RATES)),
         3 => format!("node.{group}.cache.size={}", dice.of(&CACHES)),
         4 => format!("node.{group}.cache.policy={}", dice.of(&POLICIES)),

@@ -93,7 +93,7 @@ fn draw_node(dice: &mut Dice, text: &mut String, name: &str, count: u64) {
     let cpu = dice.of(&CPUS);
     let policy = if dice.chance(0.5) { "lru" } else { dice.of(&POLICIES) };
     let size = dice.of(&CACHES);
-    let disk = dice.of(&DISKS);
+    let disk = dice.of(dice.disks);
     let scheduler = if dice.chance(0.5) { "elevator" } else { dice.of(&SCHEDULERS) };
     let disks = *dice.of(&[1, 1, 1, 2, 3]);
     let rate = dice.of(&RATES);
@@ -189,7 +189,7 @@ pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> 
         8 if cluster.workloads.len() > 1 => format!("workload.{name}=none"),
         9 => format!("node.{group}.cache.size={}", dice.of(&CACHES)),
         10 => format!("node.{group}.cache.policy={}", dice.of(&POLICIES)),
-        11 => format!("node.{group}.disk.0.device={}", dice.of(&DISKS)),
+        11 => format!("node.{group}.disk.0.device={}", dice.of(dice.disks)),
         12 => format!("node.{group}.nic.rate={}", dice.of(&RATES)),
         13 => {
             let client = dice.between(0, cluster.clients - 1);

@@ -1,0 +1,133 @@
+//! `foretell ask DIR --questions FILE|-`: many questions about one run, which is opened once.
+//!
+//! A question is a line of JSON, and so is its answer, in the same order. What the records say, what was
+//! measured of devices and the recorded run's own replay are found once and serve all questions. A question
+//! that cannot be answered gets a line that says why; the others are answered all the same.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use clap::ValueEnum;
+use cpu_time::ProcessTime;
+use foretell_scenarios::Change;
+use foretell_whatif::{Experience, Observed};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Document;
+use crate::capacity::Capacities;
+use crate::cli::ModelChoice;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::prices::Prices;
+use crate::shelf::PartsShelf;
+
+/// Bytes of a line, at the most.
+const LONGEST: u64 = 1 << 20;
+
+/// A line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    /// What the answer is to be known by.
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    what_if: Vec<String>,
+    /// Instead of that of the command.
+    model: Option<String>,
+}
+
+/// What all answers have in common.
+pub(super) struct Desk<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) experience: &'a Experience,
+    pub(super) prices: &'a Prices,
+    pub(super) model: ModelChoice,
+}
+
+impl Desk<'_> {
+    /// Answers the questions of a file, or of standard input.
+    pub(super) fn answer_all(&self, path: &Path) -> Result<(), Failure> {
+        if path == Path::new("-") {
+            return self.answer_from(path, std::io::stdin().lock());
+        }
+        let file = foretell_input::open(path).map_err(Failure::file("read", path))?;
+        self.answer_from(path, BufReader::new(file))
+    }
+
+    fn answer_from(&self, path: &Path, mut source: impl BufRead) -> Result<(), Failure> {
+        interrupt::watch();
+        let mut number = 0_u64;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let count = source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut line);
+            if count.map_err(Failure::file("read", path))? == 0 {
+                return Ok(());
+            }
+            number += 1;
+            if line.len() as u64 > LONGEST {
+                let path = path.display();
+                return Err(Failure::Usage(format!(
+                    "line {number} of {path} is longer than 1 MiB; wanted is a question as JSON on each line"
+                )));
+            }
+            if interrupt::asked() {
+                return Err(Failure::Interrupted { done: format!("{} questions", number - 1) });
+            }
+            let text = String::from_utf8_lossy(&line);
+            if text.trim().is_empty() {
+                continue;
+            }
+            let answer = self.line(number, text.trim());
+            output::print(&format!("{answer}\n"))?;
+        }
+    }
+
+    /// The answer to a line, a line itself.
+    fn line(&self, number: u64, text: &str) -> Value {
+        let start = ProcessTime::now();
+        let cpu_ms = || (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+        let question: Question = match serde_json::from_str(text) {
+            Ok(question) => question,
+            Err(error) => {
+                let error = format!(
+                    "line {number} is no question: {error}; wanted is an object with `what_if`, a list of \
+                     PATH=VALUE, and perhaps `id` and `model`"
+                );
+                return json!({ "id": null, "error": error, "cpu_ms": cpu_ms() });
+            }
+        };
+        match self.one(&question) {
+            Ok((model, answer)) => {
+                json!({ "id": question.id, "answer": answer, "model": model, "cpu_ms": cpu_ms() })
+            }
+            Err(error) => {
+                json!({ "id": question.id, "error": error.to_string(), "cpu_ms": cpu_ms() })
+            }
+        }
+    }
+
+    fn one(&self, question: &Question) -> Result<(Value, Value), Failure> {
+        let model = match &question.model {
+            None => self.model,
+            Some(name) => ModelChoice::from_str(name, false).map_err(|_| {
+                let all = ModelChoice::value_variants().iter();
+                let names: Vec<String> = all.map(|one| format!("`{}`", one.name())).collect();
+                Failure::Usage(format!("there is no model `{name}`; there are {}", names.join(", ")))
+            })?,
+        };
+        let changes = question.what_if.iter().map(|text| text.parse::<Change>());
+        let changes: Vec<Change> = changes
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let (answer, scenario) =
+            self.observed.answer(&changes, &mut PartsShelf, model.asked(), self.experience)?;
+        let capacity = Capacities::of(&scenario, self.prices);
+        let document = Document { answer: &answer, capacity: &capacity };
+        let value = |known: serde_json::Result<Value>| known.expect("figures are JSON");
+        Ok((value(serde_json::to_value(answer.model)), value(serde_json::to_value(&document))))
+    }
+}

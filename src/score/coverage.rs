@@ -1,0 +1,131 @@
+//! How often the truth was where a prediction's interval said, by class.
+//!
+//! A class whose share is so low that chance explains it in one case of a hundred only, if intervals held
+//! 80 % there (one-sided binomial test), is marked: its intervals are too narrow.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Comparison;
+use crate::tables;
+
+/// The share below which a class's intervals are wrong, and how sure that must be.
+const TOO_FEW: (f64, f64) = (0.8, 0.01);
+
+/// Of a class of comparisons.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Held {
+    /// `all`, or a storage system, devices, a kind of change, a metric.
+    pub(super) class: String,
+    /// Comparisons with an interval.
+    pub(super) comparisons: usize,
+    /// The share of them whose interval held the truth.
+    pub(super) held: f64,
+    /// The median of half the width of the intervals, as a share of the figure.
+    pub(super) half_width: f64,
+    /// Whether it is too low for chance.
+    pub(super) too_low: bool,
+}
+
+/// Coverage over all, and over each class.
+pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Held> {
+    let mut classes: BTreeMap<(usize, String), Vec<(bool, f64)>> = BTreeMap::new();
+    for found in comparisons {
+        let (Some(low), Some(high)) = (found.low, found.high) else { continue };
+        if !found.measured.is_finite() || found.predicted <= 0.0 {
+            continue;
+        }
+        let holds = (low..=high).contains(&found.measured);
+        let half = (high - low) / 2.0 / found.predicted;
+        let words = found.class.as_deref().unwrap_or_default().split(' ').map(str::to_owned);
+        let of_it = words.chain([found.metric.to_owned()]).enumerate();
+        for (place, class) in std::iter::once((0, "all".to_owned())).chain(of_it.map(|(n, c)| (n + 1, c))) {
+            classes.entry((place, class)).or_default().push((holds, half));
+        }
+    }
+    let held = |((_, class), all): ((usize, String), Vec<(bool, f64)>)| {
+        let count = all.iter().filter(|(holds, _)| *holds).count();
+        let mut widths: Vec<f64> = all.iter().map(|(_, half)| *half).collect();
+        widths.sort_by(f64::total_cmp);
+        Held {
+            class,
+            comparisons: all.len(),
+            held: count as f64 / all.len() as f64,
+            half_width: widths[widths.len() / 2],
+            too_low: chance_of_at_most(count, all.len(), TOO_FEW.0) < TOO_FEW.1,
+        }
+    };
+    classes.into_iter().map(held).collect()
+}
+
+/// The chance of at most so many of all, each with this chance.
+fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
+    // logarithms, as single terms of a thousand vanish
+    let mut log = all as f64 * (1.0 - each).ln();
+    let mut sum = log.exp();
+    for k in 1..=count {
+        log += ((all - k + 1) as f64 / k as f64).ln() + (each / (1.0 - each)).ln();
+        sum += log.exp();
+    }
+    sum.min(1.0)
+}
+
+/// As a person reads it.
+pub(super) fn table(held: &[Held]) -> String {
+    if held.is_empty() {
+        return "No interval: nothing was scored before\n".to_owned();
+    }
+    let mut table = tables::table(&["90 % intervals of", "figures", "held", "median half-width", ""]);
+    for class in held {
+        table.add_row([
+            class.class.clone(),
+            class.comparisons.to_string(),
+            format!("{:.1} %", 100.0 * class.held),
+            format!("{:.1} %", 100.0 * class.half_width),
+            if class.too_low { "too narrow".to_owned() } else { String::new() },
+        ]);
+    }
+    format!("{}\n", crate::screen::fitted(&table, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(measured: f64, class: &str) -> Comparison {
+        Comparison {
+            workload: "mail".to_owned(),
+            metric: "throughput_rps",
+            predicted: 100.0,
+            measured,
+            error: 0.0,
+            low: Some(90.0),
+            high: Some(110.0),
+            class: Some(class.to_owned()),
+            predicted_sd: None,
+            measured_sd: None,
+        }
+    }
+
+    #[test]
+    fn the_binomial_test_is_that_of_tables() {
+        // 8 of 10 at 80 %: 1 - 10 * .8^9 * .2 - .8^10
+        let exact = 1.0 - 10.0 * 0.8_f64.powi(9) * 0.2 - 0.8_f64.powi(10);
+        assert!((chance_of_at_most(8, 10, 0.8) - exact).abs() < 1e-12);
+        assert!((chance_of_at_most(2000, 2000, 0.8) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_class_that_is_held_too_rarely_is_marked() {
+        let good = (0..90).map(|_| comparison(105.0, "ceph flash load"));
+        let bad = (0..20).map(|n| comparison(if n < 8 { 95.0 } else { 200.0 }, "swift disk load"));
+        let all: Vec<Comparison> = good.chain(bad).collect();
+        let held = by_class(all.iter());
+        let of = |class: &str| held.iter().find(|held| held.class == class).unwrap();
+        assert_eq!((of("all").comparisons, of("ceph").held, of("swift").held), (110, 1.0, 0.4));
+        assert!(of("swift").too_low && of("disk").too_low && !of("ceph").too_low);
+        assert!((of("all").half_width - 0.1).abs() < 1e-12);
+        assert_eq!(held[0].class, "all");
+    }
+}

@@ -1,0 +1,281 @@
+//! What is known of an answer about a workload before its error is: which past scores resemble it.
+//!
+//! Left out: what was asked for in figures (how many clients more, how much more cache); how far the
+//! change moves the workload stands for it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use foretell_scenarios::Change;
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+
+use crate::answer::ResponseTimeMs;
+use crate::disk::Measurement;
+
+/// Misfits below this are alike, as are movements (assumed: no model is that good).
+const ALIKE: (f64, f64) = (0.01, 0.05);
+/// How far apart cases are that differ in one of these: loop, device, system, kind of change; in units of
+/// the logarithms of misfit and movement.
+const OTHER: [f64; 4] = [6.0, 2.0, 1.5, 1.5];
+/// How far apart a case is of which this is not known (a history of an earlier version).
+const UNKNOWN: f64 = 3.0;
+
+/// What is known of an answer before its error is.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Circumstances {
+    /// Logarithm of modelled / recorded mean response time of the run itself; none of a new workload.
+    pub misfit: Option<f64>,
+    /// Logarithm of asked / recorded mean response time, by the model; none of a new workload.
+    pub moved: Option<f64>,
+    /// How busy the busiest resource is that the workload uses, 0 to 1.
+    pub utilization: Option<f64>,
+    /// What the question is about; unknown in histories of earlier versions.
+    pub about: Option<About>,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct About {
+    /// The storage system.
+    pub system: SystemKind,
+    /// The devices that hold the workload's volume.
+    pub device: DeviceKind,
+    /// What is changed.
+    pub change: ChangeKind,
+    /// Whether the workload's requests come whatever has completed.
+    pub open: bool,
+}
+
+/// A closed set of words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $case:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum $name { $($(#[$of])* $case),* }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $(Self::$case => $word),* })
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$case),)*
+                    _ => Err(format!("has `{text}` instead of one of {}", [$($word),*].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+words!(
+    /// A storage system, or virtual machines before one.
+    SystemKind {
+        /// Clients encode and place data themselves.
+        UrsaMinor = "ursa-minor",
+        /// Ceph.
+        Ceph = "ceph",
+        /// Swift.
+        Swift = "swift",
+        /// Guests with block layers of their own.
+        Guest = "guest",
+    }
+);
+
+words!(
+    /// What a volume lies on.
+    DeviceKind {
+        /// Disks with an arm.
+        Disk = "disk",
+        /// Solid-state drives.
+        Flash = "flash",
+        /// Arrays behind a controller.
+        Array = "array",
+        /// Several of these.
+        Mixed = "mixed",
+    }
+);
+
+words!(
+    /// What a question changes.
+    ChangeKind {
+        /// Nothing: the recorded run itself.
+        Nothing = "nothing",
+        /// Rates, outstanding requests, think times.
+        Load = "load",
+        /// Which clients run a workload, and how many.
+        Clients = "clients",
+        /// A workload more, or less, or described again.
+        Workload = "workload",
+        /// Encoding, cipher, quorums.
+        Encoding = "encoding",
+        /// Which nodes hold what, and how many there are.
+        Placement = "placement",
+        /// Caches of nodes.
+        Cache = "cache",
+        /// Disks and what schedules them.
+        Disk = "disk",
+        /// Cables and the switch.
+        Network = "network",
+        /// Processors.
+        Processor = "processor",
+        /// Settings of the storage system or of guests.
+        System = "system",
+        /// Several of these.
+        Several = "several",
+    }
+);
+
+impl Circumstances {
+    /// `said` of the changed cluster, `modelled` of the run itself, of which this was `recorded`.
+    pub(crate) fn of(said: f64, modelled: ResponseTimeMs, recorded: ResponseTimeMs) -> Self {
+        let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
+        Self {
+            misfit: log(modelled.mean / recorded.mean),
+            moved: log(said / modelled.mean),
+            ..Self::default()
+        }
+    }
+
+    /// How different two cases are: a squared distance; infinite if one is of a new workload.
+    pub(crate) fn distance(&self, other: &Self) -> f64 {
+        let apart = |one: Option<f64>, two: Option<f64>, of: fn(f64) -> f64| match (one, two) {
+            (Some(one), Some(two)) => (of(one) - of(two)).powi(2),
+            (None, None) => 0.0,
+            _ => f64::INFINITY,
+        };
+        let known = apart(self.misfit, other.misfit, |log| (log.abs() + ALIKE.0).ln())
+            + apart(self.moved, other.moved, |log| (log.abs() + ALIKE.1).ln());
+        let busy = match (self.utilization, other.utilization) {
+            (Some(one), Some(two)) => {
+                let crowd = |part: f64| -(1.0 - part.clamp(0.0, 0.98)).ln();
+                (crowd(one) - crowd(two)).powi(2)
+            }
+            _ => 0.0,
+        };
+        let about = match (self.about, other.about) {
+            (Some(one), Some(two)) => one.distance(two),
+            (None, None) => 0.0,
+            _ => UNKNOWN,
+        };
+        known + busy + about
+    }
+}
+
+impl About {
+    fn distance(self, other: Self) -> f64 {
+        let differs = [
+            self.open != other.open,
+            self.device != other.device,
+            self.system != other.system,
+            self.change != other.change,
+        ];
+        differs.iter().zip(OTHER).filter(|(differs, _)| **differs).map(|(_, far)| far).sum()
+    }
+
+    /// Of a workload of the changed cluster.
+    pub(crate) fn of(
+        scenario: &Scenario,
+        workload: &Workload,
+        measured: &[Vec<Arc<Measurement>>],
+        change: ChangeKind,
+    ) -> Self {
+        let guests = workload.clients.iter().any(|id| scenario.host(*id).guest.is_some());
+        let system = match scenario.system.name() {
+            _ if guests => SystemKind::Guest,
+            name => name.parse().unwrap_or(SystemKind::UrsaMinor),
+        };
+        let nodes = &scenario.volume(workload.volume).nodes;
+        let mut devices = nodes.iter().flat_map(|node| &measured[node.index()]).map(|known| {
+            if known.array.is_some() {
+                DeviceKind::Array
+            } else if known.positioning.iter().all(Vec::is_empty) {
+                DeviceKind::Flash
+            } else {
+                DeviceKind::Disk
+            }
+        });
+        let first = devices.next().unwrap_or(DeviceKind::Disk);
+        let device = if devices.all(|other| other == first) { first } else { DeviceKind::Mixed };
+        let open = !matches!(workload.arrivals, Arrivals::Closed { .. });
+        Self { system, device, change, open }
+    }
+}
+
+impl ChangeKind {
+    /// Of all changes of a question.
+    pub fn of(changes: &[Change]) -> Self {
+        let mut kinds = changes.iter().map(Self::of_one);
+        let Some(first) = kinds.next() else { return Self::Nothing };
+        if kinds.all(|other| other == first) { first } else { Self::Several }
+    }
+
+    fn of_one(change: &Change) -> Self {
+        let steps: Vec<&str> = change.path.split('.').map(str::trim).collect();
+        let key = steps.get(2).copied().unwrap_or_default();
+        match (steps[0], key) {
+            ("workload", "client") => Self::Clients,
+            ("workload", "" | "kind" | "volume") => Self::Workload,
+            ("workload", _) => Self::Load,
+            ("volume", "nodes" | "placement" | "size" | "") | ("node", "count" | "machine" | "") => {
+                Self::Placement
+            }
+            ("volume", _) => Self::Encoding,
+            ("node", "cache" | "nvram") => Self::Cache,
+            ("node", "disk" | "layout" | "stripe") => Self::Disk,
+            ("client", "count" | "") => Self::Clients,
+            (_, "nic") | ("switch", _) => Self::Network,
+            (_, "cpu") => Self::Processor,
+            _ => Self::System,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(changes: &[&str]) -> ChangeKind {
+        let changes: Vec<Change> = changes.iter().map(|text| text.parse().unwrap()).collect();
+        ChangeKind::of(&changes)
+    }
+
+    #[test]
+    fn what_a_question_changes_has_a_name() {
+        assert_eq!(kind(&[]), ChangeKind::Nothing);
+        assert_eq!(kind(&["workload.mail.client=app[0-3]"]), ChangeKind::Clients);
+        assert_eq!(kind(&["workload.mail=none"]), ChangeKind::Workload);
+        assert_eq!(kind(&["workload.mail.rate=", "workload.mail.outstanding=2"]), ChangeKind::Load);
+        assert_eq!(kind(&["volume.mail.encoding=2-of-3"]), ChangeKind::Encoding);
+        assert_eq!(kind(&["node.brick.disk.0.device=sata-ssd"]), ChangeKind::Disk);
+        assert_eq!(kind(&["host.brick2.nic.rate=1 Gbit/s"]), ChangeKind::Network);
+        assert_eq!(kind(&["cluster.store=filestore"]), ChangeKind::System);
+        let both = ["node.brick.cache.size=1 GiB", "node.brick.count=4"];
+        assert_eq!(kind(&both), ChangeKind::Several);
+    }
+
+    #[test]
+    fn other_devices_are_less_alike_than_other_movements() {
+        let about = |device| About {
+            system: SystemKind::UrsaMinor,
+            device,
+            change: ChangeKind::Load,
+            open: false,
+        };
+        let case = |device, moved| Circumstances {
+            misfit: Some(0.01),
+            moved: Some(moved),
+            utilization: Some(0.5),
+            about: Some(about(device)),
+        };
+        let here = case(DeviceKind::Disk, 0.2);
+        let same = here.distance(&case(DeviceKind::Disk, 0.3));
+        assert!(same < here.distance(&case(DeviceKind::Flash, 0.2)));
+        assert!(here.distance(&Circumstances::default()).is_infinite(), "of a new workload");
+    }
+}
