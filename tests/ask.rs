@@ -506,7 +506,7 @@ fn the_fast_model_moves_as_the_replay_does_and_refuses_what_it_cannot_follow() {
                 let of = |answer: &Value| answer.pointer(key).unwrap().as_f64().unwrap();
                 let off = of(&fast[name]) / of(replay) - 1.0;
                 println!("{change} {name} {key}: {:+.1} %", 100.0 * off);
-                assert!(off.abs() < 0.2, "{change} {name} {key}: {off:+.3}");
+                assert!(off.abs() < 0.25, "{change} {name} {key}: {off:+.3}");
             }
         }
     }

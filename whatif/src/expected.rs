@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 use crate::answer::Model;
-use crate::circumstances::{About, Circumstances};
+use crate::circumstances::{About, Circumstances, DeviceKind};
 
 /// As many of the past scores are asked.
 const NEIGHBOURS: usize = 40;
@@ -28,7 +28,7 @@ const HELD: f64 = 0.9;
 const TOGETHER: usize = 3;
 /// Past scores with the same device and system that calibrate answers about these alone; with fewer, all do.
 const ENOUGH: usize = 60;
-/// Past scores of the same system and device without which an answer is unlike anything scored.
+/// Past scores of the same system, and of the same devices, without which an answer is unlike anything scored.
 const LEAST_ALIKE: usize = 8;
 /// An interval is no narrower, as a logarithm: truth itself is not known better.
 const LEAST_WIDTH: f64 = 0.002;
@@ -283,16 +283,19 @@ impl Experience {
 
     /// What of an answer no past score resembles.
     pub fn unlike(&self, model: Model, circumstances: &Circumstances) -> Option<String> {
-        let About { system, device, .. } = circumstances.about?;
+        let here = circumstances.about?;
         let known = self.0.get(&(model, "throughput_rps".to_owned()))?;
-        let alike = |other: About| other.system == system && other.device == device;
-        let count = known.known.iter().filter(|(c, _)| c.about.is_some_and(alike)).count();
-        (count < LEAST_ALIKE).then(|| {
-            let device = match device.to_string().as_str() {
-                "mixed" => "several kinds of devices".to_owned(),
-                name => format!("devices of kind {name}"),
-            };
-            format!("{system} on {device}, model {model}")
+        let count = |alike: &dyn Fn(About) -> bool| {
+            known.known.iter().filter(|(c, _)| c.about.is_some_and(alike)).count()
+        };
+        if count(&|other| other.system == here.system) < LEAST_ALIKE {
+            return Some(format!("{}, model {model}", here.system));
+        }
+        (count(&|other| other.device == here.device) < LEAST_ALIKE).then(|| {
+            match here.device {
+                DeviceKind::Mixed => format!("several kinds of devices, model {model}"),
+                device => format!("devices of kind {device}, model {model}"),
+            }
         })
     }
 }
@@ -300,7 +303,7 @@ impl Experience {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::circumstances::{ChangeKind, DeviceKind, SystemKind};
+    use crate::circumstances::{ChangeKind, SystemKind};
 
     fn past(misfit: f64, moved: f64, error: f64) -> PastScore {
         PastScore {

@@ -1,12 +1,15 @@
 //! A write buffer, as far as measurements tell: it fills as fast as writes come, and drains as fast as
 //! the device keeps up with writes in its steady state, more slowly beside reads.
 //!
-//! A read beside writes takes longer, as was measured of reads beside so many of them. Left out: that
-//! what is written again in the buffer needs to be drained once only.
+//! What is written again while it is there takes no more room and is drained once. A read beside writes takes
+//! longer, as was measured of reads beside so many of them. Left out: that what is being drained has to be
+//! drained again when it is written again, and that reads find what is there.
 
 use std::collections::VecDeque;
 
+use foldhash::fast::FixedState;
 use foretell_units::{SimSpan, SimTime};
+use hashbrown::HashMap;
 
 use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
 
@@ -25,8 +28,10 @@ const WAITED: f64 = 3.0;
 pub(super) struct Buffer {
     room: u64,
     held: u64,
-    /// When what is held has left, and its bytes.
-    leaving: VecDeque<(SimTime, u64)>,
+    /// What is held, in the order in which it leaves.
+    leaving: VecDeque<Leaving>,
+    /// By number of a page: when it has left.
+    pages: HashMap<u64, SimTime, FixedState>,
     /// By size in bytes: how long the device drains a write, ns.
     drain: Vec<(f64, f64)>,
     /// By how much draining is slower beside reads that take all of the device.
@@ -42,6 +47,21 @@ pub(super) struct Buffer {
     /// A moment, ns.
     moment: f64,
 }
+
+/// A write that is held.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// When it has left.
+    at: SimTime,
+    /// Bytes that it takes.
+    bytes: u64,
+    /// Its pages.
+    first: u64,
+    count: u64,
+}
+
+/// Bytes of a page, by which writes are known again.
+const PAGE: u64 = 4096;
 
 /// How long reads take beside such a share of all writes that are possible, ns.
 type Waits = (f64, [f64; QUANTILES]);
@@ -77,6 +97,7 @@ impl Buffer {
             room: known.bytes,
             held: 0,
             leaving: VecDeque::new(),
+            pages: HashMap::default(),
             drain,
             slowed,
             beside,
@@ -100,26 +121,48 @@ impl Buffer {
         self.seen = now;
     }
 
-    /// Takes a write; when there is room for it, and how long it will keep the device busy.
-    pub(super) fn take(&mut self, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
+    /// Takes a write at a byte of the device; when there is room for it, and how long it will keep the device
+    /// busy.
+    pub(super) fn take(&mut self, now: SimTime, from: u64, bytes: u64) -> (SimTime, SimSpan) {
         self.look(now);
-        while self.leaving.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, bytes) = self.leaving.pop_front().expect("it is there");
-            self.held -= bytes;
+        while let Some(left) = self.leaving.front().filter(|held| held.at <= now).copied() {
+            self.leaving.pop_front();
+            self.held -= left.bytes;
+            for page in left.first..left.first + left.count {
+                if self.pages.get(&page) == Some(&left.at) {
+                    self.pages.remove(&page);
+                }
+            }
+        }
+        let first = from / PAGE;
+        let count = ((from + bytes).div_ceil(PAGE) - first).max(1);
+        let is_held = |page: &u64| self.pages.get(page).is_some_and(|at| *at > now);
+        let again = (first..first + count).filter(is_held).count() as u64;
+        let bytes = bytes * (count - again) / count;
+        if bytes == 0 {
+            return (now, SimSpan::ZERO);
         }
         let pace = (1.0 - self.slowed * self.reading).max(LEAST_PACE);
         let work = SimSpan::from_ns((by_size(&self.drain, bytes as f64) / pace) as u64);
-        self.until = self.until.max(now) + work;
+        let at = self.until.max(now) + work;
+        self.until = at;
         self.held += bytes;
-        self.leaving.push_back((self.until, bytes));
+        self.leaving.push_back(Leaving { at, bytes, first, count });
+        for page in first..first + count {
+            // what was there leaves when it would have
+            let leaves = self.pages.entry(page).or_insert(at);
+            if *leaves <= now {
+                *leaves = at;
+            }
+        }
         let mut room_at = now;
         let mut over = self.held.saturating_sub(self.room.max(bytes));
-        for (at, bytes) in &self.leaving {
+        for held in &self.leaving {
             if over == 0 {
                 break;
             }
-            room_at = *at;
-            over = over.saturating_sub(*bytes);
+            room_at = held.at;
+            over = over.saturating_sub(held.bytes);
         }
         (room_at, work)
     }
