@@ -143,7 +143,8 @@ fn table(answer: &Answer) -> String {
     });
     let intervals: Vec<String> = intervals.collect();
     if !intervals.is_empty() {
-        let _ = writeln!(text, "Between these in 9 of 10 cases like this: {}", intervals.join("; "));
+        let _ =
+            writeln!(text, "Between these in 9 of 10 cases like this: {}", intervals.join("; "));
     }
     for (name, found) in &answer.workloads {
         if let Some(unlike) = &found.unlike {
@@ -151,7 +152,8 @@ fn table(answer: &Answer) -> String {
         }
     }
     if answer.model == Model::Fast {
-        text += "Estimated from the recorded run's demands; `--model replay` replays its requests\n";
+        text +=
+            "Estimated from the recorded run's demands; `--model replay` replays its requests\n";
     }
     text
 }

@@ -419,7 +419,8 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
             ("response_time_ms.p99", &times["p99"]),
         ] {
             let interval = &workload["interval"][metric];
-            let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
+            let (low, high) =
+                (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
             let figure = figure.as_f64().unwrap();
             assert!(low < figure && figure < high, "{name} {metric}: {low} {figure} {high}");
         }
@@ -475,7 +476,9 @@ fn many_questions_are_answered_as_each_by_itself() {
     assert!(cpu_ms(1) < 0.2 * cpu_ms(0), "fast: {} of {}", cpu_ms(1), cpu_ms(0));
     assert_eq!(found[5]["answer"], found[0]["answer"]);
     // an error is a line
-    for (line, message) in [(2, "did you mean `web`"), (3, "no model `guess`"), (4, "is no question")] {
+    for (line, message) in
+        [(2, "did you mean `web`"), (3, "no model `guess`"), (4, "is no question")]
+    {
         let error = found[line]["error"].as_str().unwrap();
         assert!(error.contains(message), "{error}");
         assert!(found[line].get("answer").is_none());
@@ -553,7 +556,10 @@ what_if = ["workload.mail.client=app"]
     assert_eq!(comparison["class"], "ursa-minor disk network");
     assert!(comparison["error"].as_f64().unwrap() < 0.1, "{comparison}");
     let all = found["classes"].as_array().unwrap().last().unwrap();
-    assert_eq!((&all["class"], &all["questions"], &all["refused"]), (&"all".into(), &3.into(), &1.into()));
+    assert_eq!(
+        (&all["class"], &all["questions"], &all["refused"]),
+        (&"all".into(), &3.into(), &1.into())
+    );
     fs::write(&suite, "[[run]]\nname = \"a\"\nquestion = []\n").unwrap();
     let done = run(["score", "--suite", suite.to_str().unwrap()]);
     assert_eq!(done.status, Some(2), "{}", done.stderr);

@@ -116,13 +116,15 @@ impl Desk<'_> {
             Some(name) => ModelChoice::from_str(name, false).map_err(|_| {
                 let all = ModelChoice::value_variants().iter();
                 let names: Vec<String> = all.map(|one| format!("`{}`", one.name())).collect();
-                Failure::Usage(format!("there is no model `{name}`; there are {}", names.join(", ")))
+                Failure::Usage(format!(
+                    "there is no model `{name}`; there are {}",
+                    names.join(", ")
+                ))
             })?,
         };
         let changes = question.what_if.iter().map(|text| text.parse::<Change>());
-        let changes: Vec<Change> = changes
-            .collect::<Result<_, _>>()
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let changes: Vec<Change> =
+            changes.collect::<Result<_, _>>().map_err(|error| Failure::Usage(error.to_string()))?;
         let (answer, scenario) =
             self.observed.answer(&changes, &mut PartsShelf, model.asked(), self.experience)?;
         let capacity = Capacities::of(&scenario, self.prices);

@@ -40,7 +40,9 @@ pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) ->
         let half = (high - low) / 2.0 / found.predicted;
         let words = found.class.as_deref().unwrap_or_default().split(' ').map(str::to_owned);
         let of_it = words.chain([found.metric.to_owned()]).enumerate();
-        for (place, class) in std::iter::once((0, "all".to_owned())).chain(of_it.map(|(n, c)| (n + 1, c))) {
+        for (place, class) in
+            std::iter::once((0, "all".to_owned())).chain(of_it.map(|(n, c)| (n + 1, c)))
+        {
             classes.entry((place, class)).or_default().push((holds, half));
         }
     }
@@ -76,7 +78,8 @@ pub(super) fn table(held: &[Held]) -> String {
     if held.is_empty() {
         return "No interval: nothing was scored before\n".to_owned();
     }
-    let mut table = tables::table(&["90 % intervals of", "figures", "held", "median half-width", ""]);
+    let mut table =
+        tables::table(&["90 % intervals of", "figures", "held", "median half-width", ""]);
     for class in held {
         table.add_row([
             class.class.clone(),

@@ -56,7 +56,12 @@ fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<Scored, Failure> {
     }
 }
 
-fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Option<Scored>, Failure> {
+fn try_one(
+    case: &Case,
+    draw: Draw,
+    index: u32,
+    judge: Judge<'_>,
+) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
     let brief = draw.generator == GeneratorChoice::V3;
     if brief {

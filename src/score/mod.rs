@@ -137,7 +137,9 @@ impl Judge<'_> {
             found => found?,
         };
         let answer = match (self.asked, &fast) {
-            (Asked::Auto, Some(fast)) if fast.fast_is_as_good(self.experience) => Some(fast.clone()),
+            (Asked::Auto, Some(fast)) if fast.fast_is_as_good(self.experience) => {
+                Some(fast.clone())
+            }
             (Asked::Auto, _) => Some(prediction.answer(Model::Replay)),
             (Asked::Of(Model::Fast), _) => fast.clone(),
             (Asked::Of(model), _) => Some(prediction.answer(model)),
@@ -151,7 +153,8 @@ impl Judge<'_> {
         if differs {
             answer.expect(self.experience);
         }
-        let others = [Model::Bounds, Model::Mva, Model::Replay].map(|model| prediction.answer(model));
+        let others =
+            [Model::Bounds, Model::Mva, Model::Replay].map(|model| prediction.answer(model));
         Ok(Predicted { answer, all: others.into_iter().chain(fast).collect(), differs })
     }
 }
@@ -355,7 +358,8 @@ pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
             let interval = answer.workloads[name].interval.get(metric);
             let (low, high) = (interval.map(|known| known.low), interval.map(|known| known.high));
             let about = answer.workloads[name].circumstances.about;
-            let class = about.map(|about| format!("{} {} {}", about.system, about.device, about.change));
+            let class =
+                about.map(|about| format!("{} {} {}", about.system, about.device, about.change));
             comparisons.push(Comparison {
                 low,
                 high,

@@ -124,18 +124,14 @@ pub(super) fn score(
         }
     };
     let suite = parse(&name, &text)?;
-    let documents: Vec<Document> = suite
-        .run
-        .iter()
-        .map(|run| document(run, &beside))
-        .collect::<Result<_, _>>()?;
+    let documents: Vec<Document> =
+        suite.run.iter().map(|run| document(run, &beside)).collect::<Result<_, _>>()?;
     let runs: Vec<(&Run, &Document)> = suite.run.iter().zip(&documents).collect();
     for (run, document) in &runs {
         check(run, document)?;
     }
-    let done = jobs::perform(&runs, jobs::threads(None), |(run, document)| {
-        answered(run, document, judge)
-    });
+    let done =
+        jobs::perform(&runs, jobs::threads(None), |(run, document)| answered(run, document, judge));
     let all: Vec<Answered> = done.all()?.into_iter().flatten().collect();
     if let Some(path) = &arguments.history {
         let learned: Vec<PastScore> = all.iter().flat_map(|one| one.learned.clone()).collect();
@@ -331,8 +327,8 @@ fn worst(answered: &Answered) -> f64 {
 fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> String {
     let mut text = String::new();
     let mut questions = tables::table(&[
-        "question", "workload", "model", "req/s", "really", "error", "mean ms", "really", "error", "p99 ms",
-        "really", "error",
+        "question", "workload", "model", "req/s", "really", "error", "mean ms", "really", "error",
+        "p99 ms", "really", "error",
     ]);
     let mut run = "";
     for one in all {
@@ -373,8 +369,17 @@ fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> Str
     }
     let _ = writeln!(text, "{}\n", fitted(&questions, 1));
     let mut table = tables::table(&[
-        "class", "questions", "refused", "wrong verdicts", "fast", "req/s median", "90 % under", "mean median",
-        "90 % under", "p99 median", "90 % under",
+        "class",
+        "questions",
+        "refused",
+        "wrong verdicts",
+        "fast",
+        "req/s median",
+        "90 % under",
+        "mean median",
+        "90 % under",
+        "p99 median",
+        "90 % under",
     ]);
     for class in classes {
         let mut row = vec![
@@ -394,7 +399,14 @@ fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> Str
     order.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
     text += "The worst, and what was predicted for what was measured on the way\n";
     for one in order.into_iter().take(WORST) {
-        let _ = writeln!(text, "{}: {} {}; {}", one.run, one.ask, one.what_if.join(", "), percent(worst(one)));
+        let _ = writeln!(
+            text,
+            "{}: {} {}; {}",
+            one.run,
+            one.ask,
+            one.what_if.join(", "),
+            percent(worst(one))
+        );
         for found in &one.comparisons {
             let Comparison { workload, metric, predicted, measured, error, .. } = found;
             let _ = writeln!(

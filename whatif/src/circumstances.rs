@@ -222,9 +222,8 @@ impl ChangeKind {
             ("workload", "client") => Self::Clients,
             ("workload", "" | "kind" | "volume") => Self::Workload,
             ("workload", _) => Self::Load,
-            ("volume", "nodes" | "placement" | "size" | "") | ("node", "count" | "machine" | "") => {
-                Self::Placement
-            }
+            ("volume", "nodes" | "placement" | "size" | "")
+            | ("node", "count" | "machine" | "") => Self::Placement,
             ("volume", _) => Self::Encoding,
             ("node", "cache" | "nvram") => Self::Cache,
             ("node", "disk" | "layout" | "stripe") => Self::Disk,

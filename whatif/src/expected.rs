@@ -202,9 +202,8 @@ impl Group {
             let known = self.known.iter().zip(farther);
             known.filter(|((c, _), _)| c.about.is_none_or(same)).map(|(_, f)| *f).collect()
         };
-        let both = about.map(|here| {
-            of(&|other| other.device == here.device && other.system == here.system)
-        });
+        let both = about
+            .map(|here| of(&|other| other.device == here.device && other.system == here.system));
         let device = about.map(|here| of(&|other| other.device == here.device));
         let enough = [both, device].into_iter().flatten().find(|these| these.len() >= ENOUGH);
         let mut these = enough.unwrap_or_else(|| farther.clone());
@@ -291,11 +290,9 @@ impl Experience {
         if count(&|other| other.system == here.system) < LEAST_ALIKE {
             return Some(format!("{}, model {model}", here.system));
         }
-        (count(&|other| other.device == here.device) < LEAST_ALIKE).then(|| {
-            match here.device {
-                DeviceKind::Mixed => format!("several kinds of devices, model {model}"),
-                device => format!("devices of kind {device}, model {model}"),
-            }
+        (count(&|other| other.device == here.device) < LEAST_ALIKE).then(|| match here.device {
+            DeviceKind::Mixed => format!("several kinds of devices, model {model}"),
+            device => format!("devices of kind {device}, model {model}"),
         })
     }
 }
@@ -421,11 +418,8 @@ mod tests {
     fn the_shipped_scores_cover_every_model() {
         let shipped = Experience::shipped();
         for model in Model::ALL {
-            let usual = Circumstances {
-                misfit: Some(0.02),
-                moved: Some(0.3),
-                ..Circumstances::default()
-            };
+            let usual =
+                Circumstances { misfit: Some(0.02), moved: Some(0.3), ..Circumstances::default() };
             let found = shipped.expect(model, "throughput_rps", &usual).unwrap();
             assert!(found.scores >= NEIGHBOURS && found.median < found.p90, "{model} {found:?}");
         }

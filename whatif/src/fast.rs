@@ -33,7 +33,9 @@ pub(crate) fn follows(before: &Scenario, after: &Scenario) -> Result<(), String>
         let mean = |arrivals: Arrivals| arrivals.mean_rate_rps();
         let is_open = |arrivals: Arrivals| !matches!(arrivals, Arrivals::Closed { .. });
         if is_open(old.arrivals) != is_open(workload.arrivals)
-            || is_open(old.arrivals) && old.arrivals != workload.arrivals && mean(old.arrivals).is_none()
+            || is_open(old.arrivals)
+                && old.arrivals != workload.arrivals
+                && mean(old.arrivals).is_none()
         {
             return Err(format!("workload `{}` would be issued in another way", workload.name));
         }
@@ -117,7 +119,8 @@ pub(crate) fn estimate(
             all.map(|usage| usage.busy.as_secs_f64()).sum()
         };
         let (was, is) = (busy(&base.workloads), busy(&outcome.workloads));
-        let old = base.resources.iter().find(|old| (old.host, old.place) == (known.host, known.place));
+        let old =
+            base.resources.iter().find(|old| (old.host, old.place) == (known.host, known.place));
         let cores = old.map_or(1.0, |old| old.servers as f64 / known.servers as f64);
         let more = if was > 0.0 { is / was * cores } else { 1.0 };
         known.occupancy *= more;

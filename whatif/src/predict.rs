@@ -8,12 +8,12 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
 use crate::answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
 use crate::bounds::{alone_s, bounds};
+use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::fast;
-use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
@@ -102,7 +102,8 @@ impl Observed {
                 Err(reason) if asked == Asked::Of(Model::Fast) => {
                     let mut all = changes.iter().map(ToString::to_string);
                     let change = all.next().unwrap_or_default();
-                    let reason = format!("model `fast` cannot follow it: {reason}; ask with `replay`");
+                    let reason =
+                        format!("model `fast` cannot follow it: {reason}; ask with `replay`");
                     return Err(WhatIfError::Refused { change, reason });
                 }
                 Err(_) => {}

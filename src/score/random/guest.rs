@@ -29,7 +29,10 @@ pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
         let size = dice.of(&CACHES);
         let policy = if dice.chance(0.5) { "lru" } else { dice.of(&POLICIES) };
         let write = if dice.chance(0.5) { "through" } else { "back" };
-        (format!("policy = \"{policy}\", size = \"{size}\", write = \"{write}\""), *dice.of(dice.disks))
+        (
+            format!("policy = \"{policy}\", size = \"{size}\", write = \"{write}\""),
+            *dice.of(dice.disks),
+        )
     };
     let _ = writeln!(
         text,
