@@ -219,7 +219,7 @@ impl ChangeKind {
         let steps: Vec<&str> = change.path.split('.').map(str::trim).collect();
         let key = steps.get(2).copied().unwrap_or_default();
         match (steps[0], key) {
-            ("workload", "client") => Self::Clients,
+            ("workload", "client") | ("client", "count" | "") => Self::Clients,
             ("workload", "" | "kind" | "volume") => Self::Workload,
             ("workload", _) => Self::Load,
             ("volume", "nodes" | "placement" | "size" | "")
@@ -227,7 +227,6 @@ impl ChangeKind {
             ("volume", _) => Self::Encoding,
             ("node", "cache" | "nvram") => Self::Cache,
             ("node", "disk" | "layout" | "stripe") => Self::Disk,
-            ("client", "count" | "") => Self::Clients,
             (_, "nic") | ("switch", _) => Self::Network,
             (_, "cpu") => Self::Processor,
             _ => Self::System,
