@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Document;
-use crate::capacity::Capacities;
 use crate::cli::ModelChoice;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
-use crate::prices::Prices;
-use crate::shelf::PartsShelf;
+use foretell_core::Capacities;
+use foretell_core::PartsShelf;
+use foretell_core::Prices;
 
 /// Bytes of a line, at the most.
 const LONGEST: u64 = 1 << 20;
