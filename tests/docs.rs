@@ -5,8 +5,8 @@
 //! any number of lines. `UPDATE=1 cargo test --test docs` writes what is printed; where lines are left out
 //! (`...`), those that differ from the shown ones in their figures alone. The time that a run took on this
 //! computer is not shown. Commands run in a directory with the repository's scenarios and lab files. What
-//! a block needs and does not show is run before it: `<!-- before: COMMAND -->`. A block that is not
-//! checked says so, and why, to readers too, in the line after it:
+//! a block needs and does not show is run before it: `<!-- before: COMMAND -->`. A block below
+//! `<!-- file: NAME -->` is written to that file. A block that is not checked says so, and why, to readers too, in the line after it:
 //!
 //! - `*Not run here: REASON*`: it needs what no test has, or hours;
 //! - `*Not compared: REASON*`: it is run, but prints something else each time;
@@ -22,7 +22,7 @@ use std::process::Command;
 use common::{data, root};
 
 /// Real files that examples name, and where they stand among the data.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("cloudPhysicsIO.csv", "traces/cloudPhysicsIO.csv"),
     ("cloudPhysicsIO.vscsi", "traces/cloudPhysicsIO.vscsi"),
     ("cheetah9LP.trace", "disks/cheetah9LP.trace"),
@@ -34,6 +34,7 @@ const FILES: [(&str, &str); 12] = [
     ("iolog_run.json", "fio/iolog_run.json"),
     ("ssd_random_iops.csv", "regression/ssd_random_iops.csv"),
     ("ssd_random_iops.folds.csv", "regression/ssd_random_iops.folds.csv"),
+    ("report.json", "ceph-reports/report-04.json"),
     ("fio-and-dstat-1s.csv", "dstat/fio-and-dstat-1s.csv"),
 ];
 
@@ -52,6 +53,8 @@ struct Example {
     /// Of the document, from 1.
     line: usize,
     before: Vec<String>,
+    /// Files that are shown before, and what is in them.
+    files: Vec<(String, String)>,
     /// Commands, and the lines that are shown below each.
     commands: Vec<(String, Vec<String>)>,
     treatment: Treatment,
@@ -60,7 +63,8 @@ struct Example {
 /// The blocks of a document that have commands. Panics on a mark that gives no reason.
 fn examples(text: &str) -> Vec<Example> {
     let lines: Vec<&str> = text.lines().collect();
-    let (mut found, mut before, mut at) = (Vec::new(), Vec::new(), 0);
+    let (mut found, mut before, mut files, mut at) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut file = None;
     while at < lines.len() {
         let line = lines[at];
         at += 1;
@@ -69,6 +73,9 @@ fn examples(text: &str) -> Vec<Example> {
         {
             before.push(command.to_owned());
         }
+        if let Some(name) = line.strip_prefix("<!-- file: ").and_then(|l| l.strip_suffix(" -->")) {
+            file = Some(name.to_owned());
+        }
         if !line.starts_with("```") {
             continue;
         }
@@ -76,8 +83,13 @@ fn examples(text: &str) -> Vec<Example> {
         while lines[at] != "```" {
             at += 1;
         }
-        let commands = commands(&lines[begin..at]);
+        let shown = &lines[begin..at];
         at += 1;
+        if let Some(name) = file.take() {
+            files.push((name, shown.join("\n") + "\n"));
+            continue;
+        }
+        let commands = commands(shown);
         if commands.is_empty() {
             continue;
         }
@@ -96,6 +108,7 @@ fn examples(text: &str) -> Vec<Example> {
         found.push(Example {
             line: begin + 1,
             before: std::mem::take(&mut before),
+            files: std::mem::take(&mut files),
             commands,
             treatment: treatment.unwrap_or(Treatment::Compared),
         });
@@ -180,7 +193,10 @@ fn renewed(shown: &[String], printed: &[&str]) -> Option<Vec<String>> {
 
 /// Without the time that this computer took.
 fn timeless(line: &str) -> &str {
-    match line.find(" simulated after ").and_then(|from| line[from..].find(" events in ").map(|at| from + at)) {
+    match line
+        .find(" simulated after ")
+        .and_then(|from| line[from..].find(" events in ").map(|at| from + at))
+    {
         Some(at) => &line[..at + " events".len()],
         None => line,
     }
@@ -197,7 +213,17 @@ fn directory(text: &str) -> Option<tempfile::TempDir> {
     for path in files(&root().join("docs/labs"), "toml") {
         fs::copy(&path, labs.join(path.file_name().unwrap())).unwrap();
     }
-    for (name, place) in FILES.iter().filter(|(name, _)| text.contains(name)) {
+    let commands: Vec<String> = examples(text)
+        .into_iter()
+        .flat_map(|e| {
+            e.before.into_iter().chain(e.commands.into_iter().map(|(command, _)| command))
+        })
+        .collect();
+    let named = |name: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        commands.iter().any(|command| command.split(|c| !is_part(c)).any(|word| word == name))
+    };
+    for (name, place) in FILES.iter().filter(|(name, _)| named(name)) {
         std::os::unix::fs::symlink(data(place)?, dir.path().join(name)).unwrap();
     }
     Some(dir)
@@ -252,6 +278,9 @@ fn check(document: &str) {
         let slow = std::env::var_os("SLOW").is_some();
         if example.treatment == Treatment::NotRun || example.treatment == Treatment::Slow && !slow {
             continue;
+        }
+        for (name, content) in &example.files {
+            fs::write(dir.path().join(name), content).unwrap();
         }
         for command in &example.before {
             shell(dir.path(), command);
@@ -327,8 +356,7 @@ documents! {
 #[test]
 fn all_documents_with_examples_are_checked() {
     let docs = root().join("docs");
-    let has_examples =
-        |path: &PathBuf| !examples(&fs::read_to_string(path).unwrap()).is_empty();
+    let has_examples = |path: &PathBuf| !examples(&fs::read_to_string(path).unwrap()).is_empty();
     let found: Vec<String> = files(&docs, "md")
         .into_iter()
         .filter(has_examples)
@@ -339,7 +367,7 @@ fn all_documents_with_examples_are_checked() {
 
 #[test]
 fn a_block_is_read_with_what_is_shown_and_how_it_is_treated() {
-    let text = "<!-- before: make it -->\n```console\n$ one \\\n    two\nshown\n...\n$ three\n```\n\n\
+    let text = "<!-- file: a.toml -->\n```toml\na = 1\n```\n<!-- before: make it -->\n```console\n$ one \\\n    two\nshown\n...\n$ three\n```\n\n\
                 *Not compared: it differs.*\n\n```\nno command\n```\n\n```\n$ four\n```\nText.\n";
     let found = examples(text);
     assert_eq!(found.len(), 2);
@@ -348,10 +376,11 @@ fn a_block_is_read_with_what_is_shown_and_how_it_is_treated() {
         found[0].commands,
         [("one \\\n    two".to_owned(), shown.clone()), ("three".to_owned(), vec![])]
     );
-    assert_eq!((found[0].before.len(), found[0].line, found[0].treatment), (1, 3, Treatment::Run));
+    assert_eq!((found[0].before.len(), found[0].line, found[0].treatment), (1, 7, Treatment::Run));
+    assert_eq!(found[0].files, [("a.toml".to_owned(), "a = 1\n".to_owned())]);
     assert_eq!(
         (found[1].before.len(), found[1].line, found[1].treatment),
-        (0, 17, Treatment::Compared)
+        (0, 21, Treatment::Compared)
     );
     assert!(matches(&shown, &["shown"]) && matches(&shown, &["shown", "a", "b"]));
     assert!(!matches(&shown, &["other", "a"]) && !matches(&shown[..1], &["shown", "a"]));
@@ -365,6 +394,9 @@ fn where_lines_are_left_out_an_update_finds_the_shown_ones_again() {
     let new = renewed(&shown, &printed).unwrap();
     assert_eq!(new, ["head", "...", " load  17.25 ± 0.02  4 ms", "..."]);
     assert!(matches(&new, &printed) && renewed(&shown, &["head", "load 1 s"]).is_none());
-    assert_eq!(timeless("4 s simulated after 1 s of warm-up: 2 requests, 9 events in 2 s"), "4 s simulated after 1 s of warm-up: 2 requests, 9 events");
+    assert_eq!(
+        timeless("4 s simulated after 1 s of warm-up: 2 requests, 9 events in 2 s"),
+        "4 s simulated after 1 s of warm-up: 2 requests, 9 events"
+    );
     assert_eq!(timeless("9 events in 2 s"), "9 events in 2 s");
 }
