@@ -349,6 +349,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("bluestore", objects("system = \"ceph\"\nmonitors = \"mon\"\nwrite = { fixed = \"30 us\", rate = \"1 GB/s\" }", "")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
+        ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),
         ("crush-map", placed("crush = \"map.txt\"", "osds = \"0-1\"", "osds = \"2-5\"", "rule = \"spread\"")),
         ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
         ("failures", FAILURES.to_owned()),
