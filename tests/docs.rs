@@ -202,7 +202,7 @@ fn timeless(line: &str) -> &str {
     }
 }
 
-/// A directory with what examples name; `None`: real data that the document names are absent.
+/// A directory with what examples name; `None`: the document names real data, and they are absent.
 fn directory(text: &str) -> Option<tempfile::TempDir> {
     let dir = tempfile::tempdir().unwrap();
     let mut copy = Command::new("cp");
@@ -223,8 +223,11 @@ fn directory(text: &str) -> Option<tempfile::TempDir> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         commands.iter().any(|command| command.split(|c| !is_part(c)).any(|word| word == name))
     };
-    for (name, place) in FILES.iter().filter(|(name, _)| named(name)) {
-        std::os::unix::fs::symlink(data(place)?, dir.path().join(name)).unwrap();
+    if FILES.iter().any(|(name, _)| named(name)) {
+        // all of them: a file may name others
+        for (name, place) in FILES {
+            std::os::unix::fs::symlink(data(place)?, dir.path().join(name)).unwrap();
+        }
     }
     Some(dir)
 }
