@@ -48,6 +48,8 @@ pub enum Asked {
 /// The fast model is as good as the replay if its expected error is so many times that of the replay, or
 /// below so much.
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
+/// Past scores of the fast model without which it is not chosen.
+const ENOUGH: usize = 40;
 
 impl Observed {
     /// What would be with these changes; without any, what the model says of the run itself.
@@ -229,7 +231,8 @@ impl Answer {
             let (Some(fast), Some(replay)) = (of(Model::Fast), of(Model::Replay)) else {
                 return false;
             };
-            fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
+            // of a few scores nothing follows
+            fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
         };
         let metrics = ["throughput_rps", "response_time_ms.mean"];
         self.workloads.values().all(|found| metrics.iter().all(|metric| good(found, metric)))
