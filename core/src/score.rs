@@ -49,14 +49,14 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
             let class =
                 about.map(|about| format!("{} {} {}", about.system, about.device, about.change));
             comparisons.push(Comparison {
-                low,
-                high,
-                class,
                 workload,
                 metric,
                 predicted,
                 measured,
                 error,
+                low,
+                high,
+                class,
                 predicted_sd,
                 measured_sd,
             });
