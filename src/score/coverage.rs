@@ -15,7 +15,7 @@ const TOO_FEW: (f64, f64) = (0.8, 0.01);
 
 /// Of a class of comparisons.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Held {
+pub(super) struct Coverage {
     /// `all`, or a storage system, devices, a kind of change, a metric.
     pub(super) class: String,
     /// Comparisons with an interval.
@@ -29,7 +29,7 @@ pub(super) struct Held {
 }
 
 /// Coverage over all, and over each class.
-pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Held> {
+pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Coverage> {
     let mut classes: BTreeMap<(usize, String), Vec<(bool, f64)>> = BTreeMap::new();
     for found in comparisons {
         let (Some(low), Some(high)) = (found.low, found.high) else { continue };
@@ -50,7 +50,7 @@ pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) ->
         let count = all.iter().filter(|(holds, _)| *holds).count();
         let mut widths: Vec<f64> = all.iter().map(|(_, half)| *half).collect();
         widths.sort_by(f64::total_cmp);
-        Held {
+        Coverage {
             class,
             comparisons: all.len(),
             held: count as f64 / all.len() as f64,
@@ -74,7 +74,7 @@ fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
 }
 
 /// As a person reads it.
-pub(super) fn table(held: &[Held]) -> String {
+pub(super) fn table(held: &[Coverage]) -> String {
     if held.is_empty() {
         return "No interval: nothing was scored before\n".to_owned();
     }

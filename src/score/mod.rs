@@ -270,7 +270,7 @@ fn all(scored: &[many::Scored]) -> impl Iterator<Item = &Comparison> {
 fn of_many(
     scored: &[many::Scored],
     spreads: &[(&str, many::Spread)],
-    held: &[coverage::Held],
+    held: &[coverage::Coverage],
 ) -> String {
     let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
     let mut table = tables::table(&header);

@@ -109,19 +109,16 @@ pub(super) fn score(
     judge: Judge<'_>,
 ) -> Result<(), Failure> {
     let files = Scratch::new()?;
-    let (name, text, beside) = match file {
-        Some(path) => {
-            let text =
-                foretell_input::text(path, Limit::SCENARIO).map_err(Failure::file("read", path))?;
-            let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-            (path.display().to_string(), text, beside)
+    let (name, text, beside) = if let Some(path) = file {
+        let text =
+            foretell_input::text(path, Limit::SCENARIO).map_err(Failure::file("read", path))?;
+        let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+        (path.display().to_string(), text, beside)
+    } else {
+        for (name, content) in SHIPPED_FILES {
+            foretell_files::write(&files.path().join(name), content)?;
         }
-        None => {
-            for (name, content) in SHIPPED_FILES {
-                foretell_files::write(&files.path().join(name), content)?;
-            }
-            ("the suite".to_owned(), SHIPPED.to_owned(), files.path().to_owned())
-        }
+        ("the suite".to_owned(), SHIPPED.to_owned(), files.path().to_owned())
     };
     let suite = parse(&name, &text)?;
     let documents: Vec<Document> =
@@ -201,14 +198,14 @@ fn answered(run: &Run, document: &Document, judge: Judge<'_>) -> Result<Vec<Answ
     let before = document.check()?;
     let one = |question: &Question| -> Result<Answered, Failure> {
         let changes = changes(&question.what_if)?;
-        let mut changed = document.clone();
-        change(&mut changed, &changes)?;
-        let after = changed.check()?;
+        let mut edited = document.clone();
+        change(&mut edited, &changes)?;
+        let after = edited.check()?;
         let start = ThreadTime::now();
         let predicted = judge.ask(&observed, &changes);
         let predicted_in_s = start.elapsed().as_secs_f64();
         let start = ThreadTime::now();
-        let truth = match simulate(&changed) {
+        let truth = match simulate(&edited) {
             Ok(truth) => Some(truth),
             Err(Failure::Run(SimError::Overload { .. })) => None,
             Err(error) => return Err(error),
@@ -274,7 +271,7 @@ fn class(before: &Scenario, after: &Scenario) -> &'static str {
 
 /// Errors of a class of questions.
 #[derive(Clone, Debug, Serialize)]
-struct Class {
+struct Summary {
     class: String,
     questions: usize,
     /// Questions to which there is no answer.
@@ -288,14 +285,14 @@ struct Class {
     p99: Spread,
 }
 
-fn classes(all: &[Answered]) -> Vec<Class> {
+fn classes(all: &[Answered]) -> Vec<Summary> {
     let mut names: Vec<&str> = all.iter().map(|one| one.class.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let of = |name: Option<&str>| {
         let these = || all.iter().filter(move |one| name.is_none_or(|name| one.class == name));
         let errors = |metric| spread(these().flat_map(|one| &one.comparisons), metric);
-        Class {
+        Summary {
             class: name.unwrap_or("all").to_owned(),
             questions: these().count(),
             refused: these().filter(|one| one.refused.is_some()).count(),
@@ -324,7 +321,7 @@ fn worst(answered: &Answered) -> f64 {
     errors.filter(|error| error.is_finite()).fold(0.0, f64::max)
 }
 
-fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> String {
+fn in_words(all: &[Answered], classes: &[Summary], held: &[coverage::Coverage]) -> String {
     let mut text = String::new();
     let mut questions = tables::table(&[
         "question", "workload", "model", "req/s", "really", "error", "mean ms", "really", "error",
@@ -395,6 +392,20 @@ fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> Str
         table.add_row(row);
     }
     let _ = writeln!(text, "{}\n\n{}", fitted(&table, 1), coverage::table(held));
+    text += &the_worst(all);
+    let sum = |of: fn(&Answered) -> f64| all.iter().map(of).sum::<f64>();
+    let _ = writeln!(
+        text,
+        "\n{:.1} CPU-s to predict, {:.1} CPU-s to simulate",
+        sum(|one| one.predicted_in_s),
+        sum(|one| one.simulated_in_s)
+    );
+    text
+}
+
+/// The worst cases in full, and what was refused.
+fn the_worst(all: &[Answered]) -> String {
+    let mut text = String::new();
     let mut order: Vec<&Answered> = all.iter().collect();
     order.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
     text += "The worst, and what was predicted for what was measured on the way\n";
@@ -425,13 +436,6 @@ fn in_words(all: &[Answered], classes: &[Class], held: &[coverage::Held]) -> Str
             let _ = writeln!(text, "refused, {}: {reason}", one.run);
         }
     }
-    let sum = |of: fn(&Answered) -> f64| all.iter().map(of).sum::<f64>();
-    let _ = writeln!(
-        text,
-        "\n{:.1} CPU-s to predict, {:.1} CPU-s to simulate",
-        sum(|one| one.predicted_in_s),
-        sum(|one| one.simulated_in_s)
-    );
     text
 }
 
