@@ -477,7 +477,7 @@ fn many_questions_are_answered_as_each_by_itself() {
     assert_eq!(found[5]["answer"], found[0]["answer"]);
     // an error is a line
     for (line, message) in
-        [(2, "did you mean `web`"), (3, "no model `guess`"), (4, "is no question")]
+        [(2, "did you mean `workload.web`"), (3, "no model `guess`"), (4, "is no question")]
     {
         let error = found[line]["error"].as_str().unwrap();
         assert!(error.contains(message), "{error}");
