@@ -123,9 +123,12 @@ pub(crate) fn estimate(
             base.resources.iter().find(|old| (old.host, old.place) == (known.host, known.place));
         let cores = old.map_or(1.0, |old| old.servers as f64 / known.servers as f64);
         let more = if was > 0.0 { is / was * cores } else { 1.0 };
+        // a device that was found to have more work than time says nothing of what it cannot do
+        let keeps_up = known.occupancy <= 1.0;
         known.occupancy *= more;
         known.utilization = (known.utilization * more).min(1.0);
-        if known.occupancy > 1.0 + 1e-9
+        if keeps_up
+            && known.occupancy > 1.0 + 1e-9
             && let Some(workload) = overloading(after, &outcome.workloads, known)
         {
             return Err(WhatIfError::Overload { workload });
