@@ -37,7 +37,7 @@ pub(crate) struct Parameter {
 }
 
 /// All parameters, the same for all sources.
-pub(crate) const PARAMETERS: [Parameter; 8] = [
+pub(crate) const PARAMETERS: [Parameter; 11] = [
     Parameter {
         name: "osd_read",
         meaning: "processor time of an OSD for a read",
@@ -78,6 +78,36 @@ pub(crate) const PARAMETERS: [Parameter; 8] = [
         apply: |table, factor| {
             rate(table, &["cluster", "write"], factor);
             rate(table, &["cluster", "commit"], factor);
+        },
+    },
+    Parameter {
+        name: "message",
+        meaning: "messenger threads' time for a message",
+        doubt: 0.6,
+        bounds: (0.05, 20.0),
+        touches: (true, true),
+        by_byte: false,
+        apply: |table, factor| time(table, &["cluster", "threads", "message"], "fixed", factor),
+    },
+    Parameter {
+        name: "message_bytes",
+        meaning: "messenger threads' time for each byte",
+        doubt: 0.8,
+        bounds: (0.02, 20.0),
+        touches: (true, true),
+        by_byte: true,
+        apply: |table, factor| rate(table, &["cluster", "threads", "message"], factor),
+    },
+    Parameter {
+        name: "commit",
+        meaning: "time of an OSD's kv thread for a transaction and for a round of them",
+        doubt: 0.8,
+        bounds: (0.05, 50.0),
+        touches: (false, true),
+        by_byte: false,
+        apply: |table, factor| {
+            time(table, &["cluster", "threads"], "kv_round", factor);
+            time(table, &["cluster", "threads"], "kv_transaction", factor);
         },
     },
     Parameter {

@@ -128,12 +128,15 @@ fn scenario(
     let model_name = model_name.as_deref();
     let drive = drive_of(source, model_name, points);
     entry.osds_per_device = match system {
-        "drive" => 0,
+        "drive" => {
+            entry.client_gbit = 8000.0;
+            0
+        }
         _ => devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1),
     };
     entry.assumed.extend(drive.assumed.iter().cloned());
     let text = match system {
-        "drive" => raw_drive(config, &drive),
+        "drive" => raw_drive(&drive),
         "ceph" => cluster(config, &drive, Software::Ceph, entry)?,
         "vitastor" => {
             entry.assumed.push(
@@ -169,17 +172,21 @@ fn one_line(text: &str) -> String {
 }
 
 /// One drive by itself.
-fn raw_drive(config: &Config, drive: &Model) -> String {
-    let _ = config;
+fn raw_drive(drive: &Model) -> String {
     let size = drive.capacity / 2 / 8192 * 8192;
+    let cost = "{ fixed = \"0 us\", rate = \"8000 Gbit/s\" }";
+    let free = format!(
+        "{{ profile = \"xeon-2023\", cores = 64, context_switch = \"0 us\", request = {{ fixed = \"0 us\" }}, \
+         send = {cost}, receive = {cost}, copy = {cost} }}"
+    );
+    let nic = "nic = { rate = \"8000 Gbit/s\", latency = \"0 us\" }\n";
     format!(
         "warmup   = \"20 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [node.load]\n\
-         cpu   = {{ profile = \"xeon-2023\", cores = 64, request = {{ fixed = \"0 us\" }}, send = {{ fixed = \
-         \"0 us\", rate = \"1 Tbit/s\" }}, receive = {{ fixed = \"0 us\", rate = \"1 Tbit/s\" }} }}\n\
-         cache = {{ size = \"0 B\" }}   # direct I/O\n\
-         disk  = [{{ device = \"drive\", scheduler = \"noop\" }}]\n\n\
-         [volume.pool]\nsize  = \"{size} B\"\nnodes = \"load\"\n\n\
+         # A drive alone: the client, its processor and the way to it cost nothing.\n\
+         [node.drive]\ncpu   = {free}\ncache = {{ size = \"0 B\" }}   # direct I/O\n\
+         disk  = [{{ device = \"drive\", scheduler = \"noop\" }}]\n{nic}\n\
+         [client.load]\ncpu = {free}\n{nic}\n[switch]\nmodel = \"queue\"\n\n\
+         [volume.pool]\nsize  = \"{size} B\"\nnodes = \"drive\"\n\n\
          [workload.load]\nvolume = \"pool\"\nclient = \"load\"\nkind   = \"ssio\"\nreads  = \"100%\"\n\
          access = \"4 KiB\"\n\n\
          [tracking]\noverhead = false\n\n{}",
@@ -209,13 +216,19 @@ impl Software {
             Self::Ceph => {
                 "read      = { fixed = \"100 us\", rate = \"2 GB/s\" }\n\
                  write     = { fixed = \"60 us\", rate = \"2 GB/s\" }\n\
-                 commit    = { fixed = \"150 us\", rate = \"1 GB/s\" }\n"
+                 commit    = { fixed = \"150 us\", rate = \"1 GB/s\" }\n\
+                 threads.message        = { fixed = \"10 us\", rate = \"2 GB/s\" }\n\
+                 threads.kv_round       = \"20 us\"\n\
+                 threads.kv_transaction = \"10 us\"\n"
             }
             // assumed: the author counts 3 to 4.7 cores a node at 160,000 to 895,000 requests a second
             Self::Vitastor => {
                 "read      = { fixed = \"10 us\", rate = \"4 GB/s\" }\n\
                  write     = { fixed = \"8 us\", rate = \"4 GB/s\" }\n\
-                 commit    = { fixed = \"15 us\", rate = \"2 GB/s\" }\n"
+                 commit    = { fixed = \"15 us\", rate = \"2 GB/s\" }\n\
+                 threads.message        = { fixed = \"2 us\", rate = \"2 GB/s\" }\n\
+                 threads.kv_round       = \"2 us\"\n\
+                 threads.kv_transaction = \"1 us\"\n"
             }
         }
     }
@@ -308,11 +321,14 @@ fn cluster(
     let block = if m > 1 { u64::from(m) * 4096 } else { 8192 };
     let group = (4_u64 << 20).div_ceil(block) * block;
     let size = (size as u64) / block * block;
+    let quota = config.node.threads_per_osd.map_or_else(String::new, |threads| {
+        format!("threads.processors     = {}   # threads that an OSD may use\n", threads.round().max(1.0))
+    });
     let mut text = String::new();
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = {cores}, request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
@@ -321,7 +337,7 @@ fn cluster(
          rack  = \"all\"\n\n\
          # Each client is one process: fio with librbd, or the block device of a virtual machine.\n\
          [client.load]\ncount = {}\n\
-         cpu   = {{ profile = \"xeon-2023\", cores = 1 }}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = 1, request = {{ fixed = \"10 us\" }} }}\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\n\
          [switch]\nmodel = \"queue\"\n\n\
          [volume.pool]\nsize     = \"{size} B\"\nnodes    = \"osd\"\nencoding = \"{m}-of-{n}\"\n\
@@ -331,6 +347,7 @@ fn cluster(
          access  = \"4 KiB\"\noutstanding = 32\n\n\
          [tracking]\noverhead = false\n\n",
         software.costs(),
+        quota,
         processes.min(4096),
         groups.min(MOST_GROUPS)
     );
@@ -413,8 +430,10 @@ fn domain(config: &Config, nodes: u32, n: u32, assumed: &mut Vec<String>) -> &'s
 fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, String) {
     let cpu = &config.node.cpu;
     if let Some(threads) = config.node.threads_per_osd {
-        let cores = (threads * f64::from(per_node)).round().max(1.0) as u32;
-        return (cores.min(1024), format!("{threads} threads an OSD"));
+        // the network's share of the work is done beside
+        let cores = (1.5 * threads * f64::from(per_node)).round().max(1.0) as u32;
+        let cores = cpu.threads.map_or(cores, |all| cores.min(all.max(1)));
+        return (cores.min(1024), format!("of them {threads} for each OSD"));
     }
     let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
     let Some(physical) = physical else {
@@ -433,7 +452,7 @@ fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'st
     let loops = |purpose: &Option<String>| purpose.as_deref() == Some("loopback");
     let local = networks.iter().any(|network| loops(&network.purpose));
     if local || nodes == 1 && config.client.on_storage_nodes == Some(true) {
-        assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s, 5 us"));
+        assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s, 4 us"));
         return (LOOPBACK_GBIT, "2 us");
     }
     let known: f64 = networks

@@ -165,6 +165,11 @@ pub enum Then {
         /// Its number.
         exchange: u32,
     },
+    /// A thread of a server has done a job.
+    Daemon {
+        /// Its number.
+        job: u32,
+    },
     /// What the engine itself computes: the protocol is not asked.
     Load {
         /// A number of the engine's.

@@ -133,6 +133,7 @@ impl Protocol {
             }
             Then::Opened { request } => self.opened(hosts, request),
             Then::Step { exchange } => system.computed(core, hosts, exchange),
+            Then::Daemon { job } => system.daemon_done(core, hosts, job),
             Then::Load { .. } => unreachable!("the engine keeps what is its own"),
         }
     }
