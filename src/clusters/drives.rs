@@ -28,10 +28,6 @@ const CLASSES: [Class; 4] = [
     Class { name: "hdd", read: (8000.0, 180.0, 200.0), write: (8000.0, 180.0, 200.0) },
 ];
 
-/// What a write takes on a drive without power-loss protection, us: it is followed by a flush. Public
-/// measurements of desktop drives lie between 500 and 1500 flushed writes a second, one at a time.
-const FLUSHED_WRITE_US: f64 = 1000.0;
-
 /// Bytes of a drive of which nobody says how much it holds.
 const ASSUMED_CAPACITY: f64 = 3.84e12;
 /// The sizes between which curves are interpolated.
@@ -89,11 +85,7 @@ pub(crate) fn model(name: Option<&str>, drive: Option<&Drive>, points: &[&Row]) 
     let mut figures = [class.read, class.write];
     by_sheet(&mut figures, &sheet);
     let protected = drive.and_then(|drive| drive.power_loss_protection);
-    if protected == Some(false) {
-        figures[1].0 = FLUSHED_WRITE_US;
-        figures[1].1 = figures[1].1.min(64e6 / FLUSHED_WRITE_US);
-        assumed.push(format!("{shown}: a write with its flush takes {FLUSHED_WRITE_US} us"));
-    } else if protected.is_none() && class.name != "hdd" {
+    if protected.is_none() && class.name != "hdd" {
         assumed.push(format!("{shown}: has power-loss protection, so that flushes cost nothing"));
     }
     let mut curves = Vec::new();

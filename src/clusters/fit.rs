@@ -143,7 +143,8 @@ impl Search<'_> {
             let mut logs = self.values.logs.clone();
             logs[at] += step;
             for (index, row) in self.rows.iter().enumerate() {
-                if parameter.touches(row) {
+                let scenario = self.twin.scenario_of(row).map(|(_, table)| table);
+                if scenario.is_ok_and(|scenario| parameter.touches(row, scenario)) {
                     jobs.push((index, self.stepped(&logs)));
                     places.push((index, at, step));
                 }

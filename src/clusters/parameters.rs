@@ -37,7 +37,7 @@ pub(crate) struct Parameter {
 }
 
 /// All parameters, the same for all sources.
-pub(crate) const PARAMETERS: [Parameter; 11] = [
+pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_read",
         meaning: "processor time of an OSD for a read",
@@ -111,6 +111,15 @@ pub(crate) const PARAMETERS: [Parameter; 11] = [
         },
     },
     Parameter {
+        name: "flush",
+        meaning: "time of a drive's flushes in a round of commits",
+        doubt: 0.7,
+        bounds: (0.05, 20.0),
+        touches: (false, true),
+        by_byte: false,
+        apply: |table, factor| time(table, &["cluster", "threads"], "flush", factor),
+    },
+    Parameter {
         name: "client",
         meaning: "processor time of a client for a request",
         doubt: 0.6,
@@ -153,10 +162,22 @@ pub(crate) const PARAMETERS: [Parameter; 11] = [
 
 impl Parameter {
     /// Whether a row's prediction may depend on it.
-    pub(crate) fn touches(&self, row: &Row) -> bool {
+    pub(crate) fn touches(&self, row: &Row, scenario: &Table) -> bool {
         let (reads, writes) = self.touches;
         let op = reads && row.reads > 0.0 || writes && row.reads < 1.0;
-        op && (!self.by_byte || row.block > 16_384)
+        op && (!self.by_byte || row.block > 16_384) && (self.is_of_drive() || self.changes(scenario))
+    }
+
+    /// Whether it corrects the drive, whose curves are not changed as a setting is.
+    fn is_of_drive(&self) -> bool {
+        self.name.starts_with("drive_")
+    }
+
+    /// Whether a scenario has the settings that it multiplies.
+    fn changes(&self, scenario: &Table) -> bool {
+        let mut changed = scenario.clone();
+        (self.apply)(&mut changed, 2.0);
+        changed != *scenario
     }
 }
 

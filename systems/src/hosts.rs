@@ -195,6 +195,11 @@ pub enum Timer {
         /// The host.
         host: u32,
     },
+    /// A device has flushed for a job of a server's thread.
+    Daemon {
+        /// Its number.
+        job: u32,
+    },
     /// A client looks at a part of a request that it waits for; only in scenarios with events, as those
     /// below.
     Part {

@@ -177,6 +177,7 @@ impl Protocol {
                 self.commit_journal(hosts, HostId(host), issue);
             }
             Timer::System { host } => self.system.timer(&mut self.core, hosts, HostId(host)),
+            Timer::Daemon { job } => self.system.daemon_flushed(&mut self.core, hosts, job),
             Timer::Part { part } => {
                 self.system.look_at_part(&mut self.core, hosts, part);
                 self.answer_ready(hosts);

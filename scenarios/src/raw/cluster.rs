@@ -120,6 +120,10 @@ pub(crate) struct RawThreads {
     /// Time of the kv thread for each transaction in a round. Assumed, as above.
     #[schemars(extend("default" = "10 us"))]
     pub(crate) kv_transaction: Time,
+    /// What each round waits for the drive to flush data and log: some milliseconds on drives without power-loss
+    /// protection, nothing on others.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) flush: Time,
 }
 
 /// How an OSD writes to its device.

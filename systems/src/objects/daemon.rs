@@ -8,7 +8,8 @@
 //!   reads the device synchronously, so a thread that reads waits for the device. Of a write the primary
 //!   first sends the copies, then does its own transaction.
 //! - *The kv thread*, one in each OSD, commits: it takes all transactions that wait, and the next ones
-//!   with the next round, so that a round's cost is shared by more of them the more there are.
+//!   with the next round, so that a round's cost is shared by more of them the more there are. On a drive
+//!   without power-loss protection each round also waits for the drive's flushes.
 //! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
 //!   `numactl`.
 //!

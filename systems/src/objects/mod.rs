@@ -363,6 +363,10 @@ impl<R: Rules> System for Objects<R> {
         self.job_done(core, hosts, job);
     }
 
+    fn daemon_flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
+        self.flushed(core, hosts, job);
+    }
+
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
         let (purpose, message) = {
             let answered = core.exchanges.remove(exchange);

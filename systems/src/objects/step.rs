@@ -8,7 +8,7 @@ use foretell_units::{Bytes, HostId, Op, SimSpan};
 use super::daemon::{Job, Next, Place};
 use super::task::Task;
 use super::{Objects, Rules};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Hosts, Labour, Then, Timer, Work};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 
@@ -48,6 +48,8 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_ref().expect("servers have threads");
         let Job { host, exchange, span, .. } = daemons.jobs[id];
         let asked = &core.exchanges[exchange];
+        // it is another thread than the one that has just worked
+        hosts.set_waking(true);
         hosts.compute(Work {
             host,
             workload: asked.workload,
@@ -57,6 +59,7 @@ impl<R: Rules> Objects<R> {
             labour: Labour::Application,
             then: Then::Daemon { job: id },
         });
+        hosts.set_waking(false);
     }
 
     /// Time of a messenger thread for a message.
@@ -148,7 +151,7 @@ impl<R: Rules> Objects<R> {
                 self.scatter(core, hosts, job.task);
             }
             Next::Prepared => self.commit(core, hosts, &job),
-            Next::Committed => self.committed(core, hosts, &job),
+            Next::Committed => self.flush(core, hosts, job),
             Next::Send => core.send(hosts, job.exchange),
             Next::Counted => self.one_done(core, hosts, job.task),
         }
@@ -194,6 +197,25 @@ impl<R: Rules> Objects<R> {
         let round = Job { place, next, task, exchange, span, ..*job };
         let ready = daemons.begin(round);
         self.run(core, hosts, ready);
+    }
+
+    /// The kv thread has its round's transactions ready: it flushes the device, if that needs it.
+    fn flush<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let flush = daemons.threads.flush;
+        if flush.is_zero() {
+            self.committed(core, hosts, &job);
+            return;
+        }
+        let id = daemons.jobs.insert(job);
+        hosts.set_timer(hosts.now() + flush, Timer::Daemon { job: id });
+    }
+
+    /// The device has flushed for a round.
+    pub(super) fn flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let job = *daemons.jobs.remove(id);
+        self.committed(core, hosts, &job);
     }
 
     /// A round of the kv thread is over: devices have its transactions.
