@@ -18,9 +18,11 @@ use crate::jobs;
 const NOISE: f64 = 0.06;
 /// Step of a logarithm for slopes: well above the noise of a simulation.
 const STEP: f64 = 0.2;
-/// Most rounds.
-const ROUNDS: usize = 4;
-/// A round that gains less of the sum of squares is the last.
+/// Most steps.
+const STEPS: usize = 16;
+/// How often slopes are taken anew.
+const RENEWALS: usize = 1;
+/// A step that gains less of the sum of squares does not help.
 const LEAST_GAIN: f64 = 0.02;
 
 /// What came of a fit.
@@ -159,36 +161,42 @@ impl Search<'_> {
     }
 
     /// Fits, and returns what the fitted model says of the points.
+    ///
+    /// Slopes cost most. They are taken at the beginning and once more when steps along them no longer
+    /// help; in between each step taken corrects them (Broyden's update).
     fn descend(&mut self) -> Result<Vec<Figures>, Failure> {
         let mut figures = self.all(&self.values)?;
         let mut residuals = self.residuals(&figures);
         let mut loss = self.loss(&self.values, &residuals);
-        let mut damping = 0.01;
-        let mut slopes = Vec::new();
-        for _ in 0..ROUNDS {
-            slopes = self.slopes(&residuals)?;
-            let before = loss;
-            let mut gained = false;
-            for _ in 0..4 {
-                let step = self.step(&slopes, &residuals, damping);
-                let logs: Vec<f64> =
-                    self.values.logs.iter().zip(step).map(|(log, step)| log + step).collect();
-                let values = self.stepped(&logs);
-                let tried = self.all(&values)?;
-                let tried_residuals = self.residuals(&tried);
-                let tried_loss = self.loss(&values, &tried_residuals);
-                if tried_loss < loss {
-                    (self.values, figures, residuals, loss) =
-                        (values, tried, tried_residuals, tried_loss);
-                    damping = (damping * 0.3_f64).max(1e-3);
-                    gained = true;
-                    break;
-                }
+        let mut slopes = self.slopes(&residuals)?;
+        let (mut damping, mut fresh, mut renewed) = (0.01, true, 0);
+        for _ in 0..STEPS {
+            let step = self.step(&slopes, &residuals, damping);
+            let logs: Vec<f64> =
+                self.values.logs.iter().zip(step).map(|(log, step)| log + step).collect();
+            let values = self.stepped(&logs);
+            let tried = self.all(&values)?;
+            let tried_residuals = self.residuals(&tried);
+            let tried_loss = self.loss(&values, &tried_residuals);
+            correct(&mut slopes, (&self.values, &values), (&residuals, &tried_residuals));
+            let gain = loss - tried_loss;
+            if gain > 0.0 {
+                (self.values, figures, residuals) = (values, tried, tried_residuals);
+                damping = (damping * 0.3_f64).max(1e-3);
+                fresh = false;
+            } else {
                 damping = (damping * 8.0).max(0.1);
             }
-            if !gained || before - loss < LEAST_GAIN * before {
+            let stalls = gain < LEAST_GAIN * loss;
+            loss = loss.min(tried_loss);
+            if !stalls || gain <= 0.0 && damping < 10.0 {
+                continue;
+            }
+            if fresh || renewed == RENEWALS {
                 break;
             }
+            slopes = self.slopes(&residuals)?;
+            (damping, fresh, renewed) = (0.01, true, renewed + 1);
         }
         self.doubt(&slopes, &residuals);
         Ok(figures)
@@ -242,6 +250,25 @@ impl Search<'_> {
             let variance = solve(matrix.clone(), unit)[at];
             let most = PARAMETERS[at].doubt;
             self.values.doubts[at] = (variance.max(0.0).sqrt() * misfit).min(most);
+        }
+    }
+}
+
+/// Corrects slopes by what a step has shown: along it they are then what was seen, across it what they were.
+fn correct(slopes: &mut [Vec<f64>], (from, to): (&Values, &Values), (before, after): (&[f64], &[f64])) {
+    let step: Vec<f64> = to.logs.iter().zip(&from.logs).map(|(to, from)| to - from).collect();
+    let length: f64 = step.iter().map(|one| one * one).sum();
+    if length < 1e-6 {
+        return;
+    }
+    for (slopes, (before, after)) in slopes.iter_mut().zip(before.iter().zip(after)) {
+        let expected: f64 = slopes.iter().zip(&step).map(|(slope, step)| slope * step).sum();
+        let surplus = (after - before - expected) / length;
+        for (slope, step) in slopes.iter_mut().zip(&step) {
+            // a point that does not depend on a parameter still does not
+            if *slope != 0.0 {
+                *slope += surplus * step;
+            }
         }
     }
 }

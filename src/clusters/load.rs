@@ -23,8 +23,10 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::simulate::Simulation;
 
-/// Outstanding requests of a client, where a row does not say it: the depth of most published runs.
+/// Outstanding requests of a client, where a row does not say it: the depth of most published runs; and of
+/// requests of more than 64 KiB.
 const ASSUMED_DEPTH: u32 = 128;
+const ASSUMED_LARGE_DEPTH: u32 = 16;
 /// Most client hosts that are simulated; more share a host.
 const MOST_CLIENTS: u32 = 512;
 /// Requests of a limited client outstanding in each direction.
@@ -163,7 +165,8 @@ struct Load {
 impl Load {
     fn of(row: &Row, mapped: &Mapped) -> Self {
         let clients = row.clients.unwrap_or(mapped.processes).max(1);
-        let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(ASSUMED_DEPTH));
+        let assumed = if row.block > 65_536 { ASSUMED_LARGE_DEPTH } else { ASSUMED_DEPTH };
+        let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(assumed));
         let limit = row.rate_limit_of_note().or(mapped.rate_limit_iops);
         let hosts = clients.min(MOST_CLIENTS);
         // clients beyond the limit share a host
@@ -230,14 +233,16 @@ fn find<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
 }
 
 fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, Failure> {
-    let wanted = effort.requests.max(2 * load.outstanding());
+    // large requests take long, and differ less from each other
+    let requests = if load.block > 65_536 { effort.requests / 3 } else { effort.requests };
+    let wanted = requests.max(load.outstanding());
     // limited clients wait for most of the time
     let think_ns = load.limit.map_or(0, |limit| (2e9 * f64::from(LIMITED_DEPTH) / limit) as u64);
     let mut try_ns = FIRST_NS.max(think_ns);
     let rate = loop {
         let truth = run(table, try_ns / 2 + think_ns, try_ns)?;
         let done: u64 = truth.workloads.values().map(|workload| workload.requests).sum();
-        let enough = (wanted / 10).max(load.outstanding() / 2).max(100);
+        let enough = (wanted / 10).max(load.outstanding() / 4).max(100);
         if done >= wanted && truth.unfinished.requests < done {
             return Ok(figures(&truth));
         }
@@ -247,7 +252,7 @@ fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, F
         try_ns *= 4;
     };
     let span = |requests: f64| ((requests / rate * 1e9) as u64).clamp(FIRST_NS, LONGEST_NS);
-    let warmup = span(1.5 * load.outstanding() as f64 + wanted as f64 / 10.0) + think_ns;
+    let warmup = span(load.outstanding() as f64 + wanted as f64 / 10.0) + think_ns;
     let truth = run(table, warmup, span(wanted as f64))?;
     Ok(figures(&truth))
 }
