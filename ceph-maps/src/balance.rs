@@ -89,7 +89,7 @@ struct Group {
 
 /// A small set of upmaps that evens out each pool and the whole: for at most `most` groups, each the best
 /// there is at its time, until no OSD is further than `deviation` copies or chunks from its share of a pool
-/// (and beyond, as long as half as many groups are touched as single moves are needed), or nothing helps any
+/// (and beyond, as long as three groups are touched for four single moves that are needed), or nothing helps any
 /// more. Groups that are touched already come first: to replace more of their members costs no upmap. Pools
 /// in which all OSDs are that near are left alone. The limits are those of `osdmaptool --upmap`.
 ///
@@ -129,10 +129,10 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
         shelves.push(Shelf { groups, limits: limits(rule, pool.size), above });
     }
     let mut upmaps = Upmaps::default();
-    // Groups that may be touched beyond the deviation: half of the single moves that it takes at the least
-    // to come so far. A balancer that moves one member of a group at a time touches about twice as many, so
-    // this one is evener with fewer.
-    let needed: f64 = shelves.iter().map(|shelf| shelf.needed(deviation)).sum::<f64>() / 2.0;
+    // Groups that may be touched beyond the deviation: three quarters of the single moves that it takes at
+    // the least to come so far. A balancer that moves one member of a group at a time touches more, so this
+    // one is evener with fewer.
+    let needed: f64 = shelves.iter().map(|shelf| shelf.needed(deviation)).sum::<f64>() * 0.75;
     shelves.retain(|shelf| shelf.needed(deviation) > 0.0);
     let mut aim = deviation;
     while upmaps.len() < most {

@@ -33,8 +33,31 @@ pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     Ok(reader.parts)
 }
 
+/// Reads one step of a rule over a map: `take default class ssd`, `chooseleaf firstn 0 type rack`, `emit`.
+///
+/// # Errors
+///
+/// The message says which word is wrong and what was expected.
+pub fn rule_step(parts: &MapParts, step: &str) -> Result<Step, String> {
+    let mut reader = Reader::new("", step);
+    reader.whole = "step";
+    reader.items = parts.buckets.iter().map(|bucket| (bucket.name.clone(), bucket.id)).collect();
+    reader.classes = parts.classes.values().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    reader.parts = parts.clone();
+    let read = reader.step().and_then(|step| match reader.next() {
+        None => Ok(step),
+        Some(word) => Err(reader.wrong(format!("found `{word}` after the end of the step"))),
+    });
+    read.map_err(|error| match error {
+        ReadError::Text { what, .. } => what,
+        other => other.to_string(),
+    })
+}
+
 struct Reader<'a> {
     file: &'a str,
+    /// What ends where words end.
+    whole: &'static str,
     /// With the lines in which they stand.
     words: Vec<(usize, &'a str)>,
     at: usize,
@@ -72,6 +95,7 @@ impl<'a> Reader<'a> {
             MapParts { tunables: Tunables::LEGACY, types: BTreeMap::new(), ..MapParts::default() };
         Self {
             file,
+            whole: "map",
             words,
             at: 0,
             parts,
@@ -99,7 +123,8 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, what: &str) -> Result<&'a str, ReadError> {
-        self.next().ok_or_else(|| self.wrong(format!("the map ends where {what} is expected")))
+        self.next()
+            .ok_or_else(|| self.wrong(format!("the {} ends where {what} is expected", self.whole)))
     }
 
     fn expect(&mut self, wanted: &str) -> Result<(), ReadError> {

@@ -41,6 +41,15 @@ impl Device {
             Self::Measured { capacity } => *capacity,
         }
     }
+
+    /// Whether it is, or is made of, disks with moving heads.
+    pub fn has_heads(&self) -> bool {
+        match self {
+            Self::Mechanical(_) | Self::Drive(_) => true,
+            Self::Array(array) => array.device.has_heads(),
+            Self::Ssd(_) | Self::Curves(_) | Self::Measured { .. } => false,
+        }
+    }
 }
 
 /// A disk with moving heads: seek, rotation, transfer.

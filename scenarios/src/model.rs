@@ -367,6 +367,8 @@ pub struct Disk {
     pub device: Device,
     /// The order in which waiting operations are served.
     pub scheduler: Scheduler,
+    /// The class by which rules of placement name it; `None`: by the kind of device.
+    pub class: Option<String>,
 }
 
 /// What a processor is and what operations cost on it.

@@ -85,6 +85,101 @@ fn copies_are_in_different_racks() {
     assert!(near.survives.contains(&("osd".to_owned(), 4)), "{:?}", near.survives);
 }
 
+/// Two rooms with three racks between them, and rules.
+fn rooms(rules: &str, volume: &str) -> String {
+    RACKS
+        .replace("rack  = \"west\"", "rack = \"west\"\nroom = \"cold\"")
+        .replace(
+            "rack  = [\"east\", \"north\"]",
+            "rack = [\"east\", \"north\"]\nroom = [\"warm\", \"cold\"]",
+        )
+        .replace("failure_domain = \"rack\"", volume)
+        + rules
+}
+
+#[test]
+fn rules_choose_rooms_racks_and_classes() {
+    // hosts 0, 1, 3 and 5 are in the cold room, 2 and 4 in the warm one
+    let cold = |host: usize| host < 2 || host % 2 == 1;
+    // two copies in the cold room, in two racks, then one in the warm one
+    let rules = r#"
+[rule.two-and-one]
+steps = [
+  "take cold", "chooseleaf firstn 2 type rack", "emit",
+  "take warm", "chooseleaf firstn -2 type host", "emit",
+]
+"#;
+    let scenario = check(&rooms(rules, "rule = \"two-and-one\""), Path::new("")).unwrap();
+    let groups = places(&scenario, 0);
+    for group in groups.devices.chunks(3) {
+        let hosts: Vec<usize> = group.iter().map(|(host, _)| host.index()).collect();
+        assert!(cold(hosts[0]) && cold(hosts[1]) && !cold(hosts[2]), "{hosts:?}");
+        assert_ne!(hosts[0] < 2, hosts[1] < 2, "both in one rack: {hosts:?}");
+    }
+    assert!(groups.survives.contains(&("room".to_owned(), 1)), "{:?}", groups.survives);
+    // no rule is needed for one copy in each room
+    let apart = rooms("", "failure_domain = \"room\"").replace("1-of-3", "1-of-2");
+    let scenario = check(&apart, Path::new("")).unwrap();
+    for group in places(&scenario, 0).devices.chunks(2) {
+        assert_ne!(cold(group[0].0.index()), cold(group[1].0.index()));
+    }
+    // a class of devices: those of the nodes on the right
+    let rules = r#"
+[rule.fast]
+steps = ["take default class nvme", "chooseleaf firstn 0 type host", "emit"]
+"#;
+    let classes = rooms(rules, "rule = \"fast\"");
+    let (left, right) = classes.split_once("[node.right]").unwrap();
+    let right = right.replacen("count = 3 }]", "count = 3, class = \"nvme\" }]", 1);
+    let scenario = check(&format!("{left}[node.right]{right}"), Path::new("")).unwrap();
+    assert!(places(&scenario, 0).devices.iter().all(|(host, _)| host.index() >= 2));
+    let error = check(&classes, Path::new("")).unwrap_err();
+    assert!(error.contains("`default` has no devices of class `nvme`"), "{error}");
+}
+
+#[test]
+fn rules_that_cannot_be_are_errors() {
+    let wrong = |steps: &str| {
+        let rules = format!("\n[rule.r]\nsteps = [{steps}]\n");
+        check(&rooms(&rules, "rule = \"r\""), Path::new("")).unwrap_err()
+    };
+    let error = wrong("\"take defult\", \"emit\"");
+    assert!(
+        error.contains("in `take defult`") && error.contains("did you mean `default`"),
+        "{error}"
+    );
+    let error = wrong("\"take default\", \"chooseleaf firstn 0 type row\", \"emit\"");
+    assert!(error.contains("in `chooseleaf firstn 0 type row`"), "{error}");
+    let error = wrong("\"take default\", \"emit now\"");
+    assert!(error.contains("found `now` after the end of the step"), "{error}");
+    let error = wrong("\"take default\", \"chooseleaf firstn\", \"emit\"");
+    assert!(error.contains("the step ends where"), "{error}");
+    // two rooms cannot hold three copies
+    let error = wrong("\"take default\", \"chooseleaf firstn 0 type room\", \"emit\"");
+    assert!(error.contains("volume `apart`: its rule finds no 3 places"), "{error}");
+    let unused = rooms("\n[rule.r]\nsteps = [\"take default\"]\n", "failure_domain = \"rack\"");
+    let error = check(&unused, Path::new("")).unwrap_err();
+    assert!(error.contains("no volume is placed by rule `r`"), "{error}");
+    let both = rooms("", "failure_domain = \"rack\"").replace("room = \"cold\"", "room = \"warm\"");
+    let two = both.replace("rack = [\"east\", \"north\"]", "rack = \"west\"");
+    let error = check(&two, Path::new("")).unwrap_err();
+    assert!(error.contains("rack `west` is in `warm`, and in `cold`"), "{error}");
+}
+
+#[test]
+fn a_failure_domain_alone_places_over_hosts() {
+    let plain = RACKS
+        .replace("rack  = \"west\"", "")
+        .replace("rack  = [\"east\", \"north\"]", "")
+        .replace("failure_domain = \"rack\"", "failure_domain = \"osd\"")
+        .replace("1-of-3", "1-of-7");
+    // seven copies on six hosts
+    let scenario = check(&plain, Path::new("")).unwrap();
+    let apart = places(&scenario, 0);
+    assert_eq!(apart.devices.len(), apart.groups as usize * 7);
+    assert!(apart.survives.contains(&("osd".to_owned(), 6)), "{:?}", apart.survives);
+}
+
 #[test]
 fn what_has_no_effect_or_cannot_be_is_an_error() {
     let wrong = |from: &str, to: &str| {
@@ -97,13 +192,28 @@ fn what_has_no_effect_or_cannot_be_is_an_error() {
     let error = wrong("1-of-3", "1-of-19");
     assert!(error.contains("reaches 18 OSDs"), "{error}");
     let error = wrong("failure_domain = \"osd\"", "rule = \"x\"");
-    assert!(error.contains("`rule` has no effect here"), "{error}");
+    assert!(error.contains("the CRUSH map has no rule `x`"), "{error}");
+    let error = wrong("failure_domain = \"osd\"", "failure_domain = \"room\"");
+    assert!(error.contains("no node says in which room it is"), "{error}");
+    let error = wrong("rack  = \"west\"", "rack = \"left0\"");
+    assert!(error.contains("`left0` is the name of a host and of a rack"), "{error}");
+    let error = wrong("rack  = \"west\"", "rack = \"two words\"");
+    assert!(error.contains("this is no name of a rack"), "{error}");
+    let error =
+        wrong("count = 3 }]\nrack  = \"west\"", "count = 3, class = \"nvme\" }]\nrack = \"west\"");
+    assert!(error.contains("`class` has no effect without rules"), "{error}");
     let error = wrong("rack  = \"west\"", "rack = \"west\"\nosds = \"0-4\"");
     assert!(error.contains("has 6 disks, and `osds` names 5"), "{error}");
     let error = wrong("placement_groups_per_osd = 32", "crush = \"nowhere.json\"");
-    assert!(error.contains("`crush` says which racks there are"), "{error}");
+    assert!(
+        error.contains("`crush` says in which rack each node is, and so does `rack`"),
+        "{error}"
+    );
     let plain = RACKS.replace("rack  = \"west\"", "").replace("rack  = [\"east\", \"north\"]", "");
     let error = check(&plain, Path::new("")).unwrap_err();
+    assert!(error.contains("no node says in which rack it is"), "{error}");
+    let other = RACKS.replace("system = \"ceph\"", "").replace("placement_groups_per_osd = 32", "");
+    let error = check(&other, Path::new("")).unwrap_err();
     assert!(error.contains("`failure_domain` has no effect without a CRUSH map"), "{error}");
     let file = plain
         .replace("placement_groups_per_osd = 32", "crush = \"nowhere.json\"")

@@ -16,6 +16,7 @@ fn with(name: &str, set: Bytes) -> Scenario {
         device_name: name.to_owned(),
         device: device(name),
         scheduler: Scheduler::Fcfs,
+        class: None,
     }];
     storage.cache.size = Bytes::kib(256);
     storage.cache.read_ahead = Bytes::ZERO;

@@ -350,6 +350,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("threads", objects("system = \"ceph\"\nmonitors = \"mon\"\nthreads = { op = 1, messenger = 1, processors = 1, message = { fixed = \"200 us\", rate = \"50 MB/s\" }, kv_round = \"1 ms\", kv_transaction = \"300 us\", flush = \"2 ms\" }", "")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
+        ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),
         ("crush-map", placed("crush = \"map.txt\"", "osds = \"0-1\"", "osds = \"2-5\"", "rule = \"spread\"")),
         ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
         ("failures", FAILURES.to_owned()),

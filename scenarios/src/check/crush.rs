@@ -1,51 +1,55 @@
-//! Ceph's own placement of a scenario's volumes: over a CRUSH map from a file, or over racks.
+//! Ceph's own placement of a scenario's volumes: over a CRUSH map from a file, or over one of the nodes.
 //!
 //! OSDs are the disks of the nodes. Their numbers are given (`osds`), or count from 0 over all nodes. A
 //! volume is a pool of the map (`pool`, or the volume's own name), or a new one that a rule places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_algorithms::crush::{
-    Algorithm, Bucket, ClusterMap, CrushMap, Item, MapParts, Mode, Pool, PoolKind, Rule, Setting,
-    Step,
-};
+use foretell_algorithms::crush::{ClusterMap, CrushMap, Pool, PoolKind, Rule, Step};
 use foretell_ceph_maps::{Imported, bare_cluster, keepable_text, read_text, survived, whole_sets};
 use foretell_input::Limit;
 use foretell_units::HostId;
 
+use super::topology::LEVELS;
 use super::workloads::resolve;
 use super::{Context, Hosts, section, volumes};
 use crate::error::Problem;
 use crate::model::{Ceph, Places, Volume};
 use crate::names::nearest;
-use crate::raw::{At, HostPatterns, RawDomain, RawVolume};
+use crate::raw::{At, RawVolume};
 use crate::source::Place;
-use crate::tree::{Entry, Node, Table};
+use crate::tree::{Entry, Node, Table, Value};
 
 /// Settings of nodes and volumes that mean something with Ceph's own placement alone.
-const OF_NODES: [&str; 2] = ["osds", "rack"];
+const OF_NODES: [&str; 4] = ["osds", "rack", "room", "datacenter"];
 const OF_VOLUMES: [&str; 4] = ["pool", "rule", "placement_groups", "failure_domain"];
 
 /// A map and what stands in the scenario.
 struct Map {
     cluster: ClusterMap,
-    /// Where `crush` stands; or the first rack.
+    /// Where `crush` stands; or the first that the scenario says of a map of its nodes.
     place: Place,
-    /// Whether it is made of racks.
-    of_racks: bool,
+    /// Whether it is made of the nodes.
+    of_nodes: bool,
+    /// Rules that volumes' failure domains ask for, before those that have names of their own.
+    unnamed: usize,
 }
 
 /// Most OSDs of a group of nodes: each takes some memory.
 const MOST_OSDS: usize = 1 << 20;
 
 /// A device of the scenario: its host, and which of the host's disks.
-type Device = (HostId, u32);
+pub(super) type Device = (HostId, u32);
 
 impl Context<'_> {
     /// Whether copies lie where a CRUSH map says.
     pub(super) fn has_crush(tree: &Table) -> bool {
         cluster_key(tree, "crush").is_some()
-            || section(tree, "node").any(|entry| key(entry, "rack").is_some())
+            || LEVELS
+                .iter()
+                .any(|(level, _)| section(tree, "node").any(|entry| key(entry, level).is_some()))
+            || section(tree, "rule").next().is_some()
+            || section(tree, "volume").any(|entry| key(entry, "failure_domain").is_some())
     }
 
     /// Where each volume's groups lie; `None` where copies are on distinct hosts, by capacity.
@@ -64,9 +68,12 @@ impl Context<'_> {
             return None;
         }
         let osds = self.osds(tree, hosts)?;
+        if section(tree, "rule").next().is_none() {
+            self.refuse_classes(tree);
+        }
         let map = match cluster_key(tree, "crush") {
             Some(node) => self.map_of_file(node, tree)?,
-            None => self.map_of_racks(tree, hosts, &osds)?,
+            None => self.map_of_nodes(tree, hosts, &osds)?,
         };
         let mut all = Vec::new();
         for (index, (entry, found)) in section(tree, "volume").zip(volumes).enumerate() {
@@ -92,6 +99,25 @@ impl Context<'_> {
         for (place, name) in found {
             let message = format!("`{name}` has no effect without a CRUSH map");
             let help = "set `system = \"ceph\"` and `crush` in `[cluster]`, or leave it out";
+            self.add(Problem::new(place, message).help(help));
+        }
+        if let Some(rule) = section(tree, "rule").next() {
+            let message = format!("rule `{}` has no effect: CRUSH is Ceph's", rule.key);
+            let help = "set `system = \"ceph\"` in `[cluster]`, or leave it out";
+            self.add(Problem::new(rule.key_place, message).help(help));
+        }
+        self.refuse_classes(tree);
+    }
+
+    /// Reports classes of devices, which rules of the scenario alone can name.
+    fn refuse_classes(&mut self, tree: &Table) {
+        let found = section(tree, "node").chain(section(tree, "host")).find_map(|entry| {
+            let Value::List(disks) = &key(entry, "disk")?.value else { return None };
+            disks.iter().find_map(|disk| Some(disk.table()?.entry("class")?.key_place))
+        });
+        if let Some(place) = found {
+            let message = "`class` has no effect without rules in `[rule]`";
+            let help = "write a rule whose steps take the class, or leave it out";
             self.add(Problem::new(place, message).help(help));
         }
     }
@@ -159,10 +185,19 @@ impl Context<'_> {
 
     fn map_of_file(&mut self, node: &Node, tree: &Table) -> Option<Map> {
         let place = node.place;
-        let rack = section(tree, "node").find_map(|entry| entry.node.table()?.entry("rack"));
-        if let Some(rack) = rack {
-            let message = "`crush` says which racks there are, and so does `rack`";
-            self.add(Problem::new(rack.key_place, message).help("leave one of them out"));
+        let of_nodes = LEVELS.iter().find_map(|(level, _)| {
+            section(tree, "node").find_map(|entry| {
+                let found = entry.node.table()?.entry(level)?;
+                Some((found.key_place, format!("in which {level} each node is"), *level))
+            })
+        });
+        let rules = || {
+            let found = section(tree, "rule").next()?;
+            Some((found.key_place, "which rules there are".to_owned(), "rule"))
+        };
+        if let Some((place, what, key)) = of_nodes.or_else(rules) {
+            let message = format!("`crush` says {what}, and so does `{key}`");
+            self.add(Problem::new(place, message).help("leave one of them out"));
             return None;
         }
         let written = node.text()?;
@@ -195,7 +230,7 @@ impl Context<'_> {
             Ok(cluster) => {
                 // what is kept of a run does not depend on the file
                 self.crush_text = keepable_text(&name, &text).ok();
-                Some(Map { cluster, place, of_racks: false })
+                Some(Map { cluster, place, of_nodes: false, unnamed: 0 })
             }
             Err(message) => {
                 self.add(Problem::new(place, message));
@@ -204,104 +239,25 @@ impl Context<'_> {
         }
     }
 
-    /// A tree of racks, hosts and OSDs, weighted by capacity in TiB, with a rule for each volume.
-    fn map_of_racks(
+    /// A map of where the nodes are.
+    fn map_of_nodes(
         &mut self,
         tree: &Table,
         hosts: &Hosts,
         osds: &BTreeMap<i32, Device>,
     ) -> Option<Map> {
-        let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
-        let mut first = None;
-        for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
-            let Some(node) = key(entry, "rack") else {
-                let message = format!(
-                    "node `{}` does not say in which rack it is, and other groups do",
-                    entry.key
-                );
-                self.add(Problem::new(entry.key_place, message).help("give every group `rack`"));
-                return None;
-            };
-            first = first.or(Some(node.place));
-            let names: At<HostPatterns> = self.read(node)?;
-            let names: Vec<&str> = match names.get() {
-                HostPatterns::One(name) => vec![name],
-                HostPatterns::Many(names) => names.iter().map(|name| name.get().as_str()).collect(),
-            };
-            if names.is_empty() || names.iter().any(|name| name.trim().is_empty()) {
-                self.add(Problem::new(node.place, "a rack has a name"));
-                return None;
-            }
-            for index in 0..group.count {
-                let name = names[index % names.len()].trim().to_owned();
-                racks.entry(name).or_default().push(HostId::from(group.first + index));
-            }
-        }
-        let place = first.unwrap_or_default();
-        let parts = self.tree_of_racks(&racks, tree, hosts, osds)?;
+        let (parts, place) = self.topology(tree, hosts, osds)?;
         let built = CrushMap::new(parts).map_err(|error| error.to_string());
         match built.and_then(|map| bare_cluster(map).map_err(|error| error.to_string())) {
-            Ok(cluster) => Some(Map { cluster, place, of_racks: true }),
+            Ok(cluster) => {
+                let unnamed = section(tree, "volume").count();
+                Some(Map { cluster, place, of_nodes: true, unnamed })
+            }
             Err(message) => {
                 self.add(Problem::new(place, message));
                 None
             }
         }
-    }
-
-    fn tree_of_racks(
-        &mut self,
-        racks: &BTreeMap<String, Vec<HostId>>,
-        tree: &Table,
-        hosts: &Hosts,
-        osds: &BTreeMap<i32, Device>,
-    ) -> Option<MapParts> {
-        let types = [(0, "osd"), (1, "host"), (3, "rack"), (11, "root")];
-        let types = types.map(|(kind, name)| (kind, name.to_owned()));
-        let mut parts = MapParts { types: types.into(), ..MapParts::default() };
-        let algorithm = Algorithm::Straw2;
-        let mut disks: BTreeMap<HostId, Vec<(i32, u32)>> = BTreeMap::new();
-        for (osd, (host, disk)) in osds {
-            disks.entry(*host).or_default().push((*osd, *disk));
-        }
-        let mut next = -2;
-        let mut top = Vec::new();
-        for (rack, members) in racks {
-            let mut below = Vec::new();
-            for &host in members {
-                let storage = hosts.get(host)?.role.storage()?;
-                let capacities: Vec<_> = storage.capacities().collect();
-                let own = disks.get(&host).into_iter().flatten();
-                let item = |(osd, disk): &(i32, u32)| {
-                    let tib = capacities[*disk as usize].get() as f64 / (1_u64 << 40) as f64;
-                    Item { id: *osd, weight: ((tib * 65_536.0).round() as u32).max(1) }
-                };
-                let bucket = Bucket {
-                    id: next,
-                    name: hosts.name(host),
-                    kind: 1,
-                    algorithm,
-                    items: own.map(item).collect(),
-                };
-                next -= 1;
-                below.push(Item { id: bucket.id, weight: bucket.weight() as u32 });
-                parts.buckets.push(bucket);
-            }
-            let name = format!("rack {rack}");
-            let bucket = Bucket { id: next, name, kind: 3, algorithm, items: below };
-            next -= 1;
-            top.push(Item { id: bucket.id, weight: bucket.weight() as u32 });
-            parts.buckets.push(bucket);
-        }
-        let name = "default".to_owned();
-        parts.buckets.push(Bucket { id: -1, name, kind: 11, algorithm, items: top });
-        for (number, entry) in (0..).zip(section(tree, "volume")) {
-            let raw: RawVolume = self.read(&entry.node)?;
-            let coded = !raw.encoding.get().trim().starts_with("1-of-");
-            let domain = raw.failure_domain.as_ref().map_or(RawDomain::Host, |at| *at.get());
-            parts.rules.push(rule(number, &entry.key, coded, domain));
-        }
-        Some(parts)
     }
 
     /// Where the groups of one volume lie.
@@ -316,6 +272,18 @@ impl Context<'_> {
         let pool = self.pool(map, ceph, index, (entry, raw, volume))?;
         let place = raw.rule.as_ref().map_or(entry.key_place, At::place);
         let sets = match whole_sets(&map.cluster, &pool) {
+            // a rule that is written is to be met; one of an imported cluster is what it is
+            Ok(whole) if map.of_nodes && whole.completed == whole.sets.len() => {
+                let message = format!(
+                    "volume `{}`: its rule finds no {} places for any placement group",
+                    entry.key, volume.n
+                );
+                let help = "it asks for more racks, hosts or devices than there are";
+                let domain = raw.failure_domain.as_ref().map_or(place, At::place);
+                let problem = Problem::new(domain, message).also(raw.encoding.place());
+                self.add(problem.help(help));
+                return None;
+            }
             Ok(whole) => whole.sets,
             Err(error) => {
                 let message = format!("volume `{}`: {error}", entry.key);
@@ -368,9 +336,13 @@ impl Context<'_> {
             let message = format!("`{key}` has no effect here");
             Some(Problem::new(found.key_place, message).help(help.to_owned()))
         };
-        let unused = if map.of_racks {
-            let help = "racks have no pools and rules: leave it out, or give a map as `crush`";
-            refused("pool", help).or_else(|| refused("rule", help))
+        let unused = if map.of_nodes {
+            let pool = refused("pool", "it names a pool of the map that `crush` gives");
+            let domain = || {
+                raw.rule.as_ref()?;
+                refused("failure_domain", "the rule says what copies do not share")
+            };
+            pool.or_else(domain)
         } else {
             refused("failure_domain", "the map's rules say what copies do not share: set `rule`")
         };
@@ -396,7 +368,7 @@ impl Context<'_> {
         };
         let kind = if volume.m > 1 { PoolKind::Erasure } else { PoolKind::Replicated };
         let size = u32::from(volume.n);
-        let rule = if map.of_racks {
+        let rule = if map.of_nodes && raw.rule.is_none() {
             u32::try_from(index).ok()?
         } else {
             self.rule(map, raw, entry, known, kind)?
@@ -439,6 +411,7 @@ impl Context<'_> {
         kind: PoolKind,
     ) -> Option<u32> {
         let rules = &map.cluster.crush.parts().rules;
+        let rules = rules.get(map.unnamed..).unwrap_or_default();
         let named = |rule: &Rule| rule.mask.map_or(rule.id, |mask| mask.ruleset);
         let choice = || {
             let all = rules.iter().map(|rule| format!("`{}`", rule.name));
@@ -506,26 +479,8 @@ fn cluster_key<'t>(tree: &'t Table, key: &str) -> Option<&'t Node> {
     tree.get("cluster")?.table()?.get(key)
 }
 
-fn key<'t>(entry: &'t Entry, key: &str) -> Option<&'t Node> {
+pub(super) fn key<'t>(entry: &'t Entry, key: &str) -> Option<&'t Node> {
     entry.node.table()?.get(key)
-}
-
-/// A rule as Ceph makes it: copies or shards on devices of different `domain`s.
-fn rule(number: u32, volume: &str, coded: bool, domain: RawDomain) -> Rule {
-    let mode = if coded { Mode::Indep } else { Mode::Firstn };
-    let (leaf, kind) = match domain {
-        RawDomain::Osd => (false, 0),
-        RawDomain::Host => (true, 1),
-        RawDomain::Rack => (true, 3),
-    };
-    let mut steps = Vec::new();
-    if coded {
-        steps.push(Step::Set(Setting::ChooseleafTries, 5));
-        steps.push(Step::Set(Setting::ChooseTries, 100));
-    }
-    steps.extend([Step::Take(-1), Step::Choose { mode, leaf, count: 0, kind }, Step::Emit]);
-    let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
-    Rule { id: number, name: volume.to_owned(), kind: kind.number(), mask: None, steps }
 }
 
 /// `0-3, 8` as numbers.

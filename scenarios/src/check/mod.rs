@@ -12,6 +12,7 @@ mod machines;
 mod memory;
 mod quantities;
 mod storage;
+mod topology;
 mod volumes;
 mod workloads;
 

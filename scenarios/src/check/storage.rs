@@ -254,7 +254,8 @@ impl Context<'_> {
                 continue;
             };
             let scheduler = scheduler(*raw.scheduler.get());
-            let disk = Disk { device_name: name.clone(), device, scheduler };
+            let class = raw.class.as_ref().map(|class| class.get().trim().to_owned());
+            let disk = Disk { device_name: name.clone(), device, scheduler, class };
             disks.extend(std::iter::repeat_n(disk, count));
         }
         good.then_some(disks)

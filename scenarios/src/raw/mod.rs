@@ -31,7 +31,7 @@ pub(crate) use node::{
     RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
     RawScheduler, RawWrite,
 };
-pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawVolume};
+pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawRule, RawVolume};
 pub(crate) use workload::{
     Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone, RawOltp, RawPace,
     RawPattern, RawPostmark, RawRecorded, RawSsio, RawThrough, RawTrace, RawTraceArrivals,
@@ -87,6 +87,9 @@ pub(crate) struct RawScenario {
     /// What is requested of the volumes.
     #[schemars(extend("default" = {}))]
     pub(crate) workload: BTreeMap<String, RawWorkload>,
+    /// Rules by which Ceph places volumes over the nodes, their racks, rooms and classes of devices. Only
+    /// with `system = "ceph"`, and without `crush`.
+    pub(crate) rule: Option<BTreeMap<String, RawRule>>,
     /// What happens to the cluster during the run: hosts that fail, return, slow down.
     pub(crate) event: Option<BTreeMap<String, RawEvent>>,
     /// How the storage system notices failures and recovers from them. Only with events.

@@ -55,7 +55,7 @@ pub(crate) struct RawNode {
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) monitors: Option<At<HostPatterns>>,
     /// Numbers of the OSDs on these nodes, host by host and disk by disk: `0-11, 24-35`. Without it in any
-    /// group, they count from 0 over all nodes. Only with `crush` in `cluster`, or with racks.
+    /// group, they count from 0 over all nodes. Only where a CRUSH map places volumes.
     #[schemars(extend("examples" = ["0-11"]))]
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) osds: Option<At<String>>,
@@ -63,6 +63,12 @@ pub(crate) struct RawNode {
     /// second, and so on, over and over. Only with `system = "ceph"`, and without `crush`.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
+    /// The room of these nodes, as `rack`. A rack is in one room.
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) room: Option<At<HostPatterns>>,
+    /// The datacenter of these nodes, as `rack`. A room is in one datacenter.
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) datacenter: Option<At<HostPatterns>>,
 }
 
 /// Machines that virtual machines run on: `count`, or those `of` another group.
@@ -127,8 +133,11 @@ pub(crate) struct RawGuest {
     pub(crate) journal_commit: Time,
 }
 
+/// Keys of `[node.NAME]` that single hosts do not have.
+const OF_GROUPS: [&str; 7] = ["count", "machine", "monitors", "osds", "rack", "room", "datacenter"];
+
 /// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
-/// `[client.NAME]`) but `count`, `machine`, `monitors`, `osds` and `rack`. Never read as such: it is laid over the group first.
+/// `[client.NAME]`) but those of [`OF_GROUPS`]. Never read as such: it is laid over the group first.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawHost {}
 
@@ -139,7 +148,7 @@ impl JsonSchema for RawHost {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = RawNode::json_schema(generator);
-        shape::make_partial(&mut schema, &["count", "machine", "monitors", "osds", "rack"]);
+        shape::make_partial(&mut schema, &OF_GROUPS);
         schema.insert("description".into(), "A host that differs from its group.".into());
         schema
     }
@@ -221,6 +230,10 @@ pub(crate) struct RawNodeDisk {
     /// How many of these.
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
     pub(crate) count: At<i64>,
+    /// The device class by which a step of a rule names them (`take default class nvme`). Without it, disks
+    /// with moving heads are `hdd`, all others `ssd`. Only with rules in `[rule]`.
+    #[schemars(extend("examples" = ["nvme"]))]
+    pub(crate) class: Option<At<String>>,
 }
 
 /// The order in which waiting operations are served.

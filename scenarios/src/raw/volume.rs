@@ -49,13 +49,15 @@ pub(crate) struct RawVolume {
     /// With `crush` in `cluster`: the pool of the map that this volume is, by name. Where the map has no pool
     /// of this name, or of the volume's own, it is a new pool.
     pub(crate) pool: Option<At<String>>,
-    /// With `crush` in `cluster`: the rule that places it, by name or number; without it, the pool's.
+    /// With Ceph's own placement: the rule that places it, of the map (by name or number) or of `[rule]`;
+    /// without it, the pool's, or one for `failure_domain`.
     pub(crate) rule: Option<At<String>>,
     /// With Ceph's own placement: how many placement groups there are; without it as many as the map's pool
     /// has, or as `placement_groups_per_osd` says.
     #[schemars(extend("minimum" = 1, "maximum" = 65536))]
     pub(crate) placement_groups: Option<At<i64>>,
-    /// With `rack` of nodes: what no two copies or shards may share.
+    /// With Ceph, and without `crush`: what no two copies or shards may share. Where a CRUSH map is made of
+    /// the nodes and neither this nor `rule` is given: a host.
     pub(crate) failure_domain: Option<At<RawDomain>>,
 }
 
@@ -70,6 +72,23 @@ pub(crate) enum RawDomain {
     Host,
     /// A rack.
     Rack,
+    /// A room.
+    Room,
+    /// A datacenter.
+    Datacenter,
+}
+
+/// How a CRUSH map of the nodes places volumes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawRule {
+    /// The steps in the words of `crushtool`, in order, from a `take` to an `emit`.
+    #[schemars(extend(
+        "minItems" = 1,
+        "examples" = [["take default", "choose firstn 2 type rack", "chooseleaf firstn 2 type host", "emit"]]
+    ))]
+    pub(crate) steps: Vec<At<String>>,
 }
 
 /// Encryption of a volume.

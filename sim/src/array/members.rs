@@ -76,6 +76,7 @@ impl Members {
             device_name: spec.device_name.clone(),
             device: spec.device.clone(),
             scheduler,
+            class: None,
         };
         let device = |number: u32| match owner {
             Some(owner) => Device::installed(&member, &owner.below(format_args!("member{number}"))),

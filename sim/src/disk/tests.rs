@@ -48,7 +48,7 @@ fn sata(queue_depth: u32) -> Device {
 
 fn disk(scheduler: Scheduler, device: &Device) -> Disk<usize> {
     let device_name = "test".to_owned();
-    Disk::new(&model::Disk { device_name, device: device.clone(), scheduler })
+    Disk::new(&model::Disk { device_name, device: device.clone(), scheduler, class: None })
 }
 
 fn at_ms(ms: u64) -> SimTime {

@@ -52,6 +52,7 @@ pub(crate) fn disk() -> Disk {
             overhead: SimSpan::from_us(100),
         }),
         scheduler: Scheduler::Elevator,
+        class: None,
     }
 }
 

@@ -62,6 +62,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Fail
         device_name: "calibrated".to_owned(),
         device: Profile::Curves(device.clone()),
         scheduler: Scheduler::Fcfs,
+        class: None,
     };
     let mut device: Device<u32> = Device::new(&disk);
     let (mut slots, mut processes) = (Vec::new(), Vec::new());

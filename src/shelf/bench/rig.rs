@@ -27,7 +27,8 @@ impl Bench {
             Profile::Array(_) => Scheduler::Elevator,
             _ => Scheduler::Fcfs,
         };
-        let spec = Disk { device_name: name.to_owned(), device: profile.clone(), scheduler };
+        let spec =
+            Disk { device_name: name.to_owned(), device: profile.clone(), scheduler, class: None };
         Self {
             device: Device::new(&spec),
             now: SimTime::ZERO,

@@ -1,0 +1,318 @@
+//! A CRUSH map of what a scenario says of its nodes: hosts in racks, rooms and datacenters, weighted by
+//! capacity in TiB, with the rules that are written or that failure domains ask for.
+//!
+//! Buckets are numbered from the leaves upwards, by name, so that a map depends on the scenario alone.
+//! Left out: chassis, rows, pods; weights other than capacities.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_algorithms::crush::{
+    Algorithm, Bucket, Item, MapParts, Mode, PoolKind, Rule, Setting, Step, add_shadows,
+};
+use foretell_ceph_maps::rule_step;
+use foretell_units::HostId;
+
+use super::crush::{Device, key};
+use super::{Context, Hosts, section};
+use crate::error::Problem;
+use crate::model;
+use crate::raw::{At, HostPatterns, RawDomain, RawRule, RawVolume};
+use crate::source::Place;
+use crate::tree::{Entry, Table};
+
+/// What a node can be in, from the outermost inwards: the key, and its number among Ceph's types.
+pub(super) const LEVELS: [(&str, u16); 3] = [("datacenter", 8), ("room", 7), ("rack", 3)];
+/// Ceph's number of the type `host`.
+const HOST: u16 = 1;
+/// Ceph's number of the type `root`.
+const ROOT: u16 = 11;
+/// The name of the root that rules take.
+const ROOT_NAME: &str = "default";
+
+/// A part of the tree above the hosts.
+#[derive(Default)]
+struct Branch {
+    /// Further branches by name, with their types.
+    inner: BTreeMap<String, (u16, Branch)>,
+    hosts: Vec<HostId>,
+}
+
+/// Where the names of a level were first seen: what they are in, and where that stands.
+type Seen = BTreeMap<(u16, String), (Vec<String>, Place)>;
+
+impl Context<'_> {
+    /// The parts of the map, and where the scenario first says something of it.
+    pub(super) fn topology(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        osds: &BTreeMap<i32, Device>,
+    ) -> Option<(MapParts, Place)> {
+        let (root, place) = self.branches(tree, hosts)?;
+        let mut types = BTreeMap::from([(0, "osd"), (HOST, "host"), (ROOT, "root")]);
+        types.extend(
+            LEVELS.iter().filter(|(level, _)| used(tree, level)).map(|(n, kind)| (*kind, *n)),
+        );
+        let types = types.into_iter().map(|(kind, name)| (kind, name.to_owned())).collect();
+        let mut parts = MapParts { types, ..MapParts::default() };
+        let mut disks: BTreeMap<HostId, Vec<(i32, u32)>> = BTreeMap::new();
+        for (osd, (host, disk)) in osds {
+            disks.entry(*host).or_default().push((*osd, *disk));
+        }
+        let mut names: BTreeMap<String, &str> = BTreeMap::new();
+        let mut builder = Builder { hosts, disks: &disks, next: -2, parts: &mut parts };
+        let items = builder.items_of(&root)?;
+        let name = ROOT_NAME.to_owned();
+        let algorithm = Algorithm::Straw2;
+        parts.buckets.push(Bucket { id: -1, name, kind: ROOT, algorithm, items });
+        for bucket in &parts.buckets {
+            let kind = parts.types.get(&bucket.kind).map_or("", String::as_str);
+            if let Some(other) = names.insert(bucket.name.clone(), kind) {
+                let message = format!("`{}` is the name of a {other} and of a {kind}", bucket.name);
+                let help = "rules take them by name: rename one of them";
+                self.add(Problem::new(place, message).help(help));
+                return None;
+            }
+        }
+        drop(names);
+        self.classes(tree, hosts, osds, &mut parts)?;
+        self.rules(tree, &mut parts)?;
+        Some((parts, place))
+    }
+
+    /// The tree of datacenters, rooms, racks and hosts.
+    fn branches(&mut self, tree: &Table, hosts: &Hosts) -> Option<(Branch, Place)> {
+        let levels: Vec<(&str, u16)> =
+            LEVELS.into_iter().filter(|(level, _)| used(tree, level)).collect();
+        let mut root = Branch::default();
+        let mut seen = Seen::new();
+        let mut first = None;
+        for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
+            let mut names = Vec::new();
+            for (level, _) in &levels {
+                let (given, place) = self.names_at(entry, level)?;
+                first = first.or(Some(place));
+                names.push((given, place));
+            }
+            for index in 0..group.count {
+                let mut path: Vec<String> = Vec::new();
+                let mut branch = &mut root;
+                for ((given, place), (level, kind)) in names.iter().zip(&levels) {
+                    let name = given[index % given.len()].clone();
+                    let known =
+                        seen.entry((*kind, name.clone())).or_insert_with(|| (path.clone(), *place));
+                    if known.0 != path {
+                        let message = format!(
+                            "{level} `{name}` is in `{}`, and in `{}`",
+                            known.0.join("`, `"),
+                            path.join("`, `")
+                        );
+                        let also = known.1;
+                        self.add(Problem::new(*place, message).also(also));
+                        return None;
+                    }
+                    path.push(name.clone());
+                    branch = &mut branch.inner.entry(name).or_insert((*kind, Branch::default())).1;
+                }
+                branch.hosts.push(HostId::from(group.first + index));
+            }
+        }
+        let rules = section(tree, "rule").next().map(|entry| entry.key_place);
+        let domain =
+            section(tree, "volume").find_map(|entry| Some(key(entry, "failure_domain")?.place));
+        Some((root, first.or(rules).or(domain).unwrap_or_default()))
+    }
+
+    /// The names that a group of nodes gives at a level, at least one.
+    fn names_at(&mut self, entry: &Entry, level: &str) -> Option<(Vec<String>, Place)> {
+        let Some(node) = key(entry, level) else {
+            let message = format!(
+                "node `{}` does not say in which {level} it is, and other groups do",
+                entry.key
+            );
+            let help = format!("give every group `{level}`");
+            self.add(Problem::new(entry.key_place, message).help(help));
+            return None;
+        };
+        let names: At<HostPatterns> = self.read(node)?;
+        let names: Vec<String> = match names.get() {
+            HostPatterns::One(name) => vec![name.trim().to_owned()],
+            HostPatterns::Many(names) => {
+                names.iter().map(|name| name.get().trim().to_owned()).collect()
+            }
+        };
+        if names.is_empty() || names.iter().any(|name| !is_name(name)) {
+            let message = format!("this is no name of a {level}");
+            let help = "letters, digits, `-`, `_` and `.`: rules name it in their steps";
+            self.add(Problem::new(node.place, message).help(help));
+            return None;
+        }
+        Some((names, node.place))
+    }
+
+    /// Gives devices their classes, and the tree a copy for each class, where rules are written.
+    fn classes(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        osds: &BTreeMap<i32, Device>,
+        parts: &mut MapParts,
+    ) -> Option<()> {
+        if section(tree, "rule").next().is_none() {
+            return Some(());
+        }
+        for (osd, (host, disk)) in osds {
+            let class = class_of(hosts.get(*host)?.role.storage()?.disks.get(*disk as usize)?);
+            if !is_name(class) {
+                let place = section(tree, "node").next().map_or(Place::default(), |e| e.key_place);
+                let message = format!("`{class}` is no name of a device class");
+                let help = "letters, digits, `-`, `_` and `.`: rules name it in their steps";
+                self.add(Problem::new(place, message).help(help));
+                return None;
+            }
+            parts.classes.insert(*osd, class.to_owned());
+        }
+        let all: BTreeSet<String> = parts.classes.values().cloned().collect();
+        let all: Vec<String> = all.into_iter().collect();
+        let added = add_shadows(parts, &all, &BTreeMap::new());
+        if let Err(error) = added {
+            self.add(Problem::new(Place::default(), error.to_string()));
+            return None;
+        }
+        Some(())
+    }
+
+    /// Numbers the rules: those of the volumes' failure domains first, in order, then those of `[rule]`.
+    fn rules(&mut self, tree: &Table, parts: &mut MapParts) -> Option<()> {
+        let written: Vec<&Entry> = section(tree, "rule").collect();
+        let mut named: BTreeSet<&str> = BTreeSet::new();
+        for (number, entry) in (0..).zip(section(tree, "volume")) {
+            let raw: RawVolume = self.read(&entry.node)?;
+            if let Some(rule) = key(entry, "rule").and_then(|node| node.text()) {
+                named.insert(rule.trim());
+            }
+            let coded = !raw.encoding.get().trim().starts_with("1-of-");
+            let domain = raw.failure_domain.as_ref().map_or(RawDomain::Host, |at| *at.get());
+            let (level, kind) = bucket_type(domain);
+            if !parts.types.contains_key(&kind) {
+                let message = format!("no node says in which {level} it is");
+                let place = raw.failure_domain.as_ref().map_or(entry.key_place, At::place);
+                self.add(Problem::new(place, message).help(format!("give every group `{level}`")));
+                return None;
+            }
+            parts.rules.push(rule_for(number, &entry.key, coded, kind));
+        }
+        let first = parts.rules.len() as u32;
+        for (number, entry) in (first..).zip(written) {
+            if !named.contains(entry.key.as_str()) {
+                let message = format!("no volume is placed by rule `{}`", entry.key);
+                let help = format!("set `rule = \"{}\"` in a volume, or leave it out", entry.key);
+                self.add(Problem::new(entry.key_place, message).help(help));
+                return None;
+            }
+            let raw: RawRule = self.read(&entry.node)?;
+            let mut steps = Vec::new();
+            for step in &raw.steps {
+                let text = step.get().trim();
+                match rule_step(parts, text.strip_prefix("step ").unwrap_or(text)) {
+                    Ok(step) => steps.push(step),
+                    Err(message) => {
+                        let message = format!("in `{text}`: {message}");
+                        self.add(Problem::new(step.place(), message));
+                        return None;
+                    }
+                }
+            }
+            let coded =
+                steps.iter().any(|step| matches!(step, Step::Choose { mode: Mode::Indep, .. }));
+            let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
+            let name = entry.key.clone();
+            parts.rules.push(Rule { id: number, name, kind: kind.number(), mask: None, steps });
+        }
+        Some(())
+    }
+}
+
+struct Builder<'a> {
+    hosts: &'a Hosts,
+    /// Numbers of OSDs and disks, by host.
+    disks: &'a BTreeMap<HostId, Vec<(i32, u32)>>,
+    /// The number of the next bucket.
+    next: i32,
+    parts: &'a mut MapParts,
+}
+
+impl Builder<'_> {
+    /// Adds the buckets of what is in `branch`; returns them as items of what it is in.
+    fn items_of(&mut self, branch: &Branch) -> Option<Vec<Item>> {
+        let mut items = Vec::new();
+        for (name, (kind, inner)) in &branch.inner {
+            let below = self.items_of(inner)?;
+            items.push(self.bucket(name.clone(), *kind, below));
+        }
+        for &host in &branch.hosts {
+            let storage = self.hosts.get(host)?.role.storage()?;
+            let capacities: Vec<_> = storage.capacities().collect();
+            let own = self.disks.get(&host).into_iter().flatten();
+            let item = |(osd, disk): &(i32, u32)| {
+                let tib = capacities[*disk as usize].get() as f64 / (1_u64 << 40) as f64;
+                Item { id: *osd, weight: ((tib * 65_536.0).round() as u32).max(1) }
+            };
+            let devices = own.map(item).collect();
+            items.push(self.bucket(self.hosts.name(host), HOST, devices));
+        }
+        Some(items)
+    }
+
+    fn bucket(&mut self, name: String, kind: u16, items: Vec<Item>) -> Item {
+        let id = self.next;
+        self.next -= 1;
+        let bucket = Bucket { id, name, kind, algorithm: Algorithm::Straw2, items };
+        let item = Item { id, weight: u32::try_from(bucket.weight()).unwrap_or(u32::MAX) };
+        self.parts.buckets.push(bucket);
+        item
+    }
+}
+
+/// Whether any group of nodes says where it is at this level.
+fn used(tree: &Table, level: &str) -> bool {
+    section(tree, "node").any(|entry| key(entry, level).is_some())
+}
+
+/// Whether steps of rules can name it.
+fn is_name(name: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.chars().all(good)
+}
+
+/// The class of a device, as Ceph finds it: by whether it has moving heads.
+fn class_of(disk: &model::Disk) -> &str {
+    let by_kind = if disk.device.has_heads() { "hdd" } else { "ssd" };
+    disk.class.as_deref().unwrap_or(by_kind)
+}
+
+/// The name and the number of the type of what copies do not share.
+const fn bucket_type(domain: RawDomain) -> (&'static str, u16) {
+    let [datacenter, room, rack] = LEVELS;
+    match domain {
+        RawDomain::Osd => ("osd", 0),
+        RawDomain::Host => ("host", HOST),
+        RawDomain::Rack => rack,
+        RawDomain::Room => room,
+        RawDomain::Datacenter => datacenter,
+    }
+}
+
+/// A rule as Ceph makes it: copies or shards in different buckets of type `kind`, or on different devices.
+fn rule_for(number: u32, volume: &str, coded: bool, kind: u16) -> Rule {
+    let mode = if coded { Mode::Indep } else { Mode::Firstn };
+    let mut steps = Vec::new();
+    if coded {
+        steps.push(Step::Set(Setting::ChooseleafTries, 5));
+        steps.push(Step::Set(Setting::ChooseTries, 100));
+    }
+    let leaf = kind != 0;
+    steps.extend([Step::Take(-1), Step::Choose { mode, leaf, count: 0, kind }, Step::Emit]);
+    let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
+    Rule { id: number, name: volume.to_owned(), kind: kind.number(), mask: None, steps }
+}
