@@ -29,7 +29,8 @@ pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 pub use crate::prices::PriceArguments;
 pub use ask::{AskArguments, GeneratorChoice, ModelChoice, ScoreArguments, SystemChoice};
 pub use calibrate::{
-    CalibrateArguments, CalibrateClusterArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
+    CalibrateArguments, CalibrateClusterArguments, CalibrateCpuArguments, CalibrateDiskArguments,
+    Calibration,
 };
 pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
 pub use first_steps::{
@@ -37,8 +38,8 @@ pub use first_steps::{
 };
 pub(crate) use first_steps::{Names, here};
 pub use import::{
-    AnyTraceArguments, CephArguments, ClusterArguments, DiskspecsArguments, FioJsonArguments, FormatChoice,
-    ImportArguments, ImportFormat, Inputs, ReadingArguments,
+    AnyTraceArguments, CephArguments, ClusterArguments, DiskspecsArguments, FioJsonArguments,
+    FormatChoice, ImportArguments, ImportFormat, Inputs, ReadingArguments,
     TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;

@@ -104,8 +104,16 @@ fn every_row_has_its_number_a_prediction_or_a_reason() {
     let lab = Lab::new();
     lab.import();
     let arguments = |jobs: &str| {
-        ["validate", &lab.shown("twin"), "--points", &lab.shown("points.csv"), "--json", "--jobs", jobs]
-            .map(str::to_owned)
+        [
+            "validate",
+            &lab.shown("twin"),
+            "--points",
+            &lab.shown("points.csv"),
+            "--json",
+            "--jobs",
+            jobs,
+        ]
+        .map(str::to_owned)
     };
     let once = succeed(arguments("1"));
     assert_eq!(once, succeed(arguments("2")), "threads change nothing");
@@ -134,7 +142,8 @@ fn two_points_calibrate_and_the_others_are_predicted_with_them() {
     lab.import();
     let few = lab.some("few.csv", &[3, 4]);
     let (twin, points) = (lab.shown("twin"), lab.shown("points.csv"));
-    let arguments = ["calibrate", "cluster", &twin, "--points", &few, "--predict", &points, "--json"];
+    let arguments =
+        ["calibrate", "cluster", &twin, "--points", &few, "--predict", &points, "--json"];
     let found = json(&succeed(arguments));
     let fitted = found["fitted"]["rows"].as_array().unwrap();
     for row in fitted {

@@ -136,6 +136,8 @@ pub struct Threads {
     pub kv_round: SimSpan,
     /// Time of the kv thread for each transaction of a round.
     pub kv_transaction: SimSpan,
+    /// Time of background threads for each transaction.
+    pub merge: SimSpan,
     /// What a round waits for the device to flush; zero: it need not.
     pub flush: SimSpan,
 }

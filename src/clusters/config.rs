@@ -169,9 +169,7 @@ fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(keys) => {
             let known = keys.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(
-                known.map(|(key, value)| (key.clone(), without_nulls(value))).collect(),
-            )
+            Value::Object(known.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
         }
         Value::Array(items) => {
             Value::Array(items.iter().filter(|item| !item.is_null()).map(without_nulls).collect())
@@ -207,8 +205,7 @@ impl Source {
         };
         let mut drives = BTreeMap::new();
         for (name, value) in table("drives")? {
-            let drive: Drive =
-                read(value).map_err(|error| format!("drive `{name}`: {error}"))?;
+            let drive: Drive = read(value).map_err(|error| format!("drive `{name}`: {error}"))?;
             drive.check().map_err(|fault| format!("drive `{name}`: {fault}"))?;
             drives.insert(name.clone(), drive);
         }
@@ -267,7 +264,9 @@ impl Drive {
         if let Some(capacity) = self.capacity_bytes
             && capacity < 1e6
         {
-            return Err(format!("`capacity_bytes` is {capacity}; a drive holds a megabyte or more"));
+            return Err(format!(
+                "`capacity_bytes` is {capacity}; a drive holds a megabyte or more"
+            ));
         }
         let sheet = self.data_sheet_unverified.unwrap_or_default();
         positive("rand_read_4k_iops", sheet.rand_read_4k_iops, 1e9)?;

@@ -144,7 +144,9 @@ fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
     let line = |(key, points): ((bool, u64), BTreeMap<u32, (f64, u32)>)| {
         let points: Vec<(f64, f64)> = points
             .into_iter()
-            .map(|(outstanding, (sum, count))| (f64::from(outstanding), (sum / f64::from(count)).exp()))
+            .map(|(outstanding, (sum, count))| {
+                (f64::from(outstanding), (sum / f64::from(count)).exp())
+            })
             .collect();
         (key, with_knee(&points))
     };
@@ -251,8 +253,7 @@ impl Model {
             let counts: Option<Vec<f64>> =
                 counts.map(|count| count.as_integer().map(|count| count as f64)).collect();
             let times = one.get("latency")?.as_array()?.iter();
-            let times: Option<Vec<f64>> =
-                times.map(|time| number(time.as_str()?, "ns")).collect();
+            let times: Option<Vec<f64>> = times.map(|time| number(time.as_str()?, "ns")).collect();
             Some(Curve {
                 read: one.get("op")?.as_str()? == "read",
                 block: number(one.get("block")?.as_str()?, "B")? as u64,
@@ -262,7 +263,8 @@ impl Model {
         if text("kind")? != "curves" {
             return None;
         }
-        let curves: Option<Vec<Curve>> = table.get("curve")?.as_array()?.iter().map(curve).collect();
+        let curves: Option<Vec<Curve>> =
+            table.get("curve")?.as_array()?.iter().map(curve).collect();
         Some(Self {
             capacity: number(text("capacity")?, "B")? as u64,
             curves: curves?,

@@ -255,7 +255,11 @@ impl Search<'_> {
 }
 
 /// Corrects slopes by what a step has shown: along it they are then what was seen, across it what they were.
-fn correct(slopes: &mut [Vec<f64>], (from, to): (&Values, &Values), (before, after): (&[f64], &[f64])) {
+fn correct(
+    slopes: &mut [Vec<f64>],
+    (from, to): (&Values, &Values),
+    (before, after): (&[f64], &[f64]),
+) {
     let step: Vec<f64> = to.logs.iter().zip(&from.logs).map(|(to, from)| to - from).collect();
     let length: f64 = step.iter().map(|one| one * one).sum();
     if length < 1e-6 {

@@ -40,13 +40,15 @@ const LONGEST_NS: u64 = 64_000_000_000;
 pub(crate) struct Effort {
     /// Requests that are measured, at least.
     pub(crate) requests: u64,
+    /// And this share of those outstanding, at least.
+    pub(crate) outstanding: f64,
 }
 
 impl Effort {
     /// Throughput within some 2 %.
-    pub(crate) const FULL: Self = Self { requests: 6000 };
+    pub(crate) const FULL: Self = Self { requests: 6000, outstanding: 1.0 };
     /// Within some 3 %.
-    pub(crate) const SHORT: Self = Self { requests: 2000 };
+    pub(crate) const SHORT: Self = Self { requests: 2000, outstanding: 0.3 };
 }
 
 /// Scenarios of a directory, as text, and the map.
@@ -119,9 +121,8 @@ pub(crate) fn predict(
     apply_drive(&mut table, mapped, values);
     values.apply(&mut table);
     let load = Load::of(row, mapped);
-    load.apply(&mut table).map_err(|fault| {
-        Failure::Usage(format!("row {} ({}): {fault}", row.number, row.config))
-    })?;
+    load.apply(&mut table)
+        .map_err(|fault| Failure::Usage(format!("row {} ({}): {fault}", row.number, row.config)))?;
     let mut figures = simulate(&mut table, &load, effort)?;
     let tail = values.tail(row);
     figures.p99_ms = figures.p99_ms.map(|p99| p99 * tail);
@@ -143,7 +144,8 @@ fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
         None => device.as_table().and_then(Model::of_table),
     };
     // a drive by itself is what it is: corrections are for drives in a cluster
-    let (read, write) = if mapped.osds_per_device == 0 { (1.0, 1.0) } else { values.drive_factors() };
+    let (read, write) =
+        if mapped.osds_per_device == 0 { (1.0, 1.0) } else { values.drive_factors() };
     if let Some(model) = model {
         *device = Value::Table(model.slower(read, write).table());
     }
@@ -235,7 +237,8 @@ fn find<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
 fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, Failure> {
     // large requests take long, and differ less from each other
     let requests = if load.block > 65_536 { effort.requests / 3 } else { effort.requests };
-    let wanted = requests.max(load.outstanding());
+    let least = (effort.outstanding * load.outstanding() as f64) as u64;
+    let wanted = requests.max(least);
     // limited clients wait for most of the time
     let think_ns = load.limit.map_or(0, |limit| (2e9 * f64::from(LIMITED_DEPTH) / limit) as u64);
     let mut try_ns = FIRST_NS.max(think_ns);
@@ -275,11 +278,8 @@ fn figures(truth: &Truth) -> Figures {
     if iops <= 0.0 {
         return Figures::default();
     }
-    let mean: f64 = all
-        .iter()
-        .map(|one| one.throughput_rps * one.response_time_ms.mean)
-        .sum::<f64>()
-        / iops;
+    let mean: f64 =
+        all.iter().map(|one| one.throughput_rps * one.response_time_ms.mean).sum::<f64>() / iops;
     let most = |of: fn(&WorkloadTruth) -> f64| all.iter().map(|one| of(one)).max_by(f64::total_cmp);
     Figures {
         iops: Some(iops),

@@ -57,6 +57,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
         apply: |table, factor| {
             time(table, &["cluster", "write"], "fixed", factor);
             time(table, &["cluster", "commit"], "fixed", factor);
+            time(table, &["cluster", "threads"], "merge", factor);
         },
     },
     Parameter {
@@ -165,7 +166,8 @@ impl Parameter {
     pub(crate) fn touches(&self, row: &Row, scenario: &Table) -> bool {
         let (reads, writes) = self.touches;
         let op = reads && row.reads > 0.0 || writes && row.reads < 1.0;
-        op && (!self.by_byte || row.block > 16_384) && (self.is_of_drive() || self.changes(scenario))
+        op && (!self.by_byte || row.block > 16_384)
+            && (self.is_of_drive() || self.changes(scenario))
     }
 
     /// Whether it corrects the drive, whose curves are not changed as a setting is.
@@ -323,7 +325,9 @@ impl Values {
             match name.as_str() {
                 "read" => values.tails.0 = *tail,
                 "write" => values.tails.1 = *tail,
-                other => return Err(format!("there is no tail `{other}`; there are read and write")),
+                other => {
+                    return Err(format!("there is no tail `{other}`; there are read and write"));
+                }
             }
         }
         for (name, table) in &kept.drive {

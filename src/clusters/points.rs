@@ -59,7 +59,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Row>, String> {
     for name in REQUIRED {
         if column(name).is_none() {
             let there: Vec<&str> = header.iter().take(20).collect();
-            return Err(format!("there is no column `{name}`; the columns are {}", there.join(", ")));
+            return Err(format!(
+                "there is no column `{name}`; the columns are {}",
+                there.join(", ")
+            ));
         }
     }
     let mut rows = Vec::new();
@@ -101,8 +104,8 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
     }
     let text = cell("op_mix");
     let reads = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-    let reads =
-        reads.ok_or_else(|| format!("`op_mix` is `{text}`; wanted is the share of reads, 0 to 1"))?;
+    let reads = reads
+        .ok_or_else(|| format!("`op_mix` is `{text}`; wanted is the share of reads, 0 to 1"))?;
     let block = positive("block_bytes")?.filter(|block| *block >= 512.0 && *block <= MOST_BLOCK);
     let block = block.ok_or_else(|| {
         format!("`block_bytes` is `{}`; wanted is 512 to {MOST_BLOCK}", cell("block_bytes"))
@@ -170,7 +173,8 @@ pub(crate) fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "config,op_mix,block_bytes,pattern,clients,jobs,iodepth,iops,lat_mean_ms,note\n";
+    const HEAD: &str =
+        "config,op_mix,block_bytes,pattern,clients,jobs,iodepth,iops,lat_mean_ms,note\n";
 
     #[test]
     fn blank_cells_and_missing_columns_are_not_known() {
@@ -184,7 +188,8 @@ mod tests {
 
     #[test]
     fn wrong_cells_are_named_with_their_row() {
-        let fault = |row: &str| parse(&format!("{HEAD}a,1,4096,random,1,1,1,5,,\n{row}\n")).unwrap_err();
+        let fault =
+            |row: &str| parse(&format!("{HEAD}a,1,4096,random,1,1,1,5,,\n{row}\n")).unwrap_err();
         assert!(fault("a,2,4096,random,1,1,1,5,,").contains("row 2: `op_mix` is `2`"));
         assert!(fault("a,1,0,random,1,1,1,5,,").contains("`block_bytes`"));
         assert!(fault("a,1,4096,zipf,1,1,1,5,,").contains("`pattern` is `zipf`"));
@@ -197,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_note_may_hold_a_machine_to_a_rate() {
-        let row = format!("{HEAD}a,.5,4096,random,8,1,256,3992,,\"rate-capped 500 read + 500 write\"\n");
+        let row =
+            format!("{HEAD}a,.5,4096,random,8,1,256,3992,,\"rate-capped 500 read + 500 write\"\n");
         assert_eq!(parse(&row).unwrap()[0].rate_limit_of_note(), Some(500.0));
         let free = format!("{HEAD}a,.7,4096,random,8,1,256,3992,,70/30 uncapped\n");
         assert_eq!(parse(&free).unwrap()[0].rate_limit_of_note(), None);

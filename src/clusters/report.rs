@@ -109,8 +109,7 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
         }
     };
     for outcome in outcomes {
-        let (row, measured, predicted) =
-            (&outcome.row, outcome.row.measured, outcome.predicted());
+        let (row, measured, predicted) = (&outcome.row, outcome.row.measured, outcome.predicted());
         let pattern = if row.sequential { "sequential" } else { "random" };
         let reason = outcome.predicted.as_ref().err().map_or("", String::as_str);
         let _ = write!(
@@ -266,13 +265,15 @@ pub(crate) fn table_of_rows(outcomes: &[Outcome]) -> String {
         let depth = row.outstanding.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
         let mark = if outcome.calibrates { "*" } else { "" };
         let config: String = row.config.chars().take(40).collect();
-        let _ = write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());
+        let _ =
+            write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());
         match &outcome.predicted {
             Err(reason) => {
                 let _ = writeln!(text, "  not predicted: {reason}");
             }
             Ok(predicted) => {
-                let error = outcome.iops_ratio().map(|ratio| format!("{:+.0}%", (ratio - 1.0) * 100.0));
+                let error =
+                    outcome.iops_ratio().map(|ratio| format!("{:+.0}%", (ratio - 1.0) * 100.0));
                 let _ = writeln!(
                     text,
                     "  {:>10} {:>10} {:>6}  {:>9} {:>9}",

@@ -24,6 +24,11 @@ const LOOPBACK_GBIT: f64 = 400.0;
 /// What a round of commits waits for the flushes of a drive without power-loss protection: one of data and
 /// one of the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
 const FLUSHES: &str = "2 ms";
+/// Half of a message's way: adapter and cable (some 8 us with kernel TCP at 25 Gbit/s and more), and half of what
+/// it takes to wake the threads at its end (messenger, op thread: some 10 us each from idle). Assumed.
+const WAY: &str = "18 us";
+/// The same within a node.
+const LOCAL_WAY: &str = "12 us";
 /// Most of the usable room that the volume takes, if its size is not known.
 const ASSUMED_FILL: f64 = 0.4;
 /// Largest group count of a volume that scenarios take.
@@ -148,7 +153,8 @@ fn scenario(
         "ceph" => cluster(config, &drive, Software::Ceph, entry)?,
         "vitastor" => {
             entry.assumed.push(
-                "Vitastor is approximated: Ceph's protocol with software costs of its own".to_owned(),
+                "Vitastor is approximated: Ceph's protocol with software costs of its own"
+                    .to_owned(),
             );
             cluster(config, &drive, Software::Vitastor, entry)?
         }
@@ -227,7 +233,8 @@ impl Software {
                  commit    = { fixed = \"150 us\", rate = \"1 GB/s\" }\n\
                  threads.message        = { fixed = \"10 us\", rate = \"2 GB/s\" }\n\
                  threads.kv_round       = \"20 us\"\n\
-                 threads.kv_transaction = \"10 us\"\n"
+                 threads.kv_transaction = \"10 us\"\n\
+                 threads.merge          = \"60 us\"\n"
             }
             // assumed: the author counts 3 to 4.7 cores a node at 160,000 to 895,000 requests a second
             Self::Vitastor => {
@@ -236,7 +243,8 @@ impl Software {
                  commit    = { fixed = \"15 us\", rate = \"2 GB/s\" }\n\
                  threads.message        = { fixed = \"2 us\", rate = \"2 GB/s\" }\n\
                  threads.kv_round       = \"2 us\"\n\
-                 threads.kv_transaction = \"1 us\"\n"
+                 threads.kv_transaction = \"1 us\"\n\
+                 threads.merge          = \"0 us\"\n"
             }
         }
     }
@@ -267,9 +275,8 @@ fn cluster(
         ));
     }
     if config.log_devices().is_some() {
-        assumed.push(
-            "logs and tables lie on the data drives, not on devices of their own".to_owned(),
-        );
+        assumed
+            .push("logs and tables lie on the data drives, not on devices of their own".to_owned());
     }
     let down = config.osds_down.unwrap_or(0);
     let (per_node, nodes) = without_down(per_node, nodes, down, assumed);
@@ -330,10 +337,15 @@ fn cluster(
     let group = (4_u64 << 20).div_ceil(block) * block;
     let size = (size as u64) / block * block;
     let quota = config.node.threads_per_osd.map_or_else(String::new, |threads| {
-        format!("threads.processors     = {}   # threads that an OSD may use\n", threads.round().max(1.0))
+        format!(
+            "threads.processors     = {}   # threads that an OSD may use\n",
+            threads.round().max(1.0)
+        )
     });
     let flush = if entry.flushes {
-        entry.assumed.push(format!("each round of commits waits {FLUSHES} for the drive's flushes"));
+        entry
+            .assumed
+            .push(format!("each round of commits waits {FLUSHES} for the drive's flushes"));
         format!("threads.flush          = \"{FLUSHES}\"   # no power-loss protection\n")
     } else {
         String::new()
@@ -371,12 +383,7 @@ fn cluster(
 }
 
 /// OSDs of a node and nodes, without those that are down.
-fn without_down(
-    per_node: u32,
-    nodes: u32,
-    down: u32,
-    assumed: &mut Vec<String>,
-) -> (u32, u32) {
+fn without_down(per_node: u32, nodes: u32, down: u32, assumed: &mut Vec<String>) -> (u32, u32) {
     if down == 0 {
         return (per_node, nodes);
     }
@@ -452,13 +459,17 @@ fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32
     }
     let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
     let Some(physical) = physical else {
-        assumed.push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
+        assumed
+            .push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
         return (ASSUMED_CORES, "assumed".to_owned());
     };
     let threaded = cpu.threads.is_none_or(|threads| threads > physical);
     let yields = if threaded { SMT_YIELD } else { 1.0 };
     let cores = (f64::from(physical) * yields).round().max(1.0) as u32;
-    (cores.min(1024), format!("{physical} cores, two threads each do {yields} times the work of one"))
+    (
+        cores.min(1024),
+        format!("{physical} cores, two threads each do {yields} times the work of one"),
+    )
 }
 
 /// Gbit/s of a node, and the latency of its adapter.
@@ -467,8 +478,8 @@ fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'st
     let loops = |purpose: &Option<String>| purpose.as_deref() == Some("loopback");
     let local = networks.iter().any(|network| loops(&network.purpose));
     if local || nodes == 1 && config.client.on_storage_nodes == Some(true) {
-        assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s, 4 us"));
-        return (LOOPBACK_GBIT, "2 us");
+        assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s"));
+        return (LOOPBACK_GBIT, LOCAL_WAY);
     }
     let known: f64 = networks
         .iter()
@@ -478,10 +489,10 @@ fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'st
         if networks.iter().filter(|network| network.gbit_per_s.is_some()).count() > 1 {
             assumed.push("a node's networks are one adapter of their joint rate".to_owned());
         }
-        return (known, "8 us");
+        return (known, WAY);
     }
     assumed.push(format!("the network is not known; {ASSUMED_GBIT} Gbit/s a node are taken"));
-    (ASSUMED_GBIT, "8 us")
+    (ASSUMED_GBIT, WAY)
 }
 
 /// Writes below this many bytes go through the log, and why.
@@ -493,7 +504,8 @@ fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, String) {
     }
     let release = release(config.version.as_deref());
     if release.is_none() {
-        assumed.push("the release is not known; writes are taken as in Pacific and later".to_owned());
+        assumed
+            .push("the release is not known; writes are taken as in Pacific and later".to_owned());
     }
     match release {
         Some(release) if release < 16 => {

@@ -16,7 +16,8 @@ use crate::failure::Failure;
 pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
     let source = Source::load(&arguments.config)?;
     let rows = arguments.points.as_deref().map(points::load).transpose()?.unwrap_or_default();
-    let unknown = rows.iter().find(|row| source.configs.iter().all(|(name, _)| *name != row.config));
+    let unknown =
+        rows.iter().find(|row| source.configs.iter().all(|(name, _)| *name != row.config));
     if let Some(row) = unknown {
         let names = source.configs.iter().map(|(name, _)| name.as_str());
         let near = foretell_scenarios::meant(&row.config, names).unwrap_or_default();

@@ -69,8 +69,8 @@ impl Context<'_> {
     fn threads(&mut self, raw: &RawThreads) -> Option<Threads> {
         let count = |raw: &At<i64>| u32::try_from(*raw.get()).ok();
         let message = cost(&raw.message, self);
-        let [kv_round, kv_transaction, flush] =
-            [&raw.kv_round, &raw.kv_transaction, &raw.flush].map(|raw| self.time(raw));
+        let [kv_round, kv_transaction, merge, flush] =
+            [&raw.kv_round, &raw.kv_transaction, &raw.merge, &raw.flush].map(|raw| self.time(raw));
         Some(Threads {
             op: count(&raw.op)?,
             messenger: count(&raw.messenger)?,
@@ -81,6 +81,7 @@ impl Context<'_> {
             message: message?,
             kv_round: kv_round?,
             kv_transaction: kv_transaction?,
+            merge: merge?,
             flush: flush?,
         })
     }

@@ -131,7 +131,8 @@ pub(super) fn reproduce(
     directory.write("clusters.txt", text.as_bytes())?;
     directory.write("clusters.svg", picture::draw(&panels(&reports)).as_bytes())?;
     directory.write("summary.json", summary(&reports, arguments.quick).as_bytes())?;
-    let line = format!("{text}\nTables, picture and summary.json in {}\n", directory.path().display());
+    let line =
+        format!("{text}\nTables, picture and summary.json in {}\n", directory.path().display());
     crate::output::print(&line)
 }
 
@@ -155,7 +156,8 @@ fn fitted(
     let twin = Twin::of(map, &written.files);
     let calibrates = |row: &&Row| fit_of.rows.contains(&row.number);
     let calibration: Vec<Row> = rows.iter().filter(calibrates).cloned().collect();
-    if let Some(missing) = fit_of.rows.iter().find(|row| rows.iter().all(|one| one.number != **row)) {
+    if let Some(missing) = fit_of.rows.iter().find(|row| rows.iter().all(|one| one.number != **row))
+    {
         let shown = folder.join("points.csv");
         return Err(Failure::Usage(format!("`{}` has no row {missing}", shown.display())));
     }
@@ -300,8 +302,7 @@ fn panels(reports: &[Report]) -> Vec<picture::Panel> {
                 };
                 figures.mean_ms.or_else(|| figures.iops.and_then(of_little))
             };
-            let (measured, predicted) =
-                (outcome.row.measured, *outcome.predicted.as_ref().ok()?);
+            let (measured, predicted) = (outcome.row.measured, *outcome.predicted.as_ref().ok()?);
             Some(picture::Point {
                 measured: (measured.iops?, latency(measured)?),
                 predicted: (predicted.iops?, latency(predicted)?),

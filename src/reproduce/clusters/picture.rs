@@ -44,22 +44,24 @@ pub(super) fn draw(panels: &[Panel]) -> String {
 
 /// Powers of ten that hold all values.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
+    let (low, high) = values
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = (low.max(1e-6).log10().floor(), high.max(1e-6).log10().ceil());
     (low, high.max(low + 1.0))
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, (left, top): (f64, f64)) {
     let both = |of: fn(&(f64, f64)) -> f64| {
-        range(panel.points.iter().flat_map(move |point| [of(&point.measured), of(&point.predicted)]))
+        range(
+            panel.points.iter().flat_map(move |point| [of(&point.measured), of(&point.predicted)]),
+        )
     };
     let (x, y) = (both(|point| point.0), both(|point| point.1));
     let inner = (WIDTH - 1.5 * MARGIN, HEIGHT - 1.6 * MARGIN);
     let (x0, y0) = (left + MARGIN, top + HEIGHT - MARGIN);
     let place = |(iops, ms): (f64, f64)| {
-        let part = |value: f64, (low, high): (f64, f64)| (value.max(1e-6).log10() - low) / (high - low);
+        let part =
+            |value: f64, (low, high): (f64, f64)| (value.max(1e-6).log10() - low) / (high - low);
         (x0 + inner.0 * part(iops, x), y0 - inner.1 * part(ms, y))
     };
     let _ = writeln!(

@@ -10,6 +10,8 @@
 //! - *The kv thread*, one in each OSD, commits: it takes all transactions that wait, and the next ones
 //!   with the next round, so that a round's cost is shared by more of them the more there are. On a drive
 //!   without power-loss protection each round also waits for the drive's flushes.
+//! - *Background threads* of the key-value store write its tables and merge them, after each round, for
+//!   which nobody waits.
 //! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
 //!   `numactl`.
 //!
@@ -65,6 +67,8 @@ pub(super) enum Place {
     Op,
     /// The one that commits.
     Commit,
+    /// Those of the key-value store, which work for nobody in particular.
+    Background,
 }
 
 /// What follows a job.
@@ -82,6 +86,8 @@ pub(super) enum Next {
     Committed,
     /// A message to another OSD, or an answer, was written: it goes out.
     Send,
+    /// Nothing: the key-value store has merged what was committed.
+    Nothing,
     /// The answer of another OSD was read: the task of the server in front goes on.
     Counted,
 }
@@ -153,7 +159,7 @@ impl Daemons {
         let has_thread = match job.place {
             Place::Messenger => osd.messenger.take(id),
             Place::Op => osd.op.take(id),
-            Place::Commit => true,
+            Place::Commit | Place::Background => true,
         };
         (has_thread && osd.on_processor(id)).then_some(id)
     }
@@ -169,7 +175,7 @@ impl Daemons {
         let next = match place {
             Place::Messenger => osd.messenger.give(),
             Place::Op => osd.op.give(),
-            Place::Commit => None,
+            Place::Commit | Place::Background => None,
         }?;
         osd.on_processor(next).then_some(next)
     }

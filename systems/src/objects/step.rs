@@ -3,14 +3,15 @@
 //! A message is read by a messenger thread, carried out by an op thread, and answered by a messenger
 //! thread. A transaction passes the kv thread before the device has it.
 
-use foretell_units::{Bytes, HostId, Op, SimSpan};
+use foretell_algorithms::node::{FLUSHER, NOBODY};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::daemon::{Job, Next, Place};
 use super::task::Task;
 use super::{Objects, Rules};
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
 use crate::process::{SERVER, exchange_thread};
-use crate::protocol::Core;
+use crate::protocol::{Core, NO_EXCHANGE};
 
 impl<R: Rules> Objects<R> {
     /// A job of a task's own server.
@@ -47,14 +48,19 @@ impl<R: Rules> Objects<R> {
         let Some(id) = job else { return };
         let daemons = self.daemons.as_ref().expect("servers have threads");
         let Job { host, exchange, span, .. } = daemons.jobs[id];
-        let asked = &core.exchanges[exchange];
+        let (workload, thread, breadcrumb) = if exchange == NO_EXCHANGE {
+            (NOBODY, FLUSHER, Breadcrumb::NONE)
+        } else {
+            let asked = &core.exchanges[exchange];
+            (asked.workload, exchange_thread(exchange, SERVER), asked.breadcrumb)
+        };
         // it is another thread than the one that has just worked
         hosts.set_waking(true);
         hosts.compute(Work {
             host,
-            workload: asked.workload,
-            thread: exchange_thread(exchange, SERVER),
-            breadcrumb: asked.breadcrumb,
+            workload,
+            thread,
+            breadcrumb,
             span,
             labour: Labour::Application,
             then: Then::Daemon { job: id },
@@ -153,6 +159,7 @@ impl<R: Rules> Objects<R> {
             Next::Prepared => self.commit(core, hosts, &job),
             Next::Committed => self.flush(core, hosts, job),
             Next::Send => core.send(hosts, job.exchange),
+            Next::Nothing => {}
             Next::Counted => self.one_done(core, hosts, job.task),
         }
         if !std::mem::take(&mut self.holds) || job.place != Place::Op {
@@ -221,7 +228,14 @@ impl<R: Rules> Objects<R> {
     /// A round of the kv thread is over: devices have its transactions.
     fn committed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
-        for task in daemons.end_round(job.osd) {
+        let round = daemons.end_round(job.osd);
+        let span = daemons.threads.merge * round.len() as u64;
+        if !span.is_zero() {
+            let (place, next, exchange) = (Place::Background, Next::Nothing, NO_EXCHANGE);
+            let ready = daemons.begin(Job { place, next, exchange, span, ..*job });
+            self.run(core, hosts, ready);
+        }
+        for task in round {
             let shard = self.tasks[task].shard;
             self.use_device(core, hosts, task, Op::Write, shard);
         }
