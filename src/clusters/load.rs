@@ -167,6 +167,9 @@ struct Load {
 impl Load {
     fn of(row: &Row, mapped: &Mapped) -> Self {
         let clients = row.clients.unwrap_or(mapped.processes).max(1);
+        // few clients do not run on all hosts
+        let share =
+            f64::from(clients.min(mapped.client_hosts)) / f64::from(mapped.client_hosts.max(1));
         let assumed = if row.block > 65_536 { ASSUMED_LARGE_DEPTH } else { ASSUMED_DEPTH };
         let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(assumed));
         let limit = row.rate_limit_of_note().or(mapped.rate_limit_iops);
@@ -181,7 +184,7 @@ impl Load {
             block: row.block,
             sequential: row.sequential,
             limit,
-            client_gbit: mapped.client_gbit,
+            client_gbit: mapped.client_gbit * share.max(1e-3),
         }
     }
 

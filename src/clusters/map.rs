@@ -75,6 +75,9 @@ pub(crate) struct Mapped {
     pub(crate) processes: u32,
     /// Bandwidth of all client hosts together, Gbit/s.
     pub(crate) client_gbit: f64,
+    /// How many these are; fewer clients run on as many hosts as there are clients.
+    #[serde(default = "one")]
+    pub(crate) client_hosts: u32,
     /// Reads a second, and writes, of each client at the most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate_limit_iops: Option<f64>,
@@ -105,6 +108,7 @@ impl Map {
             refused: entry.scenario.clone().err(),
             processes: entry.processes,
             client_gbit: entry.client_gbit,
+            client_hosts: entry.client_hosts,
             rate_limit_iops: entry.rate_limit,
             drive: entry.drive.clone(),
             osds_per_device: entry.osds_per_device,

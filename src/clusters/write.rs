@@ -44,6 +44,8 @@ pub(crate) struct Entry {
     pub(crate) processes: u32,
     /// Bandwidth of all client hosts together, Gbit/s.
     pub(crate) client_gbit: f64,
+    /// Hosts that clients run on.
+    pub(crate) client_hosts: u32,
     /// IOPS per client and direction.
     pub(crate) rate_limit: Option<f64>,
     /// The drive of its OSDs, or that its rows measure alone.
@@ -73,6 +75,7 @@ pub(crate) fn write(source: &Source, points: &[Row]) -> Written {
             scenario: Err(String::new()),
             processes: 1,
             client_gbit: ASSUMED_GBIT,
+            client_hosts: 1,
             rate_limit: config.client.rate_limit_iops,
             drive: source.measured_by(name).map(str::to_owned),
             osds_per_device: 1,
@@ -295,6 +298,7 @@ fn cluster(
         nodes
     });
     entry.client_gbit = f64::from(hosts) * gbit;
+    entry.client_hosts = hosts;
     let processes = config.client.processes.or(config.client.images).unwrap_or_else(|| {
         let processes = nodes * per_node;
         assumed.push(format!(
@@ -361,9 +365,9 @@ fn cluster(
          disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
          rack  = \"all\"\n\n\
-         # Each client is one process: fio with librbd, or the block device of a virtual machine.\n\
+         # Each client is one process, of which two threads at a time have work: fio with librbd, or a virtual machine.\n\
          [client.load]\ncount = {}\n\
-         cpu   = {{ profile = \"xeon-2023\", cores = 1, request = {{ fixed = \"10 us\" }} }}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = 2, request = {{ fixed = \"15 us\" }} }}\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\n\
          [switch]\nmodel = \"queue\"\n\n\
          [volume.pool]\nsize     = \"{size} B\"\nnodes    = \"osd\"\nencoding = \"{m}-of-{n}\"\n\

@@ -201,7 +201,7 @@ impl<R: Rules> Objects<R> {
         let Some((task, span)) = daemons.begin_round(job.osd) else { return };
         let exchange = self.tasks[task].exchange;
         let (place, next) = (Place::Commit, Next::Committed);
-        let round = Job { place, next, task, exchange, span, ..*job };
+        let round = Job { place, task, exchange, span, next, ..*job };
         let ready = daemons.begin(round);
         self.run(core, hosts, ready);
     }
@@ -232,7 +232,7 @@ impl<R: Rules> Objects<R> {
         let span = daemons.threads.merge * round.len() as u64;
         if !span.is_zero() {
             let (place, next, exchange) = (Place::Background, Next::Nothing, NO_EXCHANGE);
-            let ready = daemons.begin(Job { place, next, exchange, span, ..*job });
+            let ready = daemons.begin(Job { place, exchange, span, next, ..*job });
             self.run(core, hosts, ready);
         }
         for task in round {
