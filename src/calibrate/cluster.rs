@@ -102,13 +102,13 @@ fn at_points(fitted: &Fitted) -> Vec<Outcome> {
         predicted: Ok(*figures),
         calibrates: false,
     };
-    fitted.fitted.iter().map(outcome).collect()
+    fitted.points.iter().map(outcome).collect()
 }
 
 fn text(directory: &Path, fitted: &Fitted, predicted: Option<&[Outcome]>) -> String {
     let mut text = String::from("Parameters (factors on the scenarios' figures, 95 %)\n");
     text.push_str(&table(&fitted.values));
-    if !fitted.fitted.is_empty() {
+    if !fitted.points.is_empty() {
         text.push_str("\nPoints fitted to\n");
         text.push_str(&report::table_of_rows(&at_points(fitted)));
     }

@@ -22,7 +22,7 @@ pub struct ReproduceArguments {
     #[arg(long, conflicts_with = "quick")]
     pub full: bool,
     /// Of `clusters`: where the measured clusters are, a folder for each source. Without it, what the
-    /// environment variable FORETELL_CLUSTERS says, or `../shared/data/clusters`.
+    /// environment variable `FORETELL_CLUSTERS` says, or `../shared/data/clusters`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Write tables, pictures and `summary.json` here.

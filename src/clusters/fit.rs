@@ -29,7 +29,7 @@ const LEAST_GAIN: f64 = 0.02;
 pub(crate) struct Fitted {
     pub(crate) values: Values,
     /// The points fitted to, and what the fitted model says of them.
-    pub(crate) fitted: Vec<(Row, Figures)>,
+    pub(crate) points: Vec<(Row, Figures)>,
     /// Rows that were not used, and why.
     pub(crate) unused: Vec<(usize, String)>,
 }
@@ -64,7 +64,7 @@ pub(crate) fn fit(twin: &Twin, rows: &[Row], threads: NonZeroUsize) -> Result<Fi
         }));
     }
     if used.is_empty() {
-        return Ok(Fitted { values, fitted: Vec::new(), unused });
+        return Ok(Fitted { values, points: Vec::new(), unused });
     }
     let mut search = Search { twin, rows: &used, threads, values };
     let figures = search.descend()?;
@@ -74,8 +74,8 @@ pub(crate) fn fit(twin: &Twin, rows: &[Row], threads: NonZeroUsize) -> Result<Fi
         figures.p99_ms = figures.p99_ms.map(|p99| p99 * values.tail(&row));
         (row, figures)
     };
-    let fitted = used.into_iter().zip(figures).map(tail).collect();
-    Ok(Fitted { values, fitted, unused })
+    let points = used.into_iter().zip(figures).map(tail).collect();
+    Ok(Fitted { values, points, unused })
 }
 
 /// What is fitted to: throughput; of clients held to a rate, the latency.
@@ -93,6 +93,33 @@ fn error(row: &Row, figures: &Figures) -> f64 {
     // nothing came through at all: as bad as a thousand times too slow
     let predicted = predicted.unwrap_or(if throughput { measured / 1e3 } else { measured * 1e3 });
     (predicted / measured).ln() / NOISE
+}
+
+/// Sum of squares, the prior's among them.
+fn squares(values: &Values, residuals: &[f64]) -> f64 {
+    let prior: f64 =
+        PARAMETERS.iter().zip(&values.logs).map(|(one, log)| (log / one.doubt).powi(2)).sum();
+    prior + residuals.iter().map(|residual| robust(*residual)).sum::<f64>()
+}
+
+/// The equations of a step, without what the prior says of where the values are.
+fn normal(slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let count = PARAMETERS.len();
+    let mut matrix = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (at, parameter) in PARAMETERS.iter().enumerate() {
+        matrix[at][at] = 1.0 / parameter.doubt.powi(2);
+    }
+    for (slopes, residual) in slopes.iter().zip(residuals) {
+        let weight = weight(*residual);
+        for a in 0..count {
+            right[a] -= weight * slopes[a] * residual;
+            for b in 0..count {
+                matrix[a][b] += weight * slopes[a] * slopes[b];
+            }
+        }
+    }
+    (matrix, right)
 }
 
 struct Search<'a> {
@@ -118,13 +145,6 @@ impl Search<'_> {
 
     fn residuals(&self, figures: &[Figures]) -> Vec<f64> {
         self.rows.iter().zip(figures).map(|(row, figures)| error(row, figures)).collect()
-    }
-
-    /// Sum of squares, the prior's among them.
-    fn loss(&self, values: &Values, residuals: &[f64]) -> f64 {
-        let prior: f64 =
-            PARAMETERS.iter().zip(&values.logs).map(|(one, log)| (log / one.doubt).powi(2)).sum();
-        prior + residuals.iter().map(|residual| robust(*residual)).sum::<f64>()
     }
 
     fn stepped(&self, logs: &[f64]) -> Values {
@@ -167,7 +187,7 @@ impl Search<'_> {
     fn descend(&mut self) -> Result<Vec<Figures>, Failure> {
         let mut figures = self.all(&self.values)?;
         let mut residuals = self.residuals(&figures);
-        let mut loss = self.loss(&self.values, &residuals);
+        let mut squares = self::squares(&self.values, &residuals);
         let mut slopes = self.slopes(&residuals)?;
         let (mut damping, mut fresh, mut renewed) = (0.01, true, 0);
         for _ in 0..STEPS {
@@ -177,9 +197,9 @@ impl Search<'_> {
             let values = self.stepped(&logs);
             let tried = self.all(&values)?;
             let tried_residuals = self.residuals(&tried);
-            let tried_loss = self.loss(&values, &tried_residuals);
+            let tried_squares = self::squares(&values, &tried_residuals);
             correct(&mut slopes, (&self.values, &values), (&residuals, &tried_residuals));
-            let gain = loss - tried_loss;
+            let gain = squares - tried_squares;
             if gain > 0.0 {
                 (self.values, figures, residuals) = (values, tried, tried_residuals);
                 damping = (damping * 0.3_f64).max(1e-3);
@@ -187,8 +207,8 @@ impl Search<'_> {
             } else {
                 damping = (damping * 8.0).max(0.1);
             }
-            let stalls = gain < LEAST_GAIN * loss;
-            loss = loss.min(tried_loss);
+            let stalls = gain < LEAST_GAIN * squares;
+            squares = squares.min(tried_squares);
             if !stalls || gain <= 0.0 && damping < 10.0 {
                 continue;
             }
@@ -204,7 +224,7 @@ impl Search<'_> {
 
     /// The step that the linear model wants.
     fn step(&self, slopes: &[Vec<f64>], residuals: &[f64], damping: f64) -> Vec<f64> {
-        let (mut matrix, mut right) = self.normal(slopes, residuals);
+        let (mut matrix, mut right) = normal(slopes, residuals);
         for (at, row) in matrix.iter_mut().enumerate() {
             row[at] *= 1.0 + damping;
         }
@@ -215,33 +235,16 @@ impl Search<'_> {
         // slopes do not hold for long
         let longest = step.iter().fold(0.0_f64, |most, one| most.max(one.abs()));
         if longest > 1.2 {
-            step.iter_mut().for_each(|one| *one *= 1.2 / longest);
+            for one in &mut step {
+                *one *= 1.2 / longest;
+            }
         }
         step
     }
 
-    fn normal(&self, slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
-        let count = PARAMETERS.len();
-        let mut matrix = vec![vec![0.0; count]; count];
-        let mut right = vec![0.0; count];
-        for (at, parameter) in PARAMETERS.iter().enumerate() {
-            matrix[at][at] = 1.0 / parameter.doubt.powi(2);
-        }
-        for (slopes, residual) in slopes.iter().zip(residuals) {
-            let weight = weight(*residual);
-            for a in 0..count {
-                right[a] -= weight * slopes[a] * residual;
-                for b in 0..count {
-                    matrix[a][b] += weight * slopes[a] * slopes[b];
-                }
-            }
-        }
-        (matrix, right)
-    }
-
     /// How uncertain the fitted values are: by the slopes, and by how well the points are met.
     fn doubt(&mut self, slopes: &[Vec<f64>], residuals: &[f64]) {
-        let (matrix, _) = self.normal(slopes, residuals);
+        let (matrix, _) = normal(slopes, residuals);
         let misfit = residuals.iter().map(|one| robust(*one)).sum::<f64>() / residuals.len() as f64;
         let misfit = misfit.max(1.0).sqrt();
         for at in 0..PARAMETERS.len() {
@@ -294,16 +297,18 @@ fn weight(residual: f64) -> f64 {
 fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
     let count = right.len();
     for at in 0..count {
+        let pivot = matrix[at].clone();
         for row in at + 1..count {
-            let share = matrix[row][at] / matrix[at][at];
-            for column in at..count {
-                matrix[row][column] -= share * matrix[at][column];
+            let share = matrix[row][at] / pivot[at];
+            for (cell, above) in matrix[row].iter_mut().zip(&pivot).skip(at) {
+                *cell -= share * above;
             }
             right[row] -= share * right[at];
         }
     }
     for at in (0..count).rev() {
-        let known: f64 = (at + 1..count).map(|column| matrix[at][column] * right[column]).sum();
+        let known: f64 =
+            matrix[at].iter().zip(&right).skip(at + 1).map(|(cell, solved)| cell * solved).sum();
         right[at] = (right[at] - known) / matrix[at][at];
     }
     right

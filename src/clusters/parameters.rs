@@ -8,6 +8,7 @@
 //! drives as they were measured alone.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_input::Limit;
@@ -284,8 +285,11 @@ impl Values {
             tail: tails.into_iter().map(|(name, tail)| (name.to_owned(), tail)).collect(),
             drive: self.drives.iter().map(|(name, model)| (name.clone(), model.table())).collect(),
         };
-        let lines: String = head.lines().map(|line| format!("# {line}\n")).collect();
-        lines + "\n" + &toml::to_string(&kept).expect("texts and numbers")
+        let mut text = String::new();
+        for line in head.lines() {
+            let _ = writeln!(text, "# {line}");
+        }
+        text + "\n" + &toml::to_string(&kept).expect("texts and numbers")
     }
 
     /// What a directory's file says; those of the scenarios, if there is none.

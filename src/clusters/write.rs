@@ -254,6 +254,7 @@ impl Software {
 }
 
 /// A cluster under Ceph's protocol.
+#[expect(clippy::too_many_lines, reason = "each part of a configuration becomes a line or two")]
 fn cluster(
     config: &Config,
     drive: &Model,
@@ -329,14 +330,16 @@ fn cluster(
     if config.client.image_bytes.is_none() {
         assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
     }
-    let unit = (4 << 20) as f64;
+    let unit = f64::from(4 << 20);
     let size = (size.min(usable * ASSUMED_FILL) / unit).floor().max(4.0) * unit;
-    let groups = config.pool.pg_num.map(u64::from).unwrap_or_else(|| {
+    let groups = if let Some(groups) = config.pool.pg_num {
+        u64::from(groups)
+    } else {
         let wanted = u64::from(nodes) * u64::from(per_node) * 100 / u64::from(n);
         let groups = wanted.max(1).next_power_of_two();
         assumed.push(format!("the number of placement groups is not known; {groups} are taken"));
         groups
-    });
+    };
     let block = if m > 1 { u64::from(m) * 4096 } else { 8192 };
     let group = (4_u64 << 20).div_ceil(block) * block;
     let size = (size as u64) / block * block;
@@ -395,7 +398,7 @@ fn without_down(per_node: u32, nodes: u32, down: u32, assumed: &mut Vec<String>)
         "{down} OSDs down: the cluster has as many fewer, and what they held is on the others"
     ));
     let left = (nodes * per_node).saturating_sub(down).max(1);
-    if down % per_node == 0 && nodes > down / per_node {
+    if down.is_multiple_of(per_node) && nodes > down / per_node {
         (per_node, nodes - down / per_node)
     } else {
         ((left / nodes).max(1), nodes)
