@@ -366,8 +366,8 @@ mod tests {
             "[cluster]\nread = { fixed = \"100 us\", rate = \"2 GB/s\" }\nwrite = { fixed = \"60 us\" }\n",
         )
         .unwrap();
-        let mut values = Values::default();
-        values.logs = vec![2.0_f64.ln(); PARAMETERS.len()];
+        let logs = vec![2.0_f64.ln(); PARAMETERS.len()];
+        let values = Values { logs, ..Values::default() };
         values.apply(&mut table);
         let read = table["cluster"]["read"].as_table().unwrap();
         assert_eq!(read["fixed"].as_str(), Some("200000 ns"));
