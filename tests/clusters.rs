@@ -42,6 +42,53 @@ rep2,0,65536,sequential,,,,4000,,,,
 other,1,4096,random,1,1,1,100,,,,
 ";
 
+/// One OSD on a device of 300 us a read; all that costs anything is an op thread's 100 us for a read.
+const OSD: &str = r#"
+warmup = "20 ms"
+duration = "200 ms"
+[cluster]
+system = "ceph"
+read = { fixed = "100 us" }
+write = { fixed = "0 us" }
+commit = { fixed = "0 us" }
+deferred_below = "0 B"
+threads = { op = 4, message = { fixed = "0 us" }, kv_round = "0 us", kv_transaction = "0 us", merge = "0 us" }
+[node.osd]
+cpu = { profile = "xeon-2023", request = { fixed = "0 us" }, context_switch = "0 us" }
+cache = { size = "1 MiB" }
+disk = [{ device = "flat", scheduler = "noop" }]
+[client.app]
+cpu = "xeon-2023"
+[volume.v]
+size = "64 GiB"
+nodes = "osd"
+[workload.w]
+volume = "v"
+client = "app"
+kind = "ssio"
+reads = "100%"
+access = "4 KiB"
+outstanding = 64
+[tracking]
+overhead = false
+[device.flat]
+kind = "curves"
+source = "made up"
+capacity = "1 TB"
+[[device.flat.curve]]
+op = "read"
+reads = 1
+block = "4 KiB"
+outstanding = [1, 1000]
+latency = ["300 us", "300 us"]
+[[device.flat.curve]]
+op = "write"
+reads = 0
+block = "4 KiB"
+outstanding = [1, 1000]
+latency = ["10 us", "10 us"]
+"#;
+
 struct Lab {
     dir: TempDir,
 }
@@ -221,4 +268,32 @@ fn all_sources_can_be_imported() {
         let map = fs::read_to_string(dir.path().join(&name).join("map.toml")).unwrap();
         assert!(!map.contains("refused"), "{map}");
     }
+}
+
+#[test]
+fn threads_limit_an_osd_as_arithmetic_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("osd.toml");
+    fs::write(&file, OSD).unwrap();
+    let rate = |changes: &[&str]| {
+        let sets = changes.iter().flat_map(|change| ["--set", change]);
+        let file = file.display().to_string();
+        let found = json(&succeed(["run", &file, "--json"].into_iter().chain(sets)));
+        found["workloads"]["w"]["throughput_rps"].as_f64().unwrap()
+    };
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 0.02, "{found} for {expected}");
+    };
+    // a thread works for 100 us and waits for the device for 300 us: four of them do 10,000 a second
+    near(rate(&[]), 10_000.0);
+    near(rate(&["cluster.threads.op=1"]), 2_500.0);
+    // sixteen that share a processor: 1 / 100 us
+    near(rate(&["cluster.threads.op=16", "cluster.threads.processors=1"]), 10_000.0);
+    // a transaction every 50 us; or rounds of 1 ms, of which four of eight writers wait for each
+    near(rate(&["workload.w.reads=0%", "cluster.threads.kv_transaction=50us"]), 20_000.0);
+    let rounds =
+        ["workload.w.reads=0%", "workload.w.outstanding=8", "cluster.threads.kv_round=1ms"];
+    near(rate(&rounds), 4_000.0);
+    let flushes = ["workload.w.reads=0%", "workload.w.outstanding=8", "cluster.threads.flush=1ms"];
+    near(rate(&flushes), 4_000.0);
 }
