@@ -7,11 +7,10 @@ use comfy_table::{CellAlignment, Table};
 use foretell_whatif::{Answer, Observed, WhatIfError};
 use serde::Serialize;
 
-use crate::capacity::Capacities;
 use crate::cli::AskArguments;
 use crate::failure::Failure;
 use crate::score::history::{experience, in_words};
-use crate::shelf::PartsShelf;
+use foretell_core::{Capacities, PartsShelf};
 
 /// Runs the command.
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
@@ -27,7 +26,7 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let text = if arguments.json {
         crate::output::json(&Document { answer: &answer, capacity: &capacity })
     } else {
-        format!("{}\n{}", table(&answer), capacity.text())
+        format!("{}\n{}", table(&answer), crate::capacity::text(&capacity))
     };
     crate::output::print(&text)
 }

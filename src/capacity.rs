@@ -1,123 +1,35 @@
-//! How much the volumes of a scenario hold, which failures they survive, what they cost.
-//!
-//! Copies and shards are counted where the storage system puts them. A volume that clients spread over nodes
-//! takes as much of each of its nodes, striped over its disks; there the smallest disk counts.
+//! How much volumes hold and survive, as a table.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Scenario, System, Volume};
-use foretell_systems::devices_of;
-use foretell_units::{HostId, VolumeId};
-use serde::Serialize;
+use foretell_core::Capacities;
 
-use crate::prices::Prices;
-
-/// Above which fill level an OSD takes no more writes: Ceph's default.
-const FULL_RATIO: f64 = 0.95;
-const TIB: f64 = (1_u64 << 40) as f64;
-
-/// How much a volume holds.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(crate) struct VolumeCapacity {
-    /// Bytes that clients address.
-    stored_bytes: f64,
-    /// Bytes that they could, until the first device is full, if only this volume grew.
-    usable_bytes: f64,
-    /// Bytes on devices for each byte of the volume.
-    overhead: f64,
-    /// How full the fullest of its devices is, of all volumes.
-    fill: f64,
-    /// At which fill level a device takes no more.
-    full_ratio: f64,
-    /// How many may fail at once, whichever they are, with all data readable.
-    survives: BTreeMap<String, usize>,
-    /// What the drives cost for each TiB that the volume could hold if it had them for itself; `null`: no
-    /// price is known.
-    cost_per_usable_tib: Option<f64>,
-}
-
-/// A device: its host, and which of the host's disks.
-type Place = (HostId, u32);
-
-/// All volumes of a scenario.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(crate) struct Capacities {
-    /// In which costs are.
-    currency: String,
-    /// By name.
-    volumes: BTreeMap<String, VolumeCapacity>,
-}
-
-impl Capacities {
-    /// Those of a scenario.
-    pub(crate) fn of(scenario: &Scenario, prices: &Prices) -> Self {
-        let loads: Vec<BTreeMap<Place, f64>> = (0..scenario.volumes.len())
-            .map(|index| load(scenario, VolumeId::from(index)))
-            .collect();
-        let mut held: BTreeMap<Place, f64> = BTreeMap::new();
-        for (volume, load) in scenario.volumes.iter().zip(&loads) {
-            for (place, share) in load {
-                *held.entry(*place).or_default() += share * volume.size.get() as f64;
-            }
-        }
-        let full = if matches!(scenario.system, System::Ceph(_)) { FULL_RATIO } else { 1.0 };
-        let volume = |(index, (volume, load)): (usize, (&Volume, &BTreeMap<Place, f64>))| {
-            let stored = volume.size.get() as f64;
-            let least = |room: &dyn Fn(&Place, f64) -> f64| {
-                let rooms = load.iter().map(|(place, share)| room(place, *share));
-                rooms.min_by(f64::total_cmp).unwrap_or(0.0)
-            };
-            let of = |place: &Place| bytes(scenario, *place);
-            let room = least(&|place, share| (full * of(place) - held[place]).max(0.0) / share);
-            let alone = least(&|place, share| full * of(place) / share);
-            let fills = load.keys().map(|place| held[place] / of(place));
-            let costs = load.keys().map(|place| price(scenario, *place, prices));
-            let cost: Option<f64> = costs.sum();
-            let capacity = VolumeCapacity {
-                stored_bytes: stored,
-                usable_bytes: stored + room,
-                overhead: load.values().sum(),
-                fill: fills.max_by(f64::total_cmp).unwrap_or(0.0),
-                full_ratio: full,
-                survives: survives(scenario, index, volume),
-                cost_per_usable_tib: cost.filter(|_| alone > 0.0).map(|cost| cost / (alone / TIB)),
-            };
-            (volume.name.clone(), capacity)
-        };
-        let volumes = scenario.volumes.iter().zip(&loads).enumerate().map(volume).collect();
-        Self { currency: prices.currency.clone(), volumes }
-    }
-
-    /// For people.
-    pub(crate) fn text(&self) -> String {
-        let cost = format!("{}/usable TiB", self.currency);
-        let mut table = crate::tables::table(&[
-            "volume",
-            "stored",
-            "usable",
-            "overhead",
-            "fullest",
-            "survives any",
-            &cost,
+/// For people.
+pub(crate) fn text(capacity: &Capacities) -> String {
+    let cost = format!("{}/usable TiB", capacity.currency);
+    let mut table = crate::tables::table(&[
+        "volume",
+        "stored",
+        "usable",
+        "overhead",
+        "fullest",
+        "survives any",
+        &cost,
+    ]);
+    for (name, volume) in &capacity.volumes {
+        table.add_row([
+            name.clone(),
+            crate::import::in_tib(volume.stored_bytes),
+            crate::import::in_tib(volume.usable_bytes),
+            format!("{:.2}", volume.overhead),
+            format!("{:.1} %", 100.0 * volume.fill),
+            survivors(volume.survives.iter().map(|(kind, count)| (*count, kind.clone()))),
+            volume.cost_per_usable_tib.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
         ]);
-        for (name, volume) in &self.volumes {
-            table.add_row([
-                name.clone(),
-                crate::import::in_tib(volume.stored_bytes),
-                crate::import::in_tib(volume.usable_bytes),
-                format!("{:.2}", volume.overhead),
-                format!("{:.1} %", 100.0 * volume.fill),
-                survivors(volume.survives.iter().map(|(kind, count)| (*count, kind.clone()))),
-                volume.cost_per_usable_tib.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
-            ]);
-        }
-        let mut text = String::new();
-        let _ =
-            writeln!(text, "What volumes hold and survive\n{}", crate::screen::fitted(&table, 1));
-        text
     }
+    let mut text = String::new();
+    let _ = writeln!(text, "What volumes hold and survive\n{}", crate::screen::fitted(&table, 1));
+    text
 }
 
 /// How many of each kind may fail: `2 osds or 2 hosts`.
@@ -127,78 +39,4 @@ pub(crate) fn survivors(kinds: impl Iterator<Item = (usize, String)>) -> String 
     let some: Vec<String> =
         some.map(|(count, kind)| format!("{count} {kind}{}", plural(count))).collect();
     if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") }
-}
-
-/// Bytes on each device for each byte of a volume.
-fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
-    let volume = scenario.volume(id);
-    let mut load: BTreeMap<Place, f64> = BTreeMap::new();
-    let shard = 1.0 / f64::from(volume.m);
-    if let Some(devices) = devices_of(scenario, id) {
-        let groups = devices.len() as f64 / f64::from(volume.n);
-        for device in devices {
-            *load.entry(device).or_default() += shard / groups;
-        }
-        return load;
-    }
-    let nodes = volume.nodes.len() as f64;
-    for node in &volume.nodes {
-        let Some(storage) = scenario.host(*node).role.storage() else { continue };
-        let disks = storage.disks.len();
-        for disk in 0..disks as u32 {
-            let part = shard * f64::from(volume.n) / nodes / disks as f64;
-            load.insert((*node, disk), part);
-        }
-    }
-    load
-}
-
-/// How many devices, hosts and larger units may fail.
-fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> BTreeMap<String, usize> {
-    if let System::Ceph(ceph) = &scenario.system
-        && let Some(places) = ceph.places.as_ref().and_then(|all| all.get(index))
-    {
-        return places.survives.iter().cloned().collect();
-    }
-    // each fragment is on a host of its own
-    let spare = usize::from(volume.n - volume.m);
-    [("device", spare), ("host", spare)].map(|(kind, count)| (kind.to_owned(), count)).into()
-}
-
-fn disk(scenario: &Scenario, (host, disk): Place) -> Option<&foretell_scenarios::model::Disk> {
-    scenario.host(host).role.storage()?.disks.get(disk as usize)
-}
-
-fn bytes(scenario: &Scenario, place: Place) -> f64 {
-    disk(scenario, place).map_or(0.0, |disk| disk.device.capacity().get() as f64)
-}
-
-/// What the drives of a device cost; an array's, all of its members.
-fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
-    let disk = disk(scenario, place)?;
-    priced(&disk.device_name, &disk.device, prices)
-}
-
-fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
-    let bytes = device.capacity().get() as f64;
-    let class = match device {
-        Device::Array(_) => return prices.of(&[name], bytes),
-        Device::Mechanical(_) | Device::Drive(_) => Some("hdd"),
-        Device::Ssd(_) if name.contains("nvme") => Some("nvme"),
-        Device::Ssd(_) => Some("ssd"),
-        // what was measured does not say what it is; its name may
-        Device::Curves(_) | Device::Measured { .. } => class_of(name),
-    };
-    let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();
-    prices.of(&names, bytes)
-}
-
-/// The class that a device's name says, or that of the device of this name that comes with the program.
-fn class_of(name: &str) -> Option<&'static str> {
-    let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
-    in_name.or_else(|| match Device::named(name).ok()? {
-        Device::Mechanical(_) | Device::Drive(_) => Some("hdd"),
-        Device::Ssd(_) => Some("ssd"),
-        _ => None,
-    })
 }

@@ -21,7 +21,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use foretell_core::Precision;
 use foretell_scenarios::Change;
+use foretell_units::SimSpan;
 
 /// The largest whole number that TOML has, and so `seed` in a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
@@ -51,7 +53,7 @@ pub use learn::{
     TrainArguments, TransformName, ValidationArguments,
 };
 pub use plan::{PlanArguments, UpmapKind};
-pub use replay_cache::{CacheSize, PolicyChoice, ReplayCacheArguments, Sample};
+pub use replay_cache::{PolicyChoice, ReplayCacheArguments};
 pub use replay_disk::ReplayDiskArguments;
 pub use report::ReportArguments;
 pub use reproduce::{Paper, ReproduceArguments};
@@ -169,6 +171,13 @@ pub struct RunArguments {
     /// Replicates at once; without it, one for each core. The results do not depend on it.
     #[arg(long, value_name = "N", requires = "replicates")]
     pub jobs: Option<NonZeroUsize>,
+    /// Run until this is known so well: a workload, `mean` (response time) or `throughput`, and half the width
+    /// of the 95 % confidence interval, such as `mail mean 2%`. The warm-up is found by MSER-5.
+    #[arg(long, value_name = "GOAL", conflicts_with = "replicates")]
+    pub precision: Option<Precision>,
+    /// With --precision: simulated time that is measured at the most.
+    #[arg(long, value_name = "TIME", requires = "precision", default_value = "1 h")]
+    pub limit: SimSpan,
     /// Record no activity, and let recording cost nothing.
     #[arg(long)]
     pub no_records: bool,

@@ -84,6 +84,23 @@ pub enum Failure {
     Output(std::io::Error),
 }
 
+impl From<foretell_core::Error> for Failure {
+    fn from(error: foretell_core::Error) -> Self {
+        use foretell_core::Error;
+        match error {
+            Error::Scenario(errors) => Self::Scenario(errors),
+            Error::Invalid(message) => Self::Usage(message),
+            Error::Trace(error) => Self::Trace(error),
+            Error::Run(error) => Self::Run(error),
+            Error::Files(error) => Self::Files(error),
+            Error::Store(error) => Self::Store(error),
+            Error::NotARun(error) => Self::NotARun(error),
+            Error::WhatIf(error) => Self::WhatIf(error),
+            Error::Interrupted { done } => Self::Interrupted { done },
+        }
+    }
+}
+
 impl Failure {
     /// For `map_err`: `what` was tried with the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {

@@ -3,9 +3,6 @@
 
 use std::io::Write;
 
-use serde::Serialize;
-use serde_json::Value;
-
 use crate::failure::Failure;
 
 /// Prints results.
@@ -23,15 +20,4 @@ pub(crate) fn notes(notes: &[String]) -> String {
     text
 }
 
-/// Version of the documents of `--json`, and of `truth.json`, `inspect.json` and `summary.json`: another
-/// number says that a key has gone or has another meaning. New keys alone leave it as it is.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
-
-/// A document of JSON as it is printed and kept: its version first, indented, with a line's end.
-pub(crate) fn json(document: &impl Serialize) -> String {
-    let mut document = serde_json::to_value(document).expect("keys are texts");
-    if let Value::Object(keys) = &mut document {
-        keys.shift_insert(0, "schema_version".to_owned(), SCHEMA_VERSION.into());
-    }
-    format!("{document:#}\n")
-}
+pub(crate) use foretell_core::to_json as json;

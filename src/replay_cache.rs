@@ -1,193 +1,70 @@
 //! `foretell replay-cache`: what caches would have hit of a real trace.
-//!
-//! The trace is read once and given to all caches (policy × size) and to the curve of LRU. No time
-//! passes: a cache sees references in the order of the trace, and admits what it misses.
 
-mod curve;
-mod follow;
-mod references;
-mod report;
+mod text;
 
-use foretell_algorithms::cache::{MAX_CAPACITY, PolicyKind};
-use foretell_units::Bytes;
+use std::ops::ControlFlow;
 
-use crate::cli::{CacheSize, PolicyChoice, ReplayCacheArguments};
+use foretell_algorithms::cache::PolicyKind;
+use foretell_core::replay_cache::{CacheProgress, CacheReplay, Objects};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::{PolicyChoice, ReplayCacheArguments};
 use crate::failure::Failure;
-use curve::Curve;
-use follow::{Cache, Follower, follow_all};
-use references::{Objects, References, footprint};
-use report::{Replayed, Report};
-
-/// The largest cache of objects with sizes, in bytes.
-const MOST_BYTES: u64 = 1 << 61;
+use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn replay_cache(arguments: &ReplayCacheArguments) -> Result<(), Failure> {
-    let plan = Plan::of(arguments)?;
-    let mut references = References::open(arguments)?;
-    let jobs = crate::jobs::threads(arguments.jobs);
-    let followers = follow_all(&mut references, plan.followers(arguments), jobs)?;
-    let totals = references.totals();
-    if totals.requests == [0, 0] {
-        let trace = arguments.trace.display();
-        return Err(Failure::Usage(format!("trace `{trace}` holds no requests")));
+    if arguments.by_size && arguments.sizes.is_empty() {
+        let fault = "`--by-size` needs `--size`, such as `--size 1GiB`: a curve of all sizes is of \
+                     objects of one size";
+        return Err(Failure::Usage(fault.to_owned()));
     }
-    let mut replayed = Replayed { caches: Vec::new(), curve: None };
-    for follower in followers {
-        match follower {
-            Follower::Cache(cache) => replayed.caches.push(cache),
-            Follower::Curve(curve) => replayed.curve = Some(curve),
+    interrupt::watch();
+    let bar = bar();
+    let look = |progress: CacheProgress| -> ControlFlow<()> {
+        if let Some(length) = progress.of_bytes {
+            bar.set_length(length);
         }
-    }
-    let report = Report::new(arguments, &plan, &references, &replayed);
-    drop(references); // its bar goes before results are printed
-    let text = if arguments.json { report.json() } else { report.text() };
+        bar.set_position(progress.read_bytes);
+        bar.set_message(format!("{} requests", progress.requests));
+        interrupt::unless_asked(progress)
+    };
+    let report = foretell_core::replay_cache(&replay(arguments), look);
+    bar.finish_and_clear();
+    let report = report?;
+    let text = if arguments.json { crate::output::json(&report) } else { text::of(&report) };
     crate::output::print(&text)
 }
 
-/// What is to be replayed.
-pub(crate) struct Plan {
-    /// Each once.
-    kinds: Vec<PolicyKind>,
-    /// Each once: in objects, pages or bytes.
-    sizes: Vec<u64>,
-    objects: Objects,
-    /// Whether the curve of LRU is followed. It gives what LRU caches of any size hit, so these
-    /// need not be.
-    curve: bool,
-}
-
-impl Plan {
-    fn of(arguments: &ReplayCacheArguments) -> Result<Self, Failure> {
-        let mut kinds = Vec::new();
-        for choice in &arguments.policies {
-            match choice {
-                PolicyChoice::All => kinds.extend(PolicyKind::ALL),
-                PolicyChoice::One(kind) => kinds.push(*kind),
-            }
-        }
-        let kinds = each_once(kinds);
-        let objects = Objects::of(arguments);
-        if arguments.sizes.is_empty() {
-            if objects == Objects::BySize {
-                let fault = "`--by-size` needs `--size`, such as `--size 1GiB`: a curve of all \
-                             sizes is of objects of one size";
-                return Err(Failure::Usage(fault.to_owned()));
-            }
-            if let Some(kind) = kinds.iter().find(|kind| **kind != PolicyKind::Lru) {
-                return Err(Failure::Usage(format!(
-                    "policy `{kind}` needs `--size`, such as `--size 10%`; only `lru` has a curve \
-                     of all sizes"
-                )));
-            }
-        }
-        let curve = arguments.curve || arguments.sample.is_some() || arguments.sizes.is_empty();
-        let mut all = None;
-        let mut sizes = Vec::new();
-        for size in &arguments.sizes {
-            sizes.push(capacity(*size, objects, || match all {
-                Some(all) => Ok(all),
-                None => Ok(*all.insert(footprint(arguments)?)),
-            })?);
-        }
-        Ok(Self { kinds, sizes: each_once(sizes), objects, curve })
-    }
-
-    /// Empty caches and an empty curve. The curve comes first: it has the most to do.
-    fn followers(&self, arguments: &ReplayCacheArguments) -> Vec<Follower> {
-        let curve = self.curve.then(|| Follower::Curve(Curve::new(arguments.sample)));
-        let mut followers: Vec<Follower> = curve.into_iter().collect();
-        for &size in &self.sizes {
-            for &kind in self.kinds.iter().filter(|kind| !self.is_on_curve(**kind)) {
-                followers.push(Follower::Cache(match self.objects {
-                    Objects::BySize => Cache::sized(kind, size),
-                    Objects::Addresses | Objects::Pages(_) => Cache::unit(kind, size as usize),
-                }));
-            }
-        }
-        followers
-    }
-
-    /// Whether the curve tells what caches of this policy hit.
-    fn is_on_curve(&self, kind: PolicyKind) -> bool {
-        self.curve && kind == PolicyKind::Lru
+/// What is asked for.
+fn replay(arguments: &ReplayCacheArguments) -> CacheReplay {
+    let policies = arguments.policies.iter().flat_map(|choice| match choice {
+        PolicyChoice::All => PolicyKind::ALL.to_vec(),
+        PolicyChoice::One(kind) => vec![*kind],
+    });
+    CacheReplay {
+        trace: arguments.trace.clone(),
+        policies: policies.collect(),
+        sizes: arguments.sizes.clone(),
+        objects: match arguments.pages {
+            Some(page) => Objects::Pages(page),
+            None if arguments.by_size => Objects::BySize,
+            None => Objects::Addresses,
+        },
+        curve: arguments.curve,
+        sample: arguments.sample,
+        format: arguments.format,
+        block: arguments.block,
+        device: arguments.device.clone(),
+        skip_bad: arguments.skip_bad,
+        threads: arguments.jobs,
     }
 }
 
-/// A cache's size in what its objects are counted in. `all` gives how much of that there is.
-fn capacity(
-    size: CacheSize,
-    objects: Objects,
-    all: impl FnOnce() -> Result<u64, Failure>,
-) -> Result<u64, Failure> {
-    let capacity = match (size, objects) {
-        (CacheSize::Count(count), _) => count,
-        (CacheSize::Amount(amount), Objects::BySize) => amount.get(),
-        (CacheSize::Amount(amount), Objects::Pages(Bytes(page))) => {
-            match amount.get() / page.max(1) {
-                0 => {
-                    return Err(Failure::Usage(format!(
-                        "a cache of {amount} does not hold one page of {}",
-                        Bytes(page)
-                    )));
-                }
-                pages => pages,
-            }
-        }
-        (CacheSize::Amount(amount), Objects::Addresses) => {
-            return Err(Failure::Usage(format!(
-                "`--size` is {amount}, but objects have no size here; give a number of objects, \
-                 or split requests into pages (`--pages 4KiB`), or let objects be as large as \
-                 their requests (`--by-size`)"
-            )));
-        }
-        // one part in 10^12 more, so that 29 % of 100 are 29
-        (CacheSize::Share(share), _) => {
-            ((all()? as f64 * share * (1.0 + 1e-12)).floor() as u64).max(1)
-        }
-    };
-    let (most, what) = match objects {
-        Objects::BySize => (MOST_BYTES, "bytes"),
-        Objects::Pages(_) => (MAX_CAPACITY as u64, "pages"),
-        Objects::Addresses => (MAX_CAPACITY as u64, "objects"),
-    };
-    if capacity > most {
-        let fault = format!("a cache of {capacity} {what} is too large; {most} are the most");
-        return Err(Failure::Usage(fault));
-    }
-    Ok(capacity)
-}
-
-/// The same without repetitions, in the order in which they came first.
-fn each_once<T: Copy + PartialEq>(things: Vec<T>) -> Vec<T> {
-    let mut once = Vec::new();
-    for thing in things {
-        if !once.contains(&thing) {
-            once.push(thing);
-        }
-    }
-    once
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn in_pages(size: CacheSize) -> Result<u64, String> {
-        let all = || Ok(100);
-        capacity(size, Objects::Pages(Bytes::kib(4)), all).map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn a_size_becomes_a_number_of_pages() {
-        assert_eq!(in_pages(CacheSize::Count(7)), Ok(7));
-        // 10 KiB hold two pages of 4 KiB
-        assert_eq!(in_pages(CacheSize::Amount(Bytes::kib(10))), Ok(2));
-        assert_eq!(in_pages(CacheSize::Share(29.0 / 100.0)), Ok(29));
-        assert_eq!(in_pages(CacheSize::Share(0.001)), Ok(1));
-        let fault = in_pages(CacheSize::Amount(Bytes(4095))).unwrap_err();
-        assert_eq!(fault, "a cache of 4095 B does not hold one page of 4 KiB");
-        let fault = in_pages(CacheSize::Count(1 << 30)).unwrap_err();
-        assert_eq!(fault, "a cache of 1073741824 pages is too large; 536870912 are the most");
-    }
+/// On a terminal only.
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:30} {percent:>3} %  {binary_bytes} read, {msg}  elapsed {elapsed}, left {eta}",
+    );
+    ProgressBar::no_length().with_style(style.expect("the template is right"))
 }

@@ -13,32 +13,39 @@ use foretell_sim::truth::Truth;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 use serde::Serialize;
 
-use crate::capacity::Capacities;
 use crate::cli::RunArguments;
-use crate::directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 use crate::failure::Failure;
 use crate::progress::Watch;
-use crate::simulate::Simulation;
 use crate::{output, tables};
+use foretell_core::{Capacities, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};
 
 /// The scenario that a bare trace is replayed in.
 const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let document = load(arguments)?;
+    let mut document = load(arguments)?;
     if let Some(count) = arguments.replicates {
         return replicates::run(&document, count, arguments);
     }
     let prices = arguments.prices.read()?;
     #[expect(clippy::disallowed_methods, reason = "the command line times itself")]
     let (start, started) = (ProcessTime::now(), Instant::now());
+    let watch = Watch::new();
+    if let Some(precision) = &arguments.precision {
+        let scenario = document.into();
+        let found = precision.warmed_up(&scenario, arguments.limit, |seen| watch.look(seen))?;
+        document = found.into_document();
+    }
     // traces are opened before anything of an earlier run is removed
-    let simulation = Simulation::new(&document)?;
+    let mut simulation = Simulation::new(&document)?;
+    if let Some(precision) = &arguments.precision {
+        let scenario = document.clone().into();
+        simulation.aim_at(precision.goal(&scenario, arguments.limit)?);
+    }
     let scenario = simulation.scenario.clone();
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario, arguments.force);
     let directory = arguments.output.as_deref().map(prepare).transpose()?;
-    let watch = Watch::new();
     let look = |progress| watch.look(progress);
     let (mut truth, kept) = match &directory {
         Some(directory) => {
@@ -51,15 +58,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
     let capacity = Capacities::of(&scenario, &prices);
-    let truth = Answer { truth: &truth, capacity: &capacity };
+    let precision = arguments.precision.as_ref().map(|precision| precision.reached(&truth));
+    if precision.is_some() {
+        // what is kept is the run that its scenario gives
+        document.set("duration", &format!("{} ns", (truth.simulated_seconds * 1e9).round()))?;
+    }
+    let truth = Answer { truth: &truth, capacity: &capacity, precision: precision.as_ref() };
     if let Some((directory, _)) = &kept {
         keep(directory, &document, &scenario, &truth).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
         output::json(&truth)
     } else {
-        let mut text = tables::of_run(&scenario, truth.truth, cpu);
-        let _ = write!(text, "\n{}", capacity.text());
+        let mut text = precision.as_ref().map(in_words).unwrap_or_default();
+        text += &tables::of_run(&scenario, truth.truth, cpu);
+        let _ = write!(text, "\n{}", crate::capacity::text(&capacity));
         if let Some((directory, summary)) = &kept {
             text += &tables::what_was_kept(directory.path(), summary);
         }
@@ -68,12 +81,27 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     output::print(&printed)
 }
 
+/// How well the figure is known that was asked for.
+fn in_words(reached: &Reached) -> String {
+    let what = if reached.figure == "mean" { "mean response time" } else { "throughput" };
+    let known = reached
+        .half_width
+        .map_or_else(|| "not known".to_owned(), |share| format!("± {:.2} %", 100.0 * share));
+    let verdict = if reached.reached { "" } else { ", which is less well than asked for" };
+    format!(
+        "{}: {what} {known}{verdict}; warm-up {:.3} s (MSER-5), measured for {:.3} s\n\n",
+        reached.workload, reached.warmup_s, reached.duration_s
+    )
+}
+
 /// What a run found, and what its cluster holds.
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
     truth: &'a Truth,
     capacity: &'a Capacities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    precision: Option<&'a Reached>,
 }
 
 /// Writes what stands beside the records.
@@ -88,7 +116,7 @@ fn keep(
         directory.write(&file, &text)?;
     }
     // the truth comes last: where it is, everything is
-    directory.write(TRUTH_FILE, &output::json(truth))
+    Ok(directory.write(TRUTH_FILE, &output::json(truth))?)
 }
 
 /// The scenario with the changes asked for.

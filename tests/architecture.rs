@@ -33,6 +33,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("datasets", &["units", "input", "files", "scenarios"]),
     ("ceph-maps", &["algorithms"]),
     ("report", &["units", "ati"]),
+    (
+        "core",
+        &[
+            "units",
+            "input",
+            "files",
+            "metrics",
+            "algorithms",
+            "scenarios",
+            "systems",
+            "ati",
+            "workloads",
+            "sim",
+            "whatif",
+            "estimate",
+        ],
+    ),
 ];
 
 /// Crates of ours named anywhere in a manifest.

@@ -68,6 +68,11 @@ impl Batches {
         }
     }
 
+    /// Whole batches with requests in them.
+    pub(crate) fn busy(&self) -> usize {
+        self.full.iter().filter(|batch| batch.requests > 0).count()
+    }
+
     /// (throughput in requests a second, response time in milliseconds) up to `now`.
     ///
     /// Means are over all requests; half-widths are from whole batches.
@@ -82,8 +87,7 @@ impl Batches {
         let throughput = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
         let response = if requests > 0 { response_ns as f64 / 1e6 / requests as f64 } else { 0.0 };
         // a handful of requests says nothing about the next ones, nor do many in a few batches
-        let busy = self.full.iter().filter(|batch| batch.requests > 0).count();
-        if busy < FEWEST || requests < 10 {
+        if self.busy() < FEWEST || requests < 10 {
             let unknown = |mean| Estimate { mean, half_width: f64::NAN };
             return (unknown(throughput), unknown(response));
         }

@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use crate::engine::{Engine, network_events};
 use crate::error::SimError;
 use crate::event::Event;
+use crate::goal::Goal;
 use crate::intervals::Intervals;
 use crate::load::Instance;
 use crate::metrics::Collectors;
@@ -65,6 +66,8 @@ pub struct Cluster {
     ready: Vec<u32>,
     mark_at: SimTime,
     end_at: Option<SimTime>,
+    /// What is to be known before the run ends.
+    goal: Option<Goal>,
 }
 
 /// Events between two looks at the outside world.
@@ -109,6 +112,7 @@ impl Cluster {
             ready: Vec::new(),
             mark_at,
             end_at: scenario.duration.map(|duration| mark_at + duration),
+            goal: None,
             scenario,
         };
         cluster.create_files()?;
@@ -136,6 +140,22 @@ impl Cluster {
         self.engine.tracker = Tracker::new(&self.scenario, machines, recorder);
     }
 
+    /// Lets the run go on until `goal` is reached; the scenario's duration is the least.
+    pub fn aim_at(&mut self, goal: Goal) {
+        self.goal = Some(goal);
+    }
+
+    /// Keeps when requests of a workload complete and how long they take, warm-up included, a few millions
+    /// at the most.
+    pub fn keep_responses(&mut self, workload: usize) {
+        self.tallies[workload].responses = Some(Vec::new());
+    }
+
+    /// What was kept of a workload; it can be taken once.
+    pub fn take_responses(&mut self, workload: usize) -> Vec<(SimTime, SimSpan)> {
+        self.tallies[workload].responses.take().unwrap_or_default()
+    }
+
     /// Runs to the end and returns the truth.
     ///
     /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.
@@ -157,7 +177,7 @@ impl Cluster {
             }
             let Some(next) = next else { break };
             if let Some(end) = self.end_at.filter(|end| next >= *end) {
-                if self.goes_on_beyond(end) {
+                if self.goes_on_beyond(end) || self.knows_too_little(end) {
                     continue;
                 }
                 break;
@@ -270,6 +290,19 @@ impl Cluster {
             self.begin_anew(end, measured);
         }
         goes_on
+    }
+
+    /// Whether the run goes on beyond `end`, because its goal is not reached.
+    fn knows_too_little(&mut self, end: SimTime) -> bool {
+        let Some(goal) = self.goal else { return false };
+        // who has ended issues no more
+        if self.instances.iter().any(Instance::is_done) {
+            return false;
+        }
+        let tally = &mut self.tallies[goal.workload];
+        let longer = goal.asks_for(&mut tally.batches, end, end - self.mark_at);
+        self.end_at = longer.map_or(Some(end), |longer| Some(self.mark_at + longer));
+        longer.is_some()
     }
 
     /// Forgets what was measured: measuring begins now, and lasts for `measured`.

@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod event;
 mod extent;
+pub mod goal;
 mod intervals;
 pub mod ledger;
 pub mod link;

@@ -7,6 +7,9 @@ use crate::batches::Batches;
 use crate::intervals::Intervals;
 use crate::ledger::{Ledger, Violation};
 
+/// Responses that are kept one by one, at the most: 64 MB.
+const MOST_RESPONSES: usize = 4 << 20;
+
 /// Requests of one workload. Only completions after the warm-up count, except in `completed`.
 pub(crate) struct Tally {
     pub(crate) completed: u64,
@@ -18,6 +21,9 @@ pub(crate) struct Tally {
     pub(crate) batches: Batches,
     pub(crate) intervals: Option<Intervals>,
     pub(crate) ledger: Ledger,
+    /// Since the beginning, warm-up included, where somebody asked for them: when a request completed, and
+    /// its response time.
+    pub(crate) responses: Option<Vec<(SimTime, SimSpan)>>,
 }
 
 /// Requests of one direction.
@@ -61,6 +67,7 @@ impl Tally {
             batches: Batches::new(from),
             intervals,
             ledger: Ledger::default(),
+            responses: None,
         }
     }
 
@@ -71,6 +78,11 @@ impl Tally {
     pub(crate) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
         self.ledger.depart(now, issued);
         self.completed += 1;
+        if let Some(responses) = &mut self.responses
+            && responses.len() < MOST_RESPONSES
+        {
+            responses.push((now, now - issued));
+        }
         if now < self.from {
             return;
         }
@@ -99,8 +111,8 @@ impl Tally {
     /// Measuring begins anew, with these intervals: only what completes from now on counts.
     pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
         let (completed, failed) = (self.completed, self.failed);
-        let ledger = std::mem::take(&mut self.ledger);
-        *self = Self { completed, failed, ledger, ..Self::new(now, intervals) };
+        let (ledger, responses) = (std::mem::take(&mut self.ledger), self.responses.take());
+        *self = Self { completed, failed, ledger, responses, ..Self::new(now, intervals) };
     }
 
     /// Requests that completed after the warm-up.

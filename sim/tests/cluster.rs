@@ -170,7 +170,6 @@ fn tracking_cost() -> TrackingCost {
 fn guest() -> Guest {
     Guest {
         scheduler: Scheduler::Noop,
-        class: None,
         queue_depth: 32,
         largest: Bytes::kib(512),
         hypervisor: SimSpan::ZERO,

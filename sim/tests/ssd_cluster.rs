@@ -18,8 +18,12 @@ fn small(name: &str, latency: SimSpan) -> Scenario {
         ssd.latency += latency;
     }
     let Role::Node(storage) = &mut scenario.hosts[0].role else { panic!("the first is a node") };
-    storage.disks =
-        vec![Disk { device_name: name.to_owned(), device: spec, scheduler: Scheduler::Fcfs }];
+    storage.disks = vec![Disk {
+        device_name: name.to_owned(),
+        device: spec,
+        scheduler: Scheduler::Fcfs,
+        class: None,
+    }];
     storage.cache.size = Bytes::kib(64);
     storage.cache.read_ahead = Bytes::ZERO;
     ssio(&mut scenario, 0, 1.0, 1);

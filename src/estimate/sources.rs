@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use crate::calibrate::disk::evidence::{self, Run};
 use crate::cli::EstimateArguments;
-use crate::directory::TRUTH_FILE;
 use crate::failure::Failure;
+use foretell_core::TRUTH_FILE;
 
 /// Sizes of reads and writes of one run that differ by less are the same.
 const SAME_SIZE: f64 = 0.01;

@@ -10,8 +10,9 @@ use foretell_ceph_maps::{
 use serde_json::{Value, json};
 
 use super::in_tib;
+use foretell_core::Prices;
+
 use crate::capacity::survivors;
-use crate::prices::Prices;
 
 const TIB: f64 = (1_u64 << 40) as f64;
 

@@ -12,10 +12,10 @@ use foretell_report::{
 use serde_json::Value;
 
 use super::clusters;
-use crate::directory::TRUTH_FILE;
 use crate::failure::Failure;
 use crate::import::MAP_FILE;
 use crate::trace::path;
+use foretell_core::TRUTH_FILE;
 
 /// A reproduction's claims.
 const SUMMARY_FILE: &str = "summary.json";

@@ -14,11 +14,11 @@ use foretell_sim::truth::Truth;
 use foretell_whatif::{Answer, Model, Observed};
 
 use super::plan::{Plan, Setup};
-use crate::directory::SCENARIO_FILE;
 use crate::failure::Failure;
-use crate::shelf::PartsShelf;
-use crate::simulate::Simulation;
 use crate::{interrupt, jobs};
+use foretell_core::PartsShelf;
+use foretell_core::SCENARIO_FILE;
+use foretell_core::Simulation;
 
 /// The models, in the order in which their answers are kept.
 pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva];

@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::screen::fitted;
-use crate::simulate::Simulation;
 use crate::tables::{number, percent, table};
 use crate::{interrupt, jobs, output};
+use foretell_core::Simulation;
 
 /// Parts of a truth that are figures of the measured time.
 const PARTS: [&str; 3] = ["workloads", "hosts", "caches"];
@@ -32,7 +32,7 @@ pub(super) fn run(
     let truths = jobs::perform(&seeds, threads, |seed| {
         let mut document = document.clone();
         document.set("seed", &seed.to_string())?;
-        Simulation::new(&document)?.run(interrupt::unless_asked)
+        Ok(Simulation::new(&document)?.run(interrupt::unless_asked)?)
     });
     let truths = truths.all()?;
     let figures = figures(&truths);

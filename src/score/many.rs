@@ -10,7 +10,7 @@ use super::reasons::reasons;
 use super::{Comparison, all_learned, change, compare, record, simulate};
 use crate::failure::Failure;
 use crate::jobs;
-use crate::shelf::PartsShelf;
+use foretell_core::PartsShelf;
 
 /// Requests that the slowest workload completes in the measured time, if that is possible.
 const WANTED: f64 = 20_000.0;

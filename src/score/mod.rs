@@ -14,35 +14,17 @@ use foretell_ati::RUN;
 use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
-use foretell_whatif::{Answer, Model, PastScore, Prediction};
+use foretell_whatif::{Model, PastScore, Prediction};
 use serde::Serialize;
 
 use crate::ask::open;
 use crate::cli::{MOST_SEED, ScoreArguments};
-use crate::directory::SCENARIO_FILE;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::fitted;
-use crate::shelf::PartsShelf;
-use crate::simulate::Simulation;
 use crate::tables;
+use foretell_core::{Comparison, PartsShelf, SCENARIO_FILE, Simulation, compare};
 use random::Draw;
-
-/// A figure, predicted and measured.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Comparison {
-    pub(crate) workload: String,
-    pub(crate) metric: &'static str,
-    pub(crate) predicted: f64,
-    pub(crate) measured: f64,
-    /// |predicted - measured| / measured.
-    pub(crate) error: f64,
-    /// Standard deviations over seeds, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) predicted_sd: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) measured_sd: Option<f64>,
-}
 
 #[derive(Serialize)]
 struct Scores<'a> {
@@ -138,7 +120,7 @@ fn all_learned(prediction: &Prediction<'_>, truth: &Truth) -> Vec<PastScore> {
 
 /// What happens when nothing is kept.
 fn simulate(document: &Document) -> Result<Truth, Failure> {
-    Simulation::new(document)?.run(interrupt::unless_asked)
+    Ok(Simulation::new(document)?.run(interrupt::unless_asked)?)
 }
 
 /// Keeps the records of a run in a directory.
@@ -268,45 +250,6 @@ fn of_many(scored: &[many::Scored], spreads: &[(&str, many::Spread)]) -> String 
         sum(|scored| scored.simulated_in_s)
     );
     text
-}
-
-/// Prediction beside truth, workload by workload.
-pub(crate) fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
-    let mut comparisons = Vec::new();
-    for (name, predicted) in &answer.workloads {
-        let Some(measured) = truth.workloads.get(name) else { continue };
-        let mut add = |metric, predicted: f64, measured: f64| {
-            let error = (predicted - measured).abs() / measured;
-            let workload = name.clone();
-            let (predicted_sd, measured_sd) = (None, None);
-            comparisons.push(Comparison {
-                workload,
-                metric,
-                predicted,
-                measured,
-                error,
-                predicted_sd,
-                measured_sd,
-            });
-        };
-        let response = predicted.response_time_ms;
-        add("throughput_rps", predicted.throughput_rps, measured.throughput_rps);
-        add("response_time_ms.mean", response.mean, measured.response_time_ms.mean);
-        for (metric, predicted, measured) in [
-            ("response_time_ms.p50", response.p50, measured.response_time_ms.p50),
-            ("response_time_ms.p95", response.p95, measured.response_time_ms.p95),
-            ("response_time_ms.p99", response.p99, measured.response_time_ms.p99),
-        ] {
-            if let Some(predicted) = predicted {
-                add(metric, predicted, measured);
-            }
-        }
-        if let (Some(predicted), Some(measured)) = (predicted.read_hit_rate, measured.read_hit_rate)
-        {
-            add("read_hit_rate", predicted, measured);
-        }
-    }
-    comparisons
 }
 
 /// A figure, with its standard deviation if there is one.

@@ -13,7 +13,7 @@ use super::tables::PointFacts;
 use super::{Place, Prepared, VERSION};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::simulate::Simulation;
+use foretell_core::Simulation;
 
 /// Does the runs of a place that its journals lack; `all`: how many it has. Returns how many were
 /// done now.

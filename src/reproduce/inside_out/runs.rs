@@ -12,8 +12,8 @@ use foretell_units::Seed;
 
 use crate::failure::Failure;
 use crate::observed::prefix;
-use crate::simulate::Simulation;
-use crate::{facts, interrupt, jobs};
+use crate::{interrupt, jobs};
+use foretell_core::Simulation;
 
 /// The cluster of the paper.
 const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
@@ -186,7 +186,7 @@ impl Rows {
 
 /// What a run's storage hosts and clients of the first tenant posted.
 fn observed(scenario: &Scenario, collected: &Collected) -> Observed {
-    let kinds: Vec<(Option<&str>, &str)> = facts::host_kinds(scenario)
+    let kinds: Vec<(Option<&str>, &str)> = foretell_core::host_kinds(scenario)
         .zip(&scenario.hosts)
         .map(|(kind, host)| {
             let is_first_tenants = ["osd", "mon"].contains(&host.group.as_str());

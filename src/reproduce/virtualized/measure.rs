@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use super::design::Point;
 use crate::failure::Failure;
-use crate::simulate::Simulation;
 use crate::{interrupt, jobs};
+use foretell_core::Simulation;
 
 /// The system under study.
 const SCENARIO: &str = include_str!("../../../scenarios/virtualized.toml");

@@ -72,7 +72,7 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
 }
 
 /// What each host is for, in their order.
-pub(crate) fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
+pub fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
     let is_monitor = |host: usize| match &scenario.system {
         System::Ceph(ceph) => ceph.is_monitor(HostId::from(host)),
         System::UrsaMinor | System::Swift(_) => false,

@@ -9,46 +9,63 @@ use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
+use foretell_sim::goal::Goal;
 use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, Progress, SimError};
 
+use foretell_units::{SimSpan, SimTime};
+
+use crate::error::Error;
 use crate::facts;
-use crate::failure::Failure;
 
 /// A cluster that is ready to run.
-pub(crate) struct Simulation<'a> {
+pub struct Simulation<'a> {
     document: &'a Document,
     /// What the document describes.
-    pub(crate) scenario: Scenario,
+    pub scenario: Scenario,
     selection: Selection,
     cluster: Cluster,
 }
 
 impl<'a> Simulation<'a> {
     /// Builds the cluster, and opens the files that its workloads read.
-    pub(crate) fn new(document: &'a Document) -> Result<Self, Failure> {
+    pub fn new(document: &'a Document) -> Result<Self, Error> {
         let scenario = document.check()?;
         let selection = selection(&scenario.tracking)?;
         let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
         Ok(Self { document, scenario, selection, cluster })
     }
 
-    /// Runs it. Records are posted and cost what they cost, but are not kept.
-    pub(crate) fn run(
+    /// Lets it run until that is known well enough.
+    pub fn aim_at(&mut self, goal: Goal) {
+        self.cluster.aim_at(goal);
+    }
+
+    /// Runs it, and gives back when each request of a workload completed and how long it took.
+    pub fn responses(
         mut self,
+        workload: usize,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Truth, Failure> {
+    ) -> Result<Vec<(SimTime, SimSpan)>, Error> {
+        self.cluster.record_to(Recorder::forgetful(self.selection));
+        self.cluster.keep_responses(workload);
+        self.cluster.run(watch)?;
+        Ok(self.cluster.take_responses(workload))
+    }
+
+    /// Runs it. Records are posted and cost what they cost, but are not kept.
+    pub fn run(mut self, watch: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Truth, Error> {
         self.cluster.record_to(Recorder::forgetful(self.selection));
         Ok(self.cluster.run(watch)?)
     }
 
     /// Runs it and gives back, beside the truth, what its collectors posted, and its records if these are
     /// wanted.
-    pub(crate) fn remember(
+    pub fn remember(
         mut self,
         records: bool,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Vec<Record>, Collected), Failure> {
+    ) -> Result<(Truth, Vec<Record>, Collected), Error> {
         let recorder = if records { Recorder::in_memory } else { Recorder::forgetful };
         self.cluster.record_to(recorder(self.selection));
         let truth = self.cluster.run(watch)?;
@@ -59,11 +76,11 @@ impl<'a> Simulation<'a> {
 
     /// Runs it and keeps its records in a directory, which holds a whole `run.db` only if
     /// the run came to its end.
-    pub(crate) fn record(
+    pub fn record(
         mut self,
         directory: &Directory,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Truth, Summary), Failure> {
+    ) -> Result<(Truth, Summary), Error> {
         self.cluster.record_to(Recorder::create_in(directory, self.selection)?);
         let outcome = self.cluster.run(watch);
         let demands = self.cluster.demands();
@@ -88,13 +105,13 @@ impl<'a> Simulation<'a> {
 }
 
 /// Which records are wanted.
-fn selection(tracking: &Tracking) -> Result<Selection, Failure> {
-    let wrong = |error: SelectionError| Failure::Usage(format!("record: {error}"));
+fn selection(tracking: &Tracking) -> Result<Selection, Error> {
+    let wrong = |error: SelectionError| Error::Invalid(format!("record: {error}"));
     let selection: Selection = tracking.record.parse().map_err(wrong)?;
     if tracking.kinds.is_empty() {
         return Ok(selection);
     }
     let kinds: Result<KindSet, _> =
         tracking.kinds.iter().map(|name| name.parse::<RecordKind>()).collect();
-    Ok(selection.of_kinds(kinds.map_err(|error| Failure::Usage(format!("record: {error}")))?))
+    Ok(selection.of_kinds(kinds.map_err(|error| Error::Invalid(format!("record: {error}")))?))
 }

@@ -10,7 +10,7 @@ use foretell_algorithms::cache::{
 
 use super::curve::Curve;
 use super::references::{Reference, References};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Batches on their way to a thread.
 const AHEAD: usize = 8;
@@ -122,10 +122,10 @@ impl Follower {
 /// Each follower is with one thread from beginning to end and sees all references in order, so the
 /// number of threads makes no difference to any.
 pub(crate) fn follow_all(
-    references: &mut References,
+    references: &mut References<'_>,
     mut followers: Vec<Follower>,
     jobs: NonZeroUsize,
-) -> Result<Vec<Follower>, Failure> {
+) -> Result<Vec<Follower>, Error> {
     let jobs = jobs.get().min(followers.len()).min(MOST_THREADS);
     let mut batch = Vec::new();
     if jobs <= 1 {

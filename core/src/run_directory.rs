@@ -5,15 +5,15 @@ use std::path::Path;
 use foretell_ati::RUN;
 use foretell_files::Directory;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The scenario with all its defaults.
-pub(crate) const SCENARIO_FILE: &str = "run.toml";
+pub const SCENARIO_FILE: &str = "run.toml";
 /// What clients saw.
-pub(crate) const TRUTH_FILE: &str = "truth.json";
+pub const TRUTH_FILE: &str = "truth.json";
 
 /// A directory that a run is kept in. Nobody else writes into it meanwhile.
-pub(crate) struct RunDirectory {
+pub struct RunDirectory {
     directory: Directory,
     /// What stays: the scenario, if it is the one that is run.
     spared: &'static [&'static str],
@@ -22,7 +22,7 @@ pub(crate) struct RunDirectory {
 impl RunDirectory {
     /// Takes the directory, and clears it of what an earlier run left there, but for the scenario
     /// that is to be run: that is replaced when the new one is there.
-    pub(crate) fn prepare(path: &Path, scenario: &Path, force: bool) -> Result<Self, Failure> {
+    pub fn prepare(path: &Path, scenario: &Path, force: bool) -> Result<Self, Error> {
         let directory = Directory::take(path, RUN.forced(force).reading(&[scenario]))?;
         let same = |old: &Path| matches!((old.canonicalize(), scenario.canonicalize()), (Ok(a), Ok(b)) if a == b);
         let own_scenario = same(&path.join(SCENARIO_FILE));
@@ -32,23 +32,23 @@ impl RunDirectory {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// The directory itself.
-    pub(crate) fn directory(&self) -> &Directory {
+    pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
     /// Removes what a run that failed has left, as far as possible: nothing may look whole.
-    pub(crate) fn discard(&self) {
+    pub fn discard(&self) {
         // the error that led here says more than a second one
         let _ = self.directory.clear(self.spared);
     }
 
     /// Writes a file of the run, whole or not at all.
-    pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
+    pub fn write(&self, name: &str, content: &str) -> Result<(), Error> {
         Ok(self.directory.write(name, content.as_bytes())?)
     }
 }

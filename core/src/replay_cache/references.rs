@@ -15,12 +15,11 @@ use foretell_algorithms::cache::{BySize, Lru, MAX_CAPACITY, Policy, SizedPolicy}
 use foretell_units::{Bytes, Op};
 use foretell_workloads::Access;
 use foretell_workloads::trace::{Format, ReadOptions, TraceError, TraceReader};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::follow::Count;
-use crate::cli::ReplayCacheArguments;
-use crate::failure::Failure;
-use crate::interrupt;
+use super::options::{CacheReplay, Objects};
+use super::{CacheProgress, Observer};
+use crate::error::Error;
 
 /// References in a batch: 96 KiB, which stays in a core's second cache beside what a policy needs.
 const BATCH: usize = 4096;
@@ -36,28 +35,6 @@ pub(crate) struct Reference {
     pub(crate) op: Op,
 }
 
-/// What an object is, and its size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Objects {
-    /// What an address names; all of one size.
-    Addresses,
-    /// Pages of this size.
-    Pages(Bytes),
-    /// What an address names, as large as the request that brings it into the cache.
-    BySize,
-}
-
-impl Objects {
-    /// As asked for.
-    pub(crate) fn of(arguments: &ReplayCacheArguments) -> Self {
-        match arguments.pages {
-            Some(page) => Self::Pages(page),
-            None if arguments.by_size => Self::BySize,
-            None => Self::Addresses,
-        }
-    }
-}
-
 /// What was read so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Totals {
@@ -68,7 +45,7 @@ pub(crate) struct Totals {
 }
 
 /// The references of a trace, in batches.
-pub(crate) struct References {
+pub(crate) struct References<'a> {
     trace: TraceReader,
     page: Option<u64>,
     /// Bytes of one byte that the reader tells: see [`References::open`].
@@ -78,17 +55,18 @@ pub(crate) struct References {
     totals: Totals,
     /// How much of the file was read.
     read: Arc<AtomicU64>,
-    bar: ProgressBar,
+    /// Bytes of the file, where it is one.
+    length: Option<u64>,
+    observer: Observer<'a>,
 }
 
-impl References {
-    /// Opens the trace that `arguments` name.
-    pub(crate) fn open(arguments: &ReplayCacheArguments) -> Result<Self, Failure> {
-        interrupt::watch();
+impl<'a> References<'a> {
+    /// Opens the trace that is to be replayed.
+    pub(crate) fn open(arguments: &CacheReplay, observer: Observer<'a>) -> Result<Self, Error> {
         let path = &arguments.trace;
-        let objects = Objects::of(arguments);
+        let objects = arguments.objects;
         if objects == Objects::Pages(Bytes::ZERO) {
-            return Err(Failure::Usage("`--pages 0`: a page has one byte at least".to_owned()));
+            return Err(Error::Invalid("pages of 0 B: a page has one byte at least".to_owned()));
         }
         let mut options = ReadOptions {
             format: arguments.format,
@@ -111,14 +89,17 @@ impl References {
             }
             (trace, read) = open(path, &options)?;
         }
-        let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new).with_style(
-            ProgressStyle::with_template(
-                "{bar:30} {percent:>3} %  {binary_bytes} read, {msg}  elapsed {elapsed}, left {eta}",
-            )
-            .expect("the template is right"),
-        );
         let page = page_of(objects);
-        Ok(Self { trace, page, scale, rest: None, totals: Totals::default(), read, bar })
+        Ok(Self {
+            trace,
+            page,
+            scale,
+            rest: None,
+            totals: Totals::default(),
+            read,
+            length,
+            observer,
+        })
     }
 
     /// Format of the trace.
@@ -141,12 +122,14 @@ impl References {
     }
 
     /// The next batch, in the place of what `batch` holds; it is empty at the end of the trace.
-    pub(crate) fn next(&mut self, batch: &mut Vec<Reference>) -> Result<(), Failure> {
+    pub(crate) fn next(&mut self, batch: &mut Vec<Reference>) -> Result<(), Error> {
         batch.clear();
         batch.reserve(BATCH);
-        if interrupt::asked() {
-            let done = format!("{} requests", self.requests());
-            return Err(Failure::Interrupted { done });
+        let requests = self.requests();
+        let read_bytes = self.read.load(Ordering::Relaxed);
+        let progress = CacheProgress { requests, read_bytes, of_bytes: self.length };
+        if (self.observer)(progress).is_break() {
+            return Err(Error::Interrupted { done: format!("{requests} requests") });
         }
         if let Some(access) = self.rest.take() {
             self.split(access, batch);
@@ -166,8 +149,6 @@ impl References {
         for reference in &*batch {
             self.totals.references[reference.op as usize].add(reference.bytes);
         }
-        self.bar.set_position(self.read.load(Ordering::Relaxed));
-        self.bar.set_message(format!("{} requests", self.requests()));
         Ok(())
     }
 
@@ -185,12 +166,6 @@ impl References {
             batch.push(Reference { key, bytes: to - from, op: access.op });
             from = to;
         }
-    }
-}
-
-impl Drop for References {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 
@@ -227,18 +202,19 @@ impl Read for Counted {
 
 /// How much there is of what cache sizes are counted in: different objects or pages, or the bytes
 /// of all different objects, each as large as its first request.
-pub(crate) fn footprint(arguments: &ReplayCacheArguments) -> Result<u64, Failure> {
+pub(crate) fn footprint(arguments: &CacheReplay, observer: Observer<'_>) -> Result<u64, Error> {
+    let by_size = arguments.objects == Objects::BySize;
     if !arguments.trace.is_file() {
         let trace = arguments.trace.display();
         return Err(match foretell_input::open(&arguments.trace) {
             Err(source) => TraceError::Open { trace: trace.to_string(), source }.into(),
-            Ok(_) => Failure::Usage(format!(
+            Ok(_) => Error::Invalid(format!(
                 "a size in % of all objects needs a trace that can be read twice; `{trace}` is \
                  not a file"
             )),
         });
     }
-    let mut references = References::open(arguments)?;
+    let mut references = References::open(arguments, observer)?;
     let mut batch = Vec::new();
     // a cache that nothing ever leaves
     let mut all = Lru::new(MAX_CAPACITY);
@@ -250,12 +226,12 @@ pub(crate) fn footprint(arguments: &ReplayCacheArguments) -> Result<u64, Failure
             break;
         }
         for reference in &batch {
-            if arguments.by_size {
+            if by_size {
                 all_bytes.access_sized(reference.key, reference.bytes, &mut evicted);
             } else {
                 all.access(reference.key);
             }
         }
     }
-    Ok(if arguments.by_size { all_bytes.used() } else { all.len() as u64 })
+    Ok(if by_size { all_bytes.used() } else { all.len() as u64 })
 }

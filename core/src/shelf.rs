@@ -33,7 +33,7 @@ pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
 
 /// A shelf with every device that there is a profile of.
 #[derive(Debug, Default)]
-pub(crate) struct PartsShelf;
+pub struct PartsShelf;
 
 impl Shelf for PartsShelf {
     fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement> {

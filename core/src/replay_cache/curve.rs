@@ -6,8 +6,8 @@ use foretell_algorithms::reuse::{ReuseDistances, SampledReuse};
 use foretell_units::Op;
 
 use super::follow::Count;
+use super::options::Sample;
 use super::references::Reference;
-use crate::cli::Sample;
 
 /// References by the distance of their objects.
 pub(crate) enum Curve {

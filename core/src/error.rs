@@ -1,0 +1,44 @@
+//! What can go wrong.
+
+use foretell_ati::StoreError;
+use foretell_files::FilesError;
+use foretell_scenarios::ScenarioErrors;
+use foretell_sim::SimError;
+use foretell_whatif::WhatIfError;
+use foretell_workloads::trace::TraceError;
+use thiserror::Error;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The scenario is wrong; each error says where.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioErrors),
+    /// What was asked for is wrong in another way.
+    #[error("{0}")]
+    Invalid(String),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The run failed, or its observer ended it.
+    #[error(transparent)]
+    Run(#[from] SimError),
+    /// A file or directory is not ours to write, or cannot be written.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The records cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What was given as a run cannot be read as one.
+    #[error(transparent)]
+    NotARun(StoreError),
+    /// There is no prediction.
+    #[error(transparent)]
+    WhatIf(#[from] WhatIfError),
+    /// An observer ended what was being done.
+    #[error("interrupted after {done}")]
+    Interrupted {
+        /// What was done until then.
+        done: String,
+    },
+}

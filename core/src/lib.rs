@@ -1,0 +1,77 @@
+//! Simulate storage clusters, keep their records, and predict from these alone what a change would do.
+//!
+//! This is the library behind the `foretell` command: no terminal, no process exit, no global state. A run is
+//! watched, and stopped, by a callback. Results serialize to the JSON that the command prints
+//! ([`to_json`]).
+//!
+//! # From a scenario to an answer
+//!
+//! ```no_run
+//! use foretell_core::{Model, Run, Scenario, unwatched};
+//!
+//! # fn main() -> Result<(), foretell_core::Error> {
+//! // a file, or a scenario that comes with the program
+//! let mut scenario = Scenario::load("first-look")?;
+//! scenario.set("volume.mail.encoding", "1-of-3")?;
+//!
+//! // what clients see
+//! let outcome = foretell_core::run(&scenario, unwatched)?;
+//! println!("{:.0} requests/s", outcome.truth.workloads["mail"].throughput_rps);
+//!
+//! // the same with records, and what a change would do, from the records alone
+//! foretell_core::record(&scenario, "out/first", unwatched)?;
+//! let run = Run::open("out/first")?;
+//! let answer = run.ask(&["volume.mail.encoding=3-of-5".parse()?], Model::Replay)?;
+//! println!("{:.0} requests/s", answer.workloads["mail"].throughput_rps);
+//!
+//! // how good was that?
+//! for found in run.score(&["volume.mail.encoding=3-of-5".parse()?], Model::Replay, unwatched)? {
+//!     println!("{} {}: off by {:.1} %", found.workload, found.metric, 100.0 * found.error);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What else there is
+//!
+//! - [`replay_cache()`]: hit ratios of caches over a block trace.
+//! - [`estimate`]: throughput of mixed loads from a few measured points.
+//! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
+//!
+//! Examples of each are in `core/examples`. Left out so far: sweeps, Ceph maps, learners, which have crates of
+//! their own.
+
+mod capacity;
+mod error;
+mod facts;
+mod kept;
+mod precision;
+mod prices;
+pub mod replay_cache;
+mod run;
+mod run_directory;
+mod scenario;
+mod score;
+mod shelf;
+mod simulation;
+
+/// Throughput of mixed loads from points measured elsewhere (Ra and Lee 2017's constant capacity).
+pub use foretell_estimate as estimate;
+pub use foretell_scenarios::Change;
+pub use foretell_sim::Progress;
+pub use foretell_sim::truth::{self, Truth};
+pub use foretell_whatif::{Answer, Model};
+
+pub use capacity::{Capacities, VolumeCapacity};
+pub use error::Error;
+pub use facts::host_kinds;
+pub use kept::Run;
+pub use precision::{Precision, Reached};
+pub use prices::Prices;
+pub use replay_cache::replay_cache;
+pub use run::{Outcome, SCHEMA_VERSION, record, run, to_json, unwatched};
+pub use run_directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
+pub use scenario::Scenario;
+pub use score::{Comparison, compare};
+pub use shelf::PartsShelf;
+pub use simulation::Simulation;

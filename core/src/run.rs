@@ -1,0 +1,94 @@
+//! Running a scenario, with or without keeping its records.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use foretell_ati::RUN;
+use foretell_files::Directory;
+use foretell_scenarios::model;
+use foretell_sim::Progress;
+use foretell_sim::truth::Truth;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::capacity::Capacities;
+use crate::error::Error;
+use crate::prices::Prices;
+use crate::run_directory::{SCENARIO_FILE, TRUTH_FILE};
+use crate::scenario::Scenario;
+use crate::simulation::Simulation;
+
+/// What a run found, and what its cluster holds: with [`to_json`], what `foretell run --json` prints and
+/// `truth.json` is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// What clients saw, and what hosts did.
+    #[serde(flatten)]
+    pub truth: Truth,
+    /// What volumes hold, survive and cost.
+    pub capacity: Capacities,
+}
+
+impl Outcome {
+    /// With capacity at the prices that come with the program.
+    pub fn new(truth: Truth, scenario: &model::Scenario) -> Self {
+        Self { truth, capacity: Capacities::of(scenario, &Prices::shipped()) }
+    }
+}
+
+/// For runs that nobody watches.
+pub fn unwatched(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Simulates a scenario. `observer` is called now and then; [`ControlFlow::Break`] ends the run with an error.
+///
+/// Nothing is written. `wall_seconds` of the truth stays 0.
+pub fn run(
+    scenario: &Scenario,
+    observer: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error> {
+    let simulation = Simulation::new(scenario.document())?;
+    let model = simulation.scenario.clone();
+    Ok(Outcome::new(simulation.run(observer)?, &model))
+}
+
+/// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all
+/// defaults (`run.toml`) and the truth (`truth.json`).
+///
+/// A directory that holds an earlier run is replaced; one that holds anything else is refused. A run that fails
+/// leaves nothing that looks whole.
+pub fn record(
+    scenario: &Scenario,
+    directory: impl AsRef<Path>,
+    observer: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error> {
+    // files that workloads read are opened before anything of an earlier run is removed
+    let simulation = Simulation::new(scenario.document())?;
+    let model = simulation.scenario.clone();
+    let directory = Directory::take(directory.as_ref(), RUN)?;
+    directory.clear(&[])?;
+    let kept = || {
+        let (truth, _) = simulation.record(&directory, observer)?;
+        let outcome = Outcome::new(truth, &model);
+        directory.write(SCENARIO_FILE, scenario.resolved()?.as_bytes())?;
+        // the truth comes last: where it is, everything is
+        directory.write(TRUTH_FILE, to_json(&outcome).as_bytes())?;
+        Ok(outcome)
+    };
+    // the error that led here says more than a second one
+    kept().inspect_err(|_| drop(directory.clear(&[])))
+}
+
+/// Version of all JSON documents: another number says that a key has gone or has another meaning. New keys
+/// alone leave it as it is.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A document of JSON as the command prints and keeps it: its version first, indented, with a line's end.
+pub fn to_json(document: &impl Serialize) -> String {
+    let mut document = serde_json::to_value(document).expect("keys are texts");
+    if let Value::Object(keys) = &mut document {
+        keys.shift_insert(0, "schema_version".to_owned(), SCHEMA_VERSION.into());
+    }
+    format!("{document:#}\n")
+}

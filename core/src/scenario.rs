@@ -1,0 +1,82 @@
+//! Scenarios: a description of a cluster and its load, which can be changed setting by setting.
+
+use std::path::Path;
+
+use foretell_scenarios::{Change, Document, ScenarioError, meant, model, shipped_names};
+
+use crate::error::Error;
+
+/// A cluster, what it is asked to do, and for how long.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    document: Document,
+}
+
+impl Scenario {
+    /// The scenario in this file, or of this name among those that come with the program. A file of the
+    /// name goes first.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if path.exists() {
+            return Ok(Self { document: Document::load(path)? });
+        }
+        let shown = path.display().to_string();
+        if let Some(document) = Document::shipped(&shown) {
+            return Ok(Self { document: document? });
+        }
+        // the name that a path into our repository would have
+        let inner = shown.strip_suffix(".toml").unwrap_or(&shown);
+        let inner = inner.rsplit_once("scenarios/").map_or(inner, |(_, inner)| inner);
+        let help = if shipped_names().any(|name| name == inner) {
+            format!(
+                "one of that name comes with the program: `{inner}`, without directory and ending"
+            )
+        } else {
+            let near = meant(inner, shipped_names()).unwrap_or_default();
+            format!("name a file, or a scenario that comes with the program. {near}")
+        };
+        let message = format!("there is no scenario `{shown}`");
+        Err(Error::Scenario(ScenarioError::nowhere(message, Some(help)).into()))
+    }
+
+    /// A scenario's TOML. `base` is the directory in which files that it names are found.
+    pub fn parse(text: &str, base: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(Self { document: Document::parse("scenario", text, base.as_ref())? })
+    }
+
+    /// Changes a setting: `set("node.brick.count", "12")`.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        Ok(self.document.set(path, value)?)
+    }
+
+    /// Makes changes, in order.
+    pub fn change(&mut self, changes: &[Change]) -> Result<(), Error> {
+        changes.iter().try_for_each(|change| self.set(&change.path, &change.value))
+    }
+
+    /// Checks it: what the cluster is, with all defaults and profiles.
+    pub fn check(&self) -> Result<model::Scenario, Error> {
+        Ok(self.document.check()?)
+    }
+
+    /// Its TOML with all defaults, as it is kept beside a run.
+    pub fn resolved(&self) -> Result<String, Error> {
+        Ok(self.document.resolved()?)
+    }
+
+    /// The document that it is read from.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The document that it is read from.
+    pub fn into_document(self) -> Document {
+        self.document
+    }
+}
+
+impl From<Document> for Scenario {
+    fn from(document: Document) -> Self {
+        Self { document }
+    }
+}

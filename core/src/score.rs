@@ -1,0 +1,65 @@
+//! Predictions beside what happened.
+
+use foretell_sim::truth::Truth;
+use foretell_whatif::Answer;
+use serde::Serialize;
+
+/// A figure, predicted and measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Of which workload.
+    pub workload: String,
+    /// What is compared, as documents of answers name it: `throughput_rps`, `response_time_ms.mean`, ...
+    pub metric: &'static str,
+    /// What was predicted.
+    pub predicted: f64,
+    /// What happened.
+    pub measured: f64,
+    /// |predicted - measured| / measured.
+    pub error: f64,
+    /// Standard deviation of the prediction over seeds, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_sd: Option<f64>,
+    /// Standard deviation of what happened over seeds, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_sd: Option<f64>,
+}
+
+/// Prediction beside truth, workload by workload.
+pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    for (name, predicted) in &answer.workloads {
+        let Some(measured) = truth.workloads.get(name) else { continue };
+        let mut add = |metric, predicted: f64, measured: f64| {
+            let error = (predicted - measured).abs() / measured;
+            let workload = name.clone();
+            let (predicted_sd, measured_sd) = (None, None);
+            comparisons.push(Comparison {
+                workload,
+                metric,
+                predicted,
+                measured,
+                error,
+                predicted_sd,
+                measured_sd,
+            });
+        };
+        let response = predicted.response_time_ms;
+        add("throughput_rps", predicted.throughput_rps, measured.throughput_rps);
+        add("response_time_ms.mean", response.mean, measured.response_time_ms.mean);
+        for (metric, predicted, measured) in [
+            ("response_time_ms.p50", response.p50, measured.response_time_ms.p50),
+            ("response_time_ms.p95", response.p95, measured.response_time_ms.p95),
+            ("response_time_ms.p99", response.p99, measured.response_time_ms.p99),
+        ] {
+            if let Some(predicted) = predicted {
+                add(metric, predicted, measured);
+            }
+        }
+        if let (Some(predicted), Some(measured)) = (predicted.read_hit_rate, measured.read_hit_rate)
+        {
+            add("read_hit_rate", predicted, measured);
+        }
+    }
+    comparisons
+}

@@ -1,0 +1,143 @@
+//! The library as programs use it.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::Command;
+
+use foretell_core::replay_cache::{CacheReplay, CacheSize, Objects};
+use foretell_core::{
+    Change, Error, Model, Run, Scenario, TRUTH_FILE, record, replay_cache, run, to_json, unwatched,
+};
+use serde_json::Value;
+
+fn short() -> Scenario {
+    let mut scenario = Scenario::load("first-look").unwrap();
+    scenario.set("warmup", "500 ms").unwrap();
+    scenario.set("duration", "2 s").unwrap();
+    scenario
+}
+
+/// A document without what depends on the machine.
+fn comparable(text: &str) -> Value {
+    let mut document: Value = serde_json::from_str(text).unwrap();
+    document.as_object_mut().unwrap().remove("wall_seconds");
+    document
+}
+
+#[test]
+fn a_run_gives_the_same_with_and_without_a_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = run(&short(), unwatched).unwrap();
+    let kept = record(&short(), directory.path(), unwatched).unwrap();
+    let document = comparable(&to_json(&outcome));
+    assert_eq!(document, comparable(&to_json(&kept)));
+    let file = std::fs::read_to_string(directory.path().join(TRUTH_FILE)).unwrap();
+    assert_eq!(document, comparable(&file));
+    assert_eq!(document["schema_version"], 1);
+    assert!(document["capacity"]["volumes"]["mail"]["overhead"].as_f64().unwrap() > 1.0);
+    // a run replaces a run
+    record(&short(), directory.path(), unwatched).unwrap();
+    // and nothing else
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("thesis.tex"), "mine").unwrap();
+    let refused = record(&short(), other.path(), unwatched).unwrap_err();
+    assert!(matches!(refused, Error::Files(_)), "{refused}");
+    assert!(other.path().join("thesis.tex").is_file());
+}
+
+#[test]
+fn records_are_asked_as_often_as_wanted() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = record(&short(), directory.path(), unwatched).unwrap();
+    let opened = Run::open(directory.path()).unwrap();
+    let itself = opened.ask(&[], Model::Replay).unwrap();
+    let measured = outcome.truth.workloads["mail"].throughput_rps;
+    let predicted = itself.workloads["mail"].throughput_rps;
+    assert!((predicted / measured - 1.0).abs() < 0.05, "{predicted} {measured}");
+    let change: Change = "volume.mail.encoding=1-of-2".parse().unwrap();
+    let first = opened.ask(std::slice::from_ref(&change), Model::Replay).unwrap();
+    let again = opened.ask(std::slice::from_ref(&change), Model::Replay).unwrap();
+    assert_eq!(to_json(&first), to_json(&again));
+    assert!(!first.workloads["mail"].expected_error.is_empty());
+    let scored = opened.score(&[change], Model::Replay, unwatched).unwrap();
+    let throughput = scored.iter().find(|found| found.metric == "throughput_rps").unwrap();
+    assert!(throughput.error < 0.1, "{throughput:?}");
+    // what records say nothing of is refused by name
+    let refused = opened.ask(&["seed=7".parse().unwrap()], Model::Replay).unwrap_err();
+    assert!(
+        matches!(refused, Error::WhatIf(_)) && refused.to_string().contains("seed"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let unknown = Scenario::load("first-lok").unwrap_err().to_string();
+    assert!(unknown.contains("there is no scenario `first-lok`"), "{unknown}");
+    let wrong = short().set("volume.mail.encodin", "1-of-2").unwrap_err();
+    assert!(matches!(wrong, Error::Scenario(_)));
+    let directory = tempfile::tempdir().unwrap();
+    let none = Run::open(directory.path()).unwrap_err();
+    assert!(matches!(none, Error::NotARun(_)), "{none}");
+    let mut calls = 0;
+    let ended = run(&Scenario::load("first-look").unwrap(), |_| {
+        calls += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(ended.unwrap_err(), Error::Run(_)));
+    assert_eq!(calls, 1);
+}
+
+#[test]
+fn caches_follow_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace.txt");
+    let blocks = (0..4_000).map(|number| format!("{}\n", number % 100));
+    std::fs::write(&trace, blocks.collect::<String>()).unwrap();
+    let replay = CacheReplay { trace, ..CacheReplay::default() };
+    let curve = replay_cache(&replay, |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((curve.requests(), curve.different_objects()), ([4_000, 0], Some(100)));
+    let (size, all) = curve.curve().pop().unwrap();
+    assert_eq!((size, all.ratio()), (100, Some(0.975)));
+    // LRU hits nothing of a loop that is larger than it
+    let sizes = vec![CacheSize::Count(99)];
+    let small = CacheReplay { sizes, policies: vec!["lru".parse().unwrap()], ..replay.clone() };
+    let report = replay_cache(&small, |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(report.rows()[0].outcome.ratio(), Some(0.0));
+    let ended = replay_cache(&replay, |_| ControlFlow::Break(()));
+    assert!(matches!(ended, Err(Error::Interrupted { .. })));
+    let by_size = CacheReplay { objects: Objects::BySize, ..replay };
+    let refused = replay_cache(&by_size, |_| ControlFlow::Continue(()));
+    assert!(matches!(refused, Err(Error::Invalid(_))));
+}
+
+/// An example, which is built beside the tests of a whole crate.
+fn example(name: &str) -> Option<PathBuf> {
+    let mut path = std::env::current_exe().unwrap();
+    path.pop();
+    path.pop();
+    path.push("examples");
+    path.push(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: {} is not built; `cargo test -p foretell-core` builds it", path.display());
+    None
+}
+
+#[test]
+fn examples_do_their_work() {
+    for (name, expected) in [
+        ("run", "3-of-5: "),
+        ("ask", "mail throughput_rps: off by "),
+        ("watch", "ended after "),
+        ("replay_cache", "s3-fifo: 4"),
+        ("estimate", "70 % reads: 63158 operations/s"),
+    ] {
+        let Some(path) = example(name) else { continue };
+        let output = Command::new(&path).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(expected), "{name}: {text}");
+    }
+}
