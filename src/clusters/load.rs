@@ -21,7 +21,7 @@ use super::parameters::Values;
 use super::points::{Figures, Row};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::simulate::Simulation;
+use foretell_core::Simulation;
 
 /// Outstanding requests of a client, where a row does not say it: the depth of most published runs; and of
 /// requests of more than 64 KiB.
