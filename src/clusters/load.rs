@@ -271,7 +271,7 @@ fn run(table: &mut Table, warmup_ns: u64, duration_ns: u64) -> Result<Truth, Fai
     let go_on = |_| {
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    Simulation::new(&document)?.run(go_on)
+    Ok(Simulation::new(&document)?.run(go_on)?)
 }
 
 /// What all clients saw together.
