@@ -130,8 +130,8 @@ pub enum Command {
     List(ListArguments),
     /// Print a scenario, sweep or profile that comes with the program.
     Show(ShowNamedArguments),
-    /// Print the JSON Schema of scenarios, for editors.
-    Schema,
+    /// Print the JSON Schema of scenarios, for editors, or of what a command prints with `--json`.
+    Schema(SchemaArguments),
     /// Write a first scenario, with comments.
     Init(InitArguments),
     /// Print completions for a shell.
@@ -184,6 +184,13 @@ pub struct RunArguments {
     /// Print what clients saw as one JSON document.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// A document of `--json`: `run`, `ask`, `plan`, `learn-train`, ...; without it, scenarios.
+    pub document: Option<String>,
 }
 
 /// Arguments of `trace`.

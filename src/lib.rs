@@ -33,6 +33,7 @@ mod report;
 mod reproduce;
 mod run;
 mod scenario;
+mod schema;
 mod score;
 mod screen;
 mod show;
@@ -87,7 +88,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Show(arguments) => show::show(&arguments),
-        Command::Schema => output::print(&foretell_scenarios::schema_text()),
+        Command::Schema(arguments) => schema::schema(&arguments),
         Command::Init(arguments) => init::init(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => man::man(&arguments),

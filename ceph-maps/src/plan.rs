@@ -63,6 +63,10 @@ impl Plan {
 
 /// What comes to buckets of one type, and what leaves them, by name; movements within one are none.
 pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> BTreeMap<String, (f64, f64)> {
+    // types that a map only names, such as `chassis` in many, hold nothing
+    if kind != 0 && !map.crush.parts().buckets.iter().any(|bucket| bucket.kind == kind) {
+        return BTreeMap::new();
+    }
     let domains = Domains::new(map);
     let name = |osd: i32| {
         let of = domains.of(osd, kind);

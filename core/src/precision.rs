@@ -12,8 +12,8 @@
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
-use foretell_sim::goal::{Figure, Goal};
 use foretell_sim::Progress;
+use foretell_sim::goal::{Figure, Goal};
 use foretell_units::{SimSpan, SimTime};
 use serde::Serialize;
 

@@ -194,6 +194,8 @@ fn summary(map: &ClusterMap, inventory: &Inventory, check: Option<&Check>) -> St
 pub(crate) fn in_tib(bytes: f64) -> String {
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| bytes >= *unit as f64);
+    // none moved is 0, not -0
+    let bytes = bytes + 0.0;
     unit.map_or(format!("{bytes:.0} B"), |(unit, name)| {
         format!("{:.2} {name}", bytes / unit as f64)
     })

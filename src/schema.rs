@@ -1,0 +1,48 @@
+//! `foretell schema`: the JSON Schemas of scenarios and of the documents that `--json` prints.
+
+use foretell_scenarios::meant;
+
+use crate::cli::SchemaArguments;
+use crate::failure::Failure;
+use crate::output;
+
+/// Schemas of documents, by the command that prints them.
+macro_rules! documents {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../docs/schemas/", $name, ".schema.json")))),*]
+    };
+}
+
+/// By name.
+const DOCUMENTS: &[(&str, &str)] = documents![
+    "ask",
+    "calibrate-cpu",
+    "import-ceph",
+    "inspect",
+    "learn-evaluate",
+    "learn-explain",
+    "learn-predict",
+    "learn-score",
+    "learn-search",
+    "learn-train",
+    "list",
+    "plan",
+    "replay-cache",
+    "replay-disk",
+    "run",
+    "runs",
+    "score",
+    "trace",
+];
+
+/// Runs the command.
+pub(crate) fn schema(arguments: &SchemaArguments) -> Result<(), Failure> {
+    let Some(name) = &arguments.document else {
+        return output::print(&foretell_scenarios::schema_text());
+    };
+    let Some((_, text)) = DOCUMENTS.iter().find(|(known, _)| known == name) else {
+        let near = meant(name, DOCUMENTS.iter().map(|(known, _)| *known)).unwrap_or_default();
+        return Err(Failure::Usage(format!("no document is called `{name}`; {near}")));
+    };
+    output::print(text)
+}
