@@ -1,5 +1,6 @@
-//! `foretell calibrate`: profiles of real hardware, measured.
+//! `foretell calibrate`: profiles of real hardware, and costs of clusters' software, from measurements.
 
+pub(crate) mod cluster;
 mod codecs;
 mod cpu;
 pub(crate) mod disk;
@@ -17,5 +18,6 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
     match &arguments.what {
         Calibration::Cpu(arguments) => cpu::calibrate(arguments),
         Calibration::Disk(arguments) => disk::calibrate(arguments),
+        Calibration::Cluster(arguments) => cluster::calibrate(arguments),
     }
 }

@@ -14,6 +14,7 @@ mod replay_disk;
 mod report;
 mod reproduce;
 mod sweep;
+mod validate;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -30,7 +31,8 @@ pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 pub use crate::prices::PriceArguments;
 pub use ask::{AskArguments, GeneratorChoice, ModelChoice, ScoreArguments, SystemChoice};
 pub use calibrate::{
-    CalibrateArguments, CalibrateCpuArguments, CalibrateDiskArguments, Calibration,
+    CalibrateArguments, CalibrateClusterArguments, CalibrateCpuArguments, CalibrateDiskArguments,
+    Calibration,
 };
 pub use estimate::{EstimateArguments, ShareOfSize, SizeShares, WritePathChoice};
 pub use first_steps::{
@@ -38,8 +40,8 @@ pub use first_steps::{
 };
 pub(crate) use first_steps::{Names, here};
 pub use import::{
-    AnyTraceArguments, CephArguments, DiskspecsArguments, FioJsonArguments, FormatChoice,
-    ImportArguments, ImportFormat, Inputs, ReadingArguments,
+    AnyTraceArguments, CephArguments, ClusterArguments, DiskspecsArguments, FioJsonArguments,
+    FormatChoice, ImportArguments, ImportFormat, Inputs, ReadingArguments,
     TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
@@ -58,6 +60,8 @@ pub use reproduce::{Paper, ReproduceArguments};
 pub use sweep::{
     ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,
 };
+
+pub use validate::ValidateArguments;
 
 /// A storage-cluster simulator that predicts itself.
 #[derive(Debug, Parser)]
@@ -108,6 +112,8 @@ pub enum Command {
     ReplayCache(ReplayCacheArguments),
     /// Measure real hardware, and write a profile of it.
     Calibrate(CalibrateArguments),
+    /// Simulate points that others measured, and show measured beside predicted.
+    Validate(ValidateArguments),
     /// Estimate a mixed load's throughput from measured points, reads alone and writes alone.
     Estimate(EstimateArguments),
     /// Replay a real disk's trace on its model, and compare.

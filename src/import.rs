@@ -1,6 +1,7 @@
 //! `foretell import`: real traces and descriptions of real things into files of our own.
 
 mod ceph;
+mod cluster;
 mod fio_json;
 mod pools;
 mod trace;
@@ -23,6 +24,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     match &arguments.format {
         ImportFormat::Diskspecs(arguments) => diskspecs(arguments),
         ImportFormat::Ceph(arguments) => ceph::import(arguments),
+        ImportFormat::Cluster(arguments) => cluster::import(arguments),
         ImportFormat::FioJson(arguments) => fio_json::import(arguments),
         ImportFormat::Trace(any) => trace::import(&any.trace, any.format.0),
         ImportFormat::Csv(arguments) => trace::import(arguments, Some(Format::Csv)),

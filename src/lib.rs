@@ -4,6 +4,7 @@ mod ask;
 mod calibrate;
 mod capacity;
 pub mod cli;
+mod clusters;
 mod completions;
 mod cosbench;
 mod estimate;
@@ -39,6 +40,7 @@ mod show;
 mod sweep;
 mod tables;
 mod trace;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -75,6 +77,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
+        Command::Validate(arguments) => validate::validate(&arguments),
         Command::Estimate(arguments) => estimate::estimate(&arguments),
         Command::ReplayDisk(arguments) => replay_disk::replay_disk(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),

@@ -5,6 +5,7 @@
 //! ([`plan`]); all runs of all figures are then done side by side ([`lab`]), and each figure turns
 //! what came out into a [`sheet`]. Predictions come from `run.db` alone.
 
+mod clusters;
 mod constant_capacity;
 mod figures;
 mod inside_out;
@@ -42,6 +43,7 @@ fn files(paper: Paper) -> Vec<&'static str> {
         Paper::UrsaMinor => figures::ALL.iter().map(|figure| figure.file).collect(),
         Paper::ConstantCapacity => constant_capacity::FILES.to_vec(),
         Paper::InsideOut => inside_out::names().collect(),
+        Paper::Clusters => clusters::names(),
         Paper::Virtualized => Vec::new(),
     }
 }
@@ -63,6 +65,13 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let kept = "`reproduce virtualized` keeps what it measures anyway, without `--keep`";
         return Err(Failure::Usage(kept.to_owned()));
     }
+    if arguments.data.is_some() && paper != Paper::Clusters {
+        return Err(Failure::Usage("`--data` is for `reproduce clusters` alone".to_owned()));
+    }
+    if arguments.keep && paper == Paper::Clusters {
+        let kept = "`reproduce clusters` keeps all that it predicts anyway, without `--keep`";
+        return Err(Failure::Usage(kept.to_owned()));
+    }
     let there = files(paper);
     if let Some(name) = arguments.figures.iter().find(|name| !there.contains(&name.as_str())) {
         let paper = paper.to_possible_value();
@@ -78,6 +87,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         Paper::ConstantCapacity => "reproduce constant-capacity",
         Paper::Virtualized => "reproduce virtualized",
         Paper::InsideOut => "reproduce inside-out",
+        Paper::Clusters => "reproduce clusters",
     };
     // figures made before stay until they are made again
     let purpose = Purpose::of(made).forced(arguments.force);
@@ -87,6 +97,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         Paper::ConstantCapacity => constant_capacity::reproduce(arguments, &directory),
         Paper::Virtualized => virtualized::reproduce(arguments, &directory),
         Paper::InsideOut => inside_out::reproduce(arguments, &directory),
+        Paper::Clusters => clusters::reproduce(arguments, &directory),
     }
 }
 

@@ -110,6 +110,8 @@ pub struct Ceph {
     pub write: Cost,
     /// Processor time of an OSD for each copy or shard that it writes.
     pub commit: Cost,
+    /// Threads of an OSD; `None`: its work runs on any core of its host.
+    pub threads: Option<Threads>,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.
@@ -117,6 +119,27 @@ pub struct Ceph {
     /// By volume: where each placement group lies, as a CRUSH map says. None: copies are on distinct hosts,
     /// by capacity.
     pub places: Option<Vec<Places>>,
+}
+
+/// The threads of an OSD, and what they share.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Threads {
+    /// Threads that carry out operations.
+    pub op: u32,
+    /// Threads that read and write messages.
+    pub messenger: u32,
+    /// Processors that all of them may use at a time; `None`: all of the host's.
+    pub processors: Option<u32>,
+    /// Time of a messenger thread for a message.
+    pub message: Cost,
+    /// Time of the kv thread for a round of commits.
+    pub kv_round: SimSpan,
+    /// Time of the kv thread for each transaction of a round.
+    pub kv_transaction: SimSpan,
+    /// Time of background threads for each transaction.
+    pub merge: SimSpan,
+    /// What a round waits for the device to flush; zero: it need not.
+    pub flush: SimSpan,
 }
 
 /// Where the placement groups of a volume lie.

@@ -376,6 +376,7 @@ impl Cluster {
                 node.flush_tick(&mut around);
             }
             Event::System { host } => protocol.timer(engine, Timer::System { host }, None),
+            Event::Daemon { job } => protocol.timer(engine, Timer::Daemon { job }, None),
             Event::PartTimer { part } => protocol.timer(engine, Timer::Part { part }, None),
             Event::Watch { host } => protocol.timer(engine, Timer::Watch { host }, None),
             Event::Repair { host } => protocol.timer(engine, Timer::Repair { host }, None),

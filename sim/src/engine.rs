@@ -379,6 +379,7 @@ impl Hosts for Engine {
             Timer::Guest { host } => Event::AskGuest { host },
             Timer::Journal { host } => Event::Commit { host },
             Timer::System { host } => Event::System { host },
+            Timer::Daemon { job } => Event::Daemon { job },
             Timer::Part { part } => Event::PartTimer { part },
             Timer::Watch { host } => Event::Watch { host },
             Timer::Repair { host } => Event::Repair { host },

@@ -31,6 +31,8 @@ pub(crate) enum Event {
     FlushTick { host: u32 },
     /// A timer of the storage system runs out for a host.
     System { host: u32 },
+    /// A device has flushed for a job of a server's thread.
+    Daemon { job: u32 },
     /// A timer of the storage system runs out for a part of a request.
     PartTimer { part: u32 },
     /// A host has been silent, or down, for long.

@@ -23,6 +23,7 @@ fn ceph() -> Ceph {
         read: cost(60),
         write: cost(60),
         commit: cost(60),
+        threads: None,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

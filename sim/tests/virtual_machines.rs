@@ -116,6 +116,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
         read: cost,
         write: cost,
         commit: cost,
+        threads: None,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

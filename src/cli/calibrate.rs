@@ -1,5 +1,6 @@
 //! What can be typed after `calibrate`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -21,6 +22,8 @@ pub enum Calibration {
     Cpu(CalibrateCpuArguments),
     /// Write a profile of the device that fio was run on, from its results.
     Disk(CalibrateDiskArguments),
+    /// Fit the software costs of a measured cluster to few of its points, and predict the others.
+    Cluster(CalibrateClusterArguments),
 }
 
 /// Arguments of `calibrate disk`.
@@ -70,6 +73,27 @@ pub struct CalibrateCpuArguments {
     /// Size of the request that demands are shown for.
     #[arg(long, value_name = "SIZE", default_value = "32 KiB")]
     pub request: Bytes,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `calibrate cluster`.
+#[derive(Debug, Args)]
+pub struct CalibrateClusterArguments {
+    /// A directory of `import cluster`. `fitted.toml` is written there, which `validate` uses.
+    pub directory: PathBuf,
+    /// The points to fit to: columns as in `docs/clusters.md`. Rows that measure a drive alone describe
+    /// the drive.
+    #[arg(long, value_name = "CAL.csv")]
+    pub points: PathBuf,
+    /// Predict these points with the fitted parameters.
+    #[arg(long, value_name = "ALL.csv")]
+    pub predict: Option<PathBuf>,
+    /// Points are shared out among so many threads; without it, among all cores. The results do not
+    /// depend on it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

@@ -23,6 +23,8 @@ pub enum ImportFormat {
     Diskspecs(DiskspecsArguments),
     /// A Ceph cluster: `ceph report`, OSD and CRUSH maps. Places every group, checks, writes a scenario.
     Ceph(CephArguments),
+    /// Clusters that others measured (`config.json`): a scenario for each configuration.
+    Cluster(ClusterArguments),
     /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
     FioJson(FioJsonArguments),
     /// A block trace of any known format, told by its content or given with --format.
@@ -115,6 +117,20 @@ pub struct CephArguments {
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `import cluster`.
+#[derive(Debug, Args)]
+pub struct ClusterArguments {
+    /// What is known of the clusters: `docs/clusters.md` has its keys.
+    #[arg(value_name = "CONFIG.json")]
+    pub config: PathBuf,
+    /// Measured points (`points.csv`): those that measure a drive alone become the drive of the scenarios.
+    #[arg(long, value_name = "FILE")]
+    pub points: Option<PathBuf>,
+    /// Write here: a scenario for each configuration, and `map.toml`, which says which is which.
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// Inputs of a CRUSH map: first and last.

@@ -14,12 +14,17 @@ pub struct ReproduceArguments {
     pub paper: Paper,
     /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
     /// configurations and shorter searches; of `constant-capacity`, one seed instead of two and
-    /// a smaller cluster; of `inside-out`, fewer runs and stages.
+    /// a smaller cluster; of `inside-out`, fewer runs and stages; of `clusters`, a fifth of the points, each
+    /// simulated for less long.
     #[arg(long)]
     pub quick: bool,
     /// Measure as long as the paper did; of `virtualized`: six minutes each.
     #[arg(long, conflicts_with = "quick")]
     pub full: bool,
+    /// Of `clusters`: where the measured clusters are, a folder for each source. Without it, what the
+    /// environment variable `FORETELL_CLUSTERS` says, or `../shared/data/clusters`.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Write tables, pictures and `summary.json` here.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
@@ -27,7 +32,7 @@ pub struct ReproduceArguments {
     /// was changed since. What foretell did not make is never replaced.
     #[arg(long)]
     pub force: bool,
-    /// Only this figure, such as `fig07`; may be given several times.
+    /// Only this figure, such as `fig07`, or of `clusters` this fit; may be given several times.
     #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
     pub figures: Vec<String>,
     /// Keep what figures were made from: recorded runs in `DIR/runs`, COSBench's files in
@@ -58,4 +63,6 @@ pub enum Paper {
     ConstantCapacity,
     /// Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 to 9.
     InsideOut,
+    /// Clusters that others measured: fitted to few of their points, all others predicted.
+    Clusters,
 }

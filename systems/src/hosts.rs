@@ -165,6 +165,11 @@ pub enum Then {
         /// Its number.
         exchange: u32,
     },
+    /// A thread of a server has done a job.
+    Daemon {
+        /// Its number.
+        job: u32,
+    },
     /// What the engine itself computes: the protocol is not asked.
     Load {
         /// A number of the engine's.
@@ -189,6 +194,11 @@ pub enum Timer {
     System {
         /// The host.
         host: u32,
+    },
+    /// A device has flushed for a job of a server's thread.
+    Daemon {
+        /// Its number.
+        job: u32,
     },
     /// A client looks at a part of a request that it waits for; only in scenarios with events, as those
     /// below.

@@ -133,6 +133,7 @@ impl Protocol {
             }
             Then::Opened { request } => self.opened(hosts, request),
             Then::Step { exchange } => system.computed(core, hosts, exchange),
+            Then::Daemon { job } => system.daemon_done(core, hosts, job),
             Then::Load { .. } => unreachable!("the engine keeps what is its own"),
         }
     }
@@ -176,6 +177,7 @@ impl Protocol {
                 self.commit_journal(hosts, HostId(host), issue);
             }
             Timer::System { host } => self.system.timer(&mut self.core, hosts, HostId(host)),
+            Timer::Daemon { job } => self.system.daemon_flushed(&mut self.core, hosts, job),
             Timer::Part { part } => {
                 self.system.look_at_part(&mut self.core, hosts, part);
                 self.answer_ready(hosts);

@@ -70,6 +70,16 @@ pub(crate) trait System {
         unreachable!("the system computes nothing of its own")
     }
 
+    /// A thread of a server has done a job.
+    fn daemon_done<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _job: u32) {
+        unreachable!("the system's servers have no threads of their own")
+    }
+
+    /// A device has flushed for a thread of a server.
+    fn daemon_flushed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _job: u32) {
+        unreachable!("the system's servers have no threads of their own")
+    }
+
     /// The answer of an exchange was received. Returns the part of a request that it answers.
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32>;
 
@@ -186,6 +196,14 @@ impl System for AnySystem {
 
     fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
         each!(self, system => system.computed(core, hosts, exchange));
+    }
+
+    fn daemon_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
+        each!(self, system => system.daemon_done(core, hosts, job));
+    }
+
+    fn daemon_flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
+        each!(self, system => system.daemon_flushed(core, hosts, job));
     }
 
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {

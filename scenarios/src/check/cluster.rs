@@ -9,8 +9,8 @@ use super::host_list::Wanted;
 use super::{Context, Hosts, section, volumes};
 use crate::cpu_file::cost;
 use crate::error::Problem;
-use crate::model::{Ceph, Layout, OsdStore, Storage, Swift, System};
-use crate::raw::{RawCeph, RawStore, RawSwift};
+use crate::model::{Ceph, Layout, OsdStore, Storage, Swift, System, Threads};
+use crate::raw::{At, RawCeph, RawStore, RawSwift, RawThreads};
 use crate::tree::{Entry, Node, Table};
 
 /// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
@@ -48,6 +48,10 @@ impl Context<'_> {
             None => Some(Vec::new()),
         };
         let own_monitors = self.own_monitors(tree, hosts);
+        let threads = match &raw.threads {
+            Some(threads) => self.threads(threads).map(Some),
+            None => Some(None),
+        };
         Some(Ceph {
             store: store?,
             metadata: metadata?,
@@ -55,9 +59,30 @@ impl Context<'_> {
             read: read?,
             write: write?,
             commit: commit?,
+            threads: threads?,
             monitors: monitors?,
             own_monitors: own_monitors?,
             places: None,
+        })
+    }
+
+    fn threads(&mut self, raw: &RawThreads) -> Option<Threads> {
+        let count = |raw: &At<i64>| u32::try_from(*raw.get()).ok();
+        let message = cost(&raw.message, self);
+        let [kv_round, kv_transaction, merge, flush] =
+            [&raw.kv_round, &raw.kv_transaction, &raw.merge, &raw.flush].map(|raw| self.time(raw));
+        Some(Threads {
+            op: count(&raw.op)?,
+            messenger: count(&raw.messenger)?,
+            processors: match &raw.processors {
+                Some(processors) => Some(count(processors)?),
+                None => None,
+            },
+            message: message?,
+            kv_round: kv_round?,
+            kv_transaction: kv_transaction?,
+            merge: merge?,
+            flush: flush?,
         })
     }
 

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use super::cpu::RawCost;
-use super::leaf::{At, HostPatterns, Size};
+use super::leaf::{At, HostPatterns, Size, Time};
 
 /// What storage system the cluster is. `system` says which, and each is read as the struct of its
 /// own.
@@ -81,6 +81,9 @@ pub(crate) struct RawCeph {
     /// check sums, the key-value store. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "150 us", "rate": "1 GB/s" }))]
     pub(crate) commit: RawCost,
+    /// The threads of an OSD, and the processors that it may use. Without it, its work runs on any core of
+    /// its host.
+    pub(crate) threads: Option<RawThreads>,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
     /// Ceph's own placement: a file that `ceph report`, `ceph osd crush dump` or `crushtool -d` wrote, or
@@ -90,6 +93,41 @@ pub(crate) struct RawCeph {
     #[schemars(extend("examples" = ["ceph-map.json"]))]
     #[allow(dead_code, reason = "read when all volumes are known")]
     pub(crate) crush: Option<At<String>>,
+}
+
+/// The threads of an OSD.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawThreads {
+    /// Threads that carry out operations, `osd_op_num_shards` times `osd_op_num_threads_per_shard`: 16 on
+    /// flash, 5 on disks. A thread that reads waits for the device.
+    #[schemars(extend("default" = 16, "minimum" = 1, "maximum" = 4096))]
+    pub(crate) op: At<i64>,
+    /// Threads that read and write messages, `ms_async_op_threads`.
+    #[schemars(extend("default" = 3, "minimum" = 1, "maximum" = 4096))]
+    pub(crate) messenger: At<i64>,
+    /// Processors that all threads of an OSD may use at a time, as a container's quota; without it, all of the
+    /// host's.
+    #[schemars(extend("minimum" = 1, "maximum" = 4096))]
+    pub(crate) processors: Option<At<i64>>,
+    /// Time of a messenger thread for each message, beside the network's. Assumed: see `docs/systems.md`.
+    #[schemars(extend("default" = { "fixed": "10 us", "rate": "2 GB/s" }))]
+    pub(crate) message: RawCost,
+    /// Time of the kv thread for each round of commits: all that wait go in one. Assumed, as above.
+    #[schemars(extend("default" = "20 us"))]
+    pub(crate) kv_round: Time,
+    /// Time of the kv thread for each transaction in a round. Assumed, as above.
+    #[schemars(extend("default" = "10 us"))]
+    pub(crate) kv_transaction: Time,
+    /// Processor time of the key-value store's background threads for each transaction, for which nobody waits:
+    /// its tables are written and merged. Assumed, as above.
+    #[schemars(extend("default" = "60 us"))]
+    pub(crate) merge: Time,
+    /// What each round waits for the drive to flush data and log: some milliseconds on drives without power-loss
+    /// protection, nothing on others.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) flush: Time,
 }
 
 /// How an OSD writes to its device.

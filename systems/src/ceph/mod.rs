@@ -9,7 +9,7 @@
 
 use foretell_algorithms::node::NOBODY;
 use foretell_algorithms::placement::{Crush, CrushHost};
-use foretell_scenarios::model::{self, CpuProfile, OsdStore, Scenario};
+use foretell_scenarios::model::{self, CpuProfile, OsdStore, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -129,6 +129,14 @@ impl Rules for Ceph {
                 work + pool.encoding_time(volume, cpu, task.shard.size)
             }
         }
+    }
+
+    fn threads(&self) -> Option<Threads> {
+        self.settings.threads
+    }
+
+    fn transaction(&self, task: &Task) -> SimSpan {
+        self.settings.commit.of(task.shard.size)
     }
 
     /// Nodes begin to report to monitors, each at a phase of its own.

@@ -6,13 +6,15 @@
 //!
 //! Not modelled: versions, locks, recovery, scrubbing, heartbeats.
 
+mod daemon;
 mod log;
 mod pool;
+mod step;
 mod store;
 mod task;
 
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{CpuProfile, Scenario};
+use foretell_scenarios::model::{CpuProfile, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -24,6 +26,7 @@ use crate::store::Access;
 use crate::system::{Few, Stretch, System, SystemError};
 use crate::volume::Volume;
 
+use daemon::{Daemons, Next, Place};
 pub(crate) use pool::{Finding, Groups, Pool, capacities};
 pub use pool::{Shard, Target};
 pub(crate) use store::{Later, Settings};
@@ -50,6 +53,16 @@ pub(crate) trait Rules {
     /// The work of a server for a task, beside what handling any message takes.
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan;
 
+    /// The threads of each server; none: its work runs on any core of its host.
+    fn threads(&self) -> Option<Threads> {
+        None
+    }
+
+    /// Of the work for a write, what prepares the server's own copy or shard.
+    fn transaction(&self, _task: &Task) -> SimSpan {
+        SimSpan::ZERO
+    }
+
     /// Sets the first timers.
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
 
@@ -66,6 +79,10 @@ pub(crate) struct Objects<R> {
     pools: Vec<Pool>,
     /// Of servers.
     tasks: Slab<Task>,
+    /// Threads of servers, if the scenario tells them.
+    daemons: Option<Box<Daemons>>,
+    /// Whether the access that was made last keeps its thread.
+    holds: bool,
 }
 
 /// What an exchange with a server is for.
@@ -92,7 +109,8 @@ impl<R: Rules> Objects<R> {
             base += pool.share(volume.size.get());
             pools.push(pool);
         }
-        Ok(Self { rules, pools, tasks: Slab::new() })
+        let daemons = rules.threads().map(|threads| Box::new(Daemons::new(scenario, threads)));
+        Ok(Self { rules, pools, tasks: Slab::new(), daemons, holds: false })
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
@@ -136,6 +154,7 @@ impl<R: Rules> Objects<R> {
         };
         front.outstanding = targets.len() as u32;
         let copy = front.for_others(task, op, shard);
+        let disk = front.disk;
         let asked = &core.exchanges[front.exchange];
         let (host, whose) = (asked.node, (asked.breadcrumb, asked.workload));
         let own = usize::from(R::FRONT_STORES);
@@ -147,10 +166,33 @@ impl<R: Rules> Objects<R> {
             let exchange = Exchange::new(purpose, Asks::Server, between, data, whose);
             let exchange = core.exchanges.insert(exchange);
             self.tasks[id].exchange = exchange;
-            core.send(hosts, exchange);
+            self.send(core, hosts, exchange, disk);
         }
-        if R::FRONT_STORES {
+        if R::FRONT_STORES && op == Op::Write && self.daemons.is_some() {
+            self.prepare(core, hosts, task);
+        } else if R::FRONT_STORES {
             self.use_device(core, hosts, task, op, shard);
+        }
+    }
+
+    /// A server begins with a task: the one in front has others do their parts, others do theirs.
+    fn begin_task<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let task = self.tasks[id];
+        if !task.is_front() {
+            self.tasks[id].expect_own();
+            self.use_device(core, hosts, id, task.op, task.shard);
+            return;
+        }
+        let pool = &self.pools[task.volume as usize];
+        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
+        if task.op == Op::Write && partial > 0 {
+            let shard = Shard { size: pool.stride() * partial, ..task.shard };
+            self.tasks[id].begin_fetch();
+            self.gather(core, hosts, id, shard);
+        } else if task.op == Op::Write {
+            self.scatter(core, hosts, id);
+        } else {
+            self.gather(core, hosts, id, task.shard);
         }
     }
 
@@ -178,6 +220,9 @@ impl<R: Rules> Objects<R> {
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);
+        // the thread that reads waits for the device
+        self.holds = self.daemons.is_some() && op == Op::Read && waits > 0;
+        self.tasks[task].holds = self.holds;
         if waits == 0 {
             self.one_done(core, hosts, task);
         }
@@ -191,10 +236,10 @@ impl<R: Rules> Objects<R> {
         let task = *task;
         if completes {
             if task.fetches() {
-                self.encode(core, hosts, &task);
+                self.encode(core, hosts, id);
                 return;
             }
-            answer(core, hosts, &task);
+            self.answer(core, hosts, &task);
         }
         if over {
             self.tasks.remove(id);
@@ -202,11 +247,16 @@ impl<R: Rules> Objects<R> {
     }
 
     /// The blocks that a write touches in part have been read: they are encoded again.
-    fn encode<H: Hosts>(&self, core: &Core, hosts: &mut H, task: &Task) {
+    fn encode<H: Hosts>(&mut self, core: &Core, hosts: &mut H, id: u32) {
+        let task = &self.tasks[id];
         let asked = &core.exchanges[task.exchange];
         let volume = &core.volumes[task.volume as usize];
         let pool = &self.pools[task.volume as usize];
         let span = pool.encoding_time(volume, hosts.cpu(asked.node), task.shard.size);
+        if self.daemons.is_some() {
+            self.start(core, hosts, id, (Place::Op, Next::Encoded), span);
+            return;
+        }
         hosts.compute(Work {
             host: asked.node,
             workload: asked.workload,
@@ -217,16 +267,6 @@ impl<R: Rules> Objects<R> {
             then: Then::Step { exchange: task.exchange },
         });
     }
-}
-
-/// A server answers whoever asked it.
-fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, task: &Task) {
-    let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
-    let asked = &mut core.exchanges[task.exchange];
-    asked.turn_back(carried);
-    let cpu = hosts.cpu(asked.node);
-    let span = cpu.send.of(asked.message()) + cpu.copy.of(carried);
-    core.send_after(hosts, task.exchange, span);
 }
 
 impl<R: Rules> System for Objects<R> {
@@ -282,6 +322,10 @@ impl<R: Rules> System for Objects<R> {
         };
         let task = &self.tasks[task];
         let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
+        if self.daemons.is_some() {
+            // its threads do the rest
+            return (SimSpan::ZERO, SimSpan::ZERO);
+        }
         let copying = cpu.copy.of(carried);
         let (volume, pool) =
             (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
@@ -294,27 +338,18 @@ impl<R: Rules> System for Objects<R> {
             return;
         }
         let id = Self::task_of(core, exchange);
-        let task = self.tasks[id];
-        if !task.is_front() {
-            self.tasks[id].expect_own();
-            self.use_device(core, hosts, id, task.op, task.shard);
+        if self.daemons.is_some() {
+            self.arrive(core, hosts, id);
             return;
         }
-        let pool = &self.pools[task.volume as usize];
-        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
-        if task.op == Op::Write && partial > 0 {
-            let shard = Shard { size: pool.stride() * partial, ..task.shard };
-            self.tasks[id].begin_fetch();
-            self.gather(core, hosts, id, shard);
-        } else if task.op == Op::Write {
-            self.scatter(core, hosts, id);
-        } else {
-            self.gather(core, hosts, id, task.shard);
-        }
+        self.begin_task(core, hosts, id);
     }
 
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
         let task = Self::task_of(core, exchange);
+        if std::mem::take(&mut self.tasks[task].holds) {
+            self.let_go(core, hosts, task);
+        }
         self.one_done(core, hosts, task);
     }
 
@@ -324,15 +359,27 @@ impl<R: Rules> System for Objects<R> {
         self.scatter(core, hosts, task);
     }
 
+    fn daemon_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
+        self.job_done(core, hosts, job);
+    }
+
+    fn daemon_flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
+        self.flushed(core, hosts, job);
+    }
+
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
-        let Purpose::Object(Errand { task, part }) = core.exchanges.remove(exchange).purpose else {
+        let (purpose, message) = {
+            let answered = core.exchanges.remove(exchange);
+            (answered.purpose, answered.message())
+        };
+        let Purpose::Object(Errand { task, part }) = purpose else {
             unreachable!("reports are not answered")
         };
         if part != NO_PART {
             return Some(part);
         }
         let front = self.tasks.remove(task).front;
-        self.one_done(core, hosts, front);
+        self.count(core, hosts, front, message);
         None
     }
 

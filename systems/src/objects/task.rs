@@ -23,6 +23,8 @@ pub(crate) struct Task {
     pub(super) needed: u32,
     /// Answers that have not come.
     pub(super) outstanding: u32,
+    /// Whether a thread waits for its device.
+    pub(super) holds: bool,
 }
 
 const NO_TASK: u32 = u32::MAX;
@@ -32,7 +34,8 @@ impl Task {
     pub(super) fn in_front(op: Op, volume: u32, piece: Piece, shard: Shard, disk: u32) -> Self {
         let (stage, needed, outstanding) = (Stage::Transfer, 0, 0);
         let (exchange, front) = (0, NO_TASK);
-        Self { exchange, front, op, volume, piece, shard, disk, stage, needed, outstanding }
+        let holds = false;
+        Self { exchange, front, op, volume, piece, shard, disk, stage, needed, outstanding, holds }
     }
 
     /// What the server in front, whose task this is, asks others.

@@ -1,0 +1,29 @@
+//! What can be typed after `validate`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArguments {
+    /// A directory of `import cluster`.
+    pub directory: PathBuf,
+    /// The measured points: columns as in `docs/clusters.md`.
+    #[arg(long, value_name = "FILE")]
+    pub points: PathBuf,
+    /// Write a table of all points here, measured beside predicted.
+    #[arg(short = 'o', long = "output", value_name = "FILE.csv")]
+    pub output: Option<PathBuf>,
+    /// Leave out what `calibrate cluster` has fitted.
+    #[arg(long)]
+    pub unfitted: bool,
+    /// Points are shared out among so many threads; without it, among all cores. The results do not
+    /// depend on it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,16 @@
+//! Clusters that others measured: their configurations as scenarios, their points as loads, and what
+//! nobody can know, the costs of their software, fitted to few of the points.
+//!
+//! [`config`] and [`points`] read what a source says; [`write`] makes scenarios of it, with [`drives`];
+//! [`map`] keeps which is which; [`load`] sets a scenario to a point and simulates it; [`parameters`] are
+//! what is fitted, [`fit`] fits them; [`report`] shows measured beside predicted.
+
+pub(crate) mod config;
+pub(crate) mod drives;
+pub(crate) mod fit;
+pub(crate) mod load;
+pub(crate) mod map;
+pub(crate) mod parameters;
+pub(crate) mod points;
+pub(crate) mod report;
+pub(crate) mod write;

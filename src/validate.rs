@@ -1,0 +1,67 @@
+//! `foretell validate`: points that were measured beside what their scenarios predict.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::cli::ValidateArguments;
+use crate::clusters::load::{Effort, Twin, predict};
+use crate::clusters::parameters::Values;
+use crate::clusters::points::{self, Row};
+use crate::clusters::report::{self, Outcome};
+use crate::failure::Failure;
+use crate::jobs;
+
+/// Runs the command.
+pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.output {
+        foretell_files::check(path)?;
+    }
+    let twin = Twin::load(&arguments.directory)?;
+    let rows = points::load(&arguments.points)?;
+    let fitted = if arguments.unfitted { None } else { Values::load(&arguments.directory)? };
+    let is_fitted = fitted.is_some();
+    let values = fitted.unwrap_or_default();
+    let threads = jobs::threads(arguments.jobs);
+    let outcomes = outcomes(&twin, &rows, &values, Effort::FULL, threads)?;
+    if outcomes.iter().all(|outcome| outcome.predicted.is_err()) {
+        let reason = outcomes[0].predicted.as_ref().expect_err("all are");
+        return Err(Failure::Usage(format!("no row can be simulated; row 1: {reason}")));
+    }
+    if let Some(path) = &arguments.output {
+        let table = format!("{}{}", report::HEADER, report::csv(&outcomes));
+        foretell_files::write(path, table.as_bytes())?;
+    }
+    let printed = if arguments.json {
+        let mut document = report::json(&outcomes);
+        document["source"] = json!(twin.map.source);
+        document["fitted"] = json!(is_fitted);
+        crate::output::json(&document)
+    } else {
+        let mut text = report::table_of_rows(&outcomes);
+        text.push_str("\nErrors\n");
+        text.push_str(&report::table_of_errors(&outcomes));
+        let with = if is_fitted { "fitted parameters" } else { "the scenarios' own figures" };
+        let _ = writeln!(text, "\nPredicted with {with}");
+        text
+    };
+    crate::output::print(&printed)
+}
+
+/// What is predicted of rows.
+pub(crate) fn outcomes(
+    twin: &Twin,
+    rows: &[Row],
+    values: &Values,
+    effort: Effort,
+    threads: std::num::NonZeroUsize,
+) -> Result<Vec<Outcome>, Failure> {
+    let one = |row: &Row| {
+        let predicted = match twin.scenario_of(row) {
+            Ok(_) => Ok(predict(twin, row, values, effort)?),
+            Err(reason) => Err(reason),
+        };
+        Ok(Outcome { row: row.clone(), predicted, calibrates: false })
+    };
+    jobs::perform(rows, threads, one).all()
+}

@@ -1,0 +1,224 @@
+//! The threads of an OSD, and the processors that they may use.
+//!
+//! Without them an OSD's work runs on any core of its host, as much as there is at a time. With them:
+//!
+//! - *Messenger threads* (`ms_async_op_threads`) read each message that comes in and write each that goes
+//!   out, which costs them something for a message and something for each byte.
+//! - *Op threads* (`osd_op_num_shards` × `osd_op_num_threads_per_shard`) carry out operations. `BlueStore`
+//!   reads the device synchronously, so a thread that reads waits for the device. Of a write the primary
+//!   first sends the copies, then does its own transaction.
+//! - *The kv thread*, one in each OSD, commits: it takes all transactions that wait, and the next ones
+//!   with the next round, so that a round's cost is shared by more of them the more there are. On a drive
+//!   without power-loss protection each round also waits for the drive's flushes.
+//! - *Background threads* of the key-value store write its tables and merge them, after each round, for
+//!   which nobody waits.
+//! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
+//!   `numactl`.
+//!
+//! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its
+//! reads, and `BlueStore::_kv_sync_thread`. Left out: which shard or messenger thread it is (any that is
+//! free), locks of placement groups, the finisher (its work is the kv thread's).
+
+use std::collections::VecDeque;
+
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::{Scenario, Threads};
+use foretell_units::{HostId, SimSpan};
+
+use super::capacities;
+
+/// Threads, or processors, and the jobs that wait for one.
+#[derive(Debug)]
+struct Pool {
+    free: u32,
+    waiting: VecDeque<u32>,
+}
+
+impl Pool {
+    fn new(size: u32) -> Self {
+        Self { free: size, waiting: VecDeque::new() }
+    }
+
+    /// Takes one for a job, which waits if none is free.
+    fn take(&mut self, job: u32) -> bool {
+        let there = self.free > 0;
+        if there {
+            self.free -= 1;
+        } else {
+            self.waiting.push_back(job);
+        }
+        there
+    }
+
+    /// Gives one back. Returns the job that has it next.
+    fn give(&mut self) -> Option<u32> {
+        let next = self.waiting.pop_front();
+        self.free += u32::from(next.is_none());
+        next
+    }
+}
+
+/// Which threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// Those that read and write messages.
+    Messenger,
+    /// Those that carry out operations.
+    Op,
+    /// The one that commits.
+    Commit,
+    /// Those of the key-value store, which work for nobody in particular.
+    Background,
+}
+
+/// What follows a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// A message was read: the operation is carried out.
+    Arrived,
+    /// The operation is decided: devices are read, copies sent.
+    Decided,
+    /// What was read before a write is encoded: shards are sent.
+    Encoded,
+    /// The transaction of the own copy or shard is prepared: it is committed.
+    Prepared,
+    /// The kv thread has its round done, for the transactions that wait in it.
+    Committed,
+    /// A message to another OSD, or an answer, was written: it goes out.
+    Send,
+    /// Nothing: the key-value store has merged what was committed.
+    Nothing,
+    /// The answer of another OSD was read: the task of the server in front goes on.
+    Counted,
+}
+
+/// Work of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    /// By [`Daemons::osd`].
+    pub(super) osd: u32,
+    pub(super) host: HostId,
+    pub(super) place: Place,
+    /// Whose it is; of a round of commits nobody's.
+    pub(super) task: u32,
+    /// The exchange for which it is done.
+    pub(super) exchange: u32,
+    pub(super) span: SimSpan,
+    pub(super) next: Next,
+}
+
+#[derive(Debug)]
+struct Osd {
+    messenger: Pool,
+    op: Pool,
+    processors: Option<Pool>,
+    /// Transactions that wait for the kv thread, and those of its round.
+    waiting: Vec<u32>,
+    round: Vec<u32>,
+    committing: bool,
+}
+
+/// The OSDs of a cluster.
+#[derive(Debug)]
+pub(super) struct Daemons {
+    pub(super) threads: Threads,
+    /// By host: the number of its first OSD.
+    first: Vec<u32>,
+    osds: Vec<Osd>,
+    pub(super) jobs: Slab<Job>,
+}
+
+impl Daemons {
+    pub(super) fn new(scenario: &Scenario, threads: Threads) -> Self {
+        let mut first = Vec::with_capacity(scenario.hosts.len());
+        let mut count = 0;
+        for index in 0..scenario.hosts.len() {
+            first.push(count);
+            count += capacities(scenario, HostId::from(index)).count() as u32;
+        }
+        let osd = |_| Osd {
+            messenger: Pool::new(threads.messenger),
+            op: Pool::new(threads.op),
+            processors: threads.processors.map(Pool::new),
+            waiting: Vec::new(),
+            round: Vec::new(),
+            committing: false,
+        };
+        Self { threads, first, osds: (0..count).map(osd).collect(), jobs: Slab::new() }
+    }
+
+    /// The number of the OSD on a disk of a host.
+    pub(super) fn osd(&self, host: HostId, disk: u32) -> u32 {
+        self.first[host.index()] + disk
+    }
+
+    /// A job is there. Returns it if it can run now.
+    pub(super) fn begin(&mut self, job: Job) -> Option<u32> {
+        let id = self.jobs.insert(job);
+        let osd = &mut self.osds[job.osd as usize];
+        let has_thread = match job.place {
+            Place::Messenger => osd.messenger.take(id),
+            Place::Op => osd.op.take(id),
+            Place::Commit | Place::Background => true,
+        };
+        (has_thread && osd.on_processor(id)).then_some(id)
+    }
+
+    /// A job's work is done: it leaves the processor. Returns the job that runs there next.
+    pub(super) fn leave_processor(&mut self, osd: u32) -> Option<u32> {
+        self.osds[osd as usize].processors.as_mut()?.give()
+    }
+
+    /// A thread is free again. Returns the job that it begins with now.
+    pub(super) fn leave_thread(&mut self, osd: u32, place: Place) -> Option<u32> {
+        let osd = &mut self.osds[osd as usize];
+        let next = match place {
+            Place::Messenger => osd.messenger.give(),
+            Place::Op => osd.op.give(),
+            Place::Commit | Place::Background => None,
+        }?;
+        osd.on_processor(next).then_some(next)
+    }
+
+    /// A transaction waits for the kv thread. Returns whether that begins a round.
+    pub(super) fn queue_commit(&mut self, osd: u32, task: u32) -> bool {
+        let osd = &mut self.osds[osd as usize];
+        osd.waiting.push(task);
+        !osd.committing
+    }
+
+    /// The kv thread takes all that waits. Returns how long its round takes; none: nothing waits.
+    pub(super) fn begin_round(&mut self, osd: u32) -> Option<(u32, SimSpan)> {
+        let Threads { kv_round, kv_transaction, .. } = self.threads;
+        let osd = &mut self.osds[osd as usize];
+        osd.committing = !osd.waiting.is_empty();
+        let first = *osd.waiting.first()?;
+        std::mem::swap(&mut osd.round, &mut osd.waiting);
+        Some((first, kv_round + kv_transaction * osd.round.len() as u64))
+    }
+
+    /// A round is over: its transactions.
+    pub(super) fn end_round(&mut self, osd: u32) -> Vec<u32> {
+        std::mem::take(&mut self.osds[osd as usize].round)
+    }
+}
+
+impl Osd {
+    /// Gives a job a processor, or has it wait for one.
+    fn on_processor(&mut self, job: u32) -> bool {
+        self.processors.as_mut().is_none_or(|pool| pool.take(job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_longest_has_the_next_thread() {
+        let mut pool = Pool::new(2);
+        assert_eq!([1, 2, 3, 4].map(|job| pool.take(job)), [true, true, false, false]);
+        assert_eq!([pool.give(), pool.give(), pool.give()], [Some(3), Some(4), None]);
+        assert_eq!(pool.free, 1);
+    }
+}

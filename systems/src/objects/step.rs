@@ -1,0 +1,244 @@
+//! How a task goes through the threads of a server, where the scenario tells these (see `daemon`).
+//!
+//! A message is read by a messenger thread, carried out by an op thread, and answered by a messenger
+//! thread. A transaction passes the kv thread before the device has it.
+
+use foretell_algorithms::node::{FLUSHER, NOBODY};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+
+use super::daemon::{Job, Next, Place};
+use super::task::Task;
+use super::{Objects, Rules};
+use crate::hosts::{Hosts, Labour, Then, Timer, Work};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::{Core, NO_EXCHANGE};
+
+impl<R: Rules> Objects<R> {
+    /// A job of a task's own server.
+    pub(super) fn start<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        task: u32,
+        step: (Place, Next),
+        span: SimSpan,
+    ) {
+        let Task { exchange, disk, .. } = self.tasks[task];
+        let host = core.exchanges[exchange].node;
+        self.start_for(core, hosts, (host, disk), (task, exchange), step, span);
+    }
+
+    fn start_for<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        (host, disk): (HostId, u32),
+        (task, exchange): (u32, u32),
+        (place, next): (Place, Next),
+        span: SimSpan,
+    ) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let osd = daemons.osd(host, disk);
+        let ready = daemons.begin(Job { osd, host, place, task, exchange, span, next });
+        self.run(core, hosts, ready);
+    }
+
+    /// A job has its thread and its processor.
+    fn run<H: Hosts>(&self, core: &Core, hosts: &mut H, job: Option<u32>) {
+        let Some(id) = job else { return };
+        let daemons = self.daemons.as_ref().expect("servers have threads");
+        let Job { host, exchange, span, .. } = daemons.jobs[id];
+        let (workload, thread, breadcrumb) = if exchange == NO_EXCHANGE {
+            (NOBODY, FLUSHER, Breadcrumb::NONE)
+        } else {
+            let asked = &core.exchanges[exchange];
+            (asked.workload, exchange_thread(exchange, SERVER), asked.breadcrumb)
+        };
+        // it is another thread than the one that has just worked
+        hosts.set_waking(true);
+        hosts.compute(Work {
+            host,
+            workload,
+            thread,
+            breadcrumb,
+            span,
+            labour: Labour::Application,
+            then: Then::Daemon { job: id },
+        });
+        hosts.set_waking(false);
+    }
+
+    /// Time of a messenger thread for a message.
+    fn messaging(&self, message: Bytes) -> SimSpan {
+        self.daemons.as_ref().map_or(SimSpan::ZERO, |daemons| daemons.threads.message.of(message))
+    }
+
+    /// A server sends a message to another: at once, or after a messenger thread has written it.
+    pub(super) fn send<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        exchange: u32,
+        disk: u32,
+    ) {
+        if self.daemons.is_none() {
+            core.send(hosts, exchange);
+            return;
+        }
+        let sent = &core.exchanges[exchange];
+        let (host, span) = (sent.sender(), self.messaging(sent.message()));
+        let step = (Place::Messenger, Next::Send);
+        self.start_for(core, hosts, (host, disk), (u32::MAX, exchange), step, span);
+    }
+
+    /// A server answers whoever asked it.
+    pub(super) fn answer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
+        let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
+        let asked = &mut core.exchanges[task.exchange];
+        asked.turn_back(carried);
+        if self.daemons.is_some() {
+            self.send(core, hosts, task.exchange, task.disk);
+            return;
+        }
+        let cpu = hosts.cpu(asked.node);
+        let span = cpu.send.of(asked.message()) + cpu.copy.of(carried);
+        core.send_after(hosts, task.exchange, span);
+    }
+
+    /// A message has come: a messenger thread reads it.
+    pub(super) fn arrive<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+        let span = self.messaging(core.exchanges[self.tasks[task].exchange].message());
+        self.start(core, hosts, task, (Place::Messenger, Next::Arrived), span);
+    }
+
+    /// The answer of another server has come, for a task of the server in front.
+    pub(super) fn count<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        front: u32,
+        message: Bytes,
+    ) {
+        if self.daemons.is_none() {
+            self.one_done(core, hosts, front);
+            return;
+        }
+        let span = self.messaging(message);
+        self.start(core, hosts, front, (Place::Messenger, Next::Counted), span);
+    }
+
+    /// An op thread prepares the transaction of a server's own copy or shard.
+    pub(super) fn prepare<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+        let span = self.rules.transaction(&self.tasks[task]);
+        self.start(core, hosts, task, (Place::Op, Next::Prepared), span);
+    }
+
+    /// The thread that waited for a task's device is free.
+    pub(super) fn let_go<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+        let Task { exchange, disk, .. } = self.tasks[task];
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let osd = daemons.osd(core.exchanges[exchange].node, disk);
+        let next = daemons.leave_thread(osd, Place::Op);
+        self.run(core, hosts, next);
+    }
+
+    /// A thread has done a job.
+    pub(super) fn job_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let job = *daemons.jobs.remove(id);
+        let next = daemons.leave_processor(job.osd);
+        self.run(core, hosts, next);
+        self.holds = false;
+        match job.next {
+            Next::Arrived => self.arrived(core, hosts, job.task),
+            Next::Decided => self.begin_task(core, hosts, job.task),
+            Next::Encoded => {
+                self.tasks[job.task].end_fetch();
+                self.scatter(core, hosts, job.task);
+            }
+            Next::Prepared => self.commit(core, hosts, &job),
+            Next::Committed => self.flush(core, hosts, job),
+            Next::Send => core.send(hosts, job.exchange),
+            Next::Nothing => {}
+            Next::Counted => self.one_done(core, hosts, job.task),
+        }
+        if !std::mem::take(&mut self.holds) || job.place != Place::Op {
+            let daemons = self.daemons.as_mut().expect("servers have threads");
+            let next = daemons.leave_thread(job.osd, job.place);
+            self.run(core, hosts, next);
+        }
+    }
+
+    /// A message has been read: an op thread takes the operation.
+    fn arrived<H: Hosts>(&mut self, core: &Core, hosts: &mut H, id: u32) {
+        let task = self.tasks[id];
+        if task.op == Op::Write && !task.is_front() {
+            self.tasks[id].expect_own();
+            self.prepare(core, hosts, id);
+            return;
+        }
+        let (volume, pool) =
+            (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
+        let cpu = hosts.cpu(core.exchanges[task.exchange].node);
+        let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
+        let mut span = cpu.request.of(carried) + self.rules.work(volume, pool, cpu, &task);
+        if task.op == Op::Write {
+            span = span.saturating_sub(self.rules.transaction(&task));
+        }
+        self.start(core, hosts, id, (Place::Op, Next::Decided), span);
+    }
+
+    /// A transaction waits for the kv thread.
+    fn commit<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.queue_commit(job.osd, job.task) {
+            self.begin_round(core, hosts, job);
+        }
+    }
+
+    fn begin_round<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let Some((task, span)) = daemons.begin_round(job.osd) else { return };
+        let exchange = self.tasks[task].exchange;
+        let (place, next) = (Place::Commit, Next::Committed);
+        let round = Job { place, task, exchange, span, next, ..*job };
+        let ready = daemons.begin(round);
+        self.run(core, hosts, ready);
+    }
+
+    /// The kv thread has its round's transactions ready: it flushes the device, if that needs it.
+    fn flush<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let flush = daemons.threads.flush;
+        if flush.is_zero() {
+            self.committed(core, hosts, &job);
+            return;
+        }
+        let id = daemons.jobs.insert(job);
+        hosts.set_timer(hosts.now() + flush, Timer::Daemon { job: id });
+    }
+
+    /// The device has flushed for a round.
+    pub(super) fn flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let job = *daemons.jobs.remove(id);
+        self.committed(core, hosts, &job);
+    }
+
+    /// A round of the kv thread is over: devices have its transactions.
+    fn committed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let round = daemons.end_round(job.osd);
+        let span = daemons.threads.merge * round.len() as u64;
+        if !span.is_zero() {
+            let (place, next, exchange) = (Place::Background, Next::Nothing, NO_EXCHANGE);
+            let ready = daemons.begin(Job { place, exchange, span, next, ..*job });
+            self.run(core, hosts, ready);
+        }
+        for task in round {
+            let shard = self.tasks[task].shard;
+            self.use_device(core, hosts, task, Op::Write, shard);
+        }
+        self.begin_round(core, hosts, job);
+    }
+}

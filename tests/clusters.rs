@@ -1,0 +1,299 @@
+//! Clusters that others measured: import, validation, calibration.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{data, files, run, succeed};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CONFIG: &str = r#"{
+  "source": "lab",
+  "drives": { "fast": { "kind": "nvme", "capacity_bytes": 1e12, "raw_config": "raw" } },
+  "configs": {
+    "raw": { "system": "drive", "nodes": 1 },
+    "rep2": {
+      "system": "ceph", "version": "18.2.0", "nodes": 3,
+      "node": {
+        "cpu": { "cores": 16, "threads": 32, "model": null },
+        "network": [{ "gbit_per_s": 25, "count": 1, "use": "all" }],
+        "devices": [{ "model": "fast", "count": 2, "role": "data", "osds_per_device": 2 }]
+      },
+      "pool": { "kind": "replicated", "size": 2, "failure_domain": "host" },
+      "client": { "hosts": 2, "processes": 4 },
+      "unknown": ["pg_num"]
+    },
+    "other": { "system": "gluster" }
+  },
+  "notes": ["made up"]
+}"#;
+
+const POINTS: &str = "\
+config,op_mix,block_bytes,pattern,clients,jobs,iodepth,iops,mb_per_s,lat_mean_ms,lat_p99_ms,note
+raw,1,4096,random,1,1,1,12500,,,,
+raw,1,4096,random,1,1,64,400000,,,,
+rep2,1,4096,random,1,1,1,1200,,,,
+rep2,0,4096,random,1,1,1,700,,,2.9,
+rep2,1,4096,random,4,1,64,60000,,1.07,2,
+rep2,0.7,8192,random,4,1,32,,,,,
+rep2,0,65536,sequential,,,,4000,,,,
+other,1,4096,random,1,1,1,100,,,,
+";
+
+/// One OSD on a device of 300 us a read; all that costs anything is an op thread's 100 us for a read.
+const OSD: &str = r#"
+warmup = "20 ms"
+duration = "200 ms"
+[cluster]
+system = "ceph"
+read = { fixed = "100 us" }
+write = { fixed = "0 us" }
+commit = { fixed = "0 us" }
+deferred_below = "0 B"
+threads = { op = 4, message = { fixed = "0 us" }, kv_round = "0 us", kv_transaction = "0 us", merge = "0 us" }
+[node.osd]
+cpu = { profile = "xeon-2023", request = { fixed = "0 us" }, context_switch = "0 us" }
+cache = { size = "1 MiB" }
+disk = [{ device = "flat", scheduler = "noop" }]
+[client.app]
+cpu = "xeon-2023"
+[volume.v]
+size = "64 GiB"
+nodes = "osd"
+[workload.w]
+volume = "v"
+client = "app"
+kind = "ssio"
+reads = "100%"
+access = "4 KiB"
+outstanding = 64
+[tracking]
+overhead = false
+[device.flat]
+kind = "curves"
+source = "made up"
+capacity = "1 TB"
+[[device.flat.curve]]
+op = "read"
+reads = 1
+block = "4 KiB"
+outstanding = [1, 1000]
+latency = ["300 us", "300 us"]
+[[device.flat.curve]]
+op = "write"
+reads = 0
+block = "4 KiB"
+outstanding = [1, 1000]
+latency = ["10 us", "10 us"]
+"#;
+
+struct Lab {
+    dir: TempDir,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("config.json"), CONFIG).unwrap();
+        fs::write(dir.path().join("points.csv"), POINTS).unwrap();
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// The rows of the table with these numbers, as a table of its own.
+    fn some(&self, name: &str, rows: &[usize]) -> String {
+        let lines: Vec<&str> = POINTS.lines().collect();
+        let mut text = format!("{}\n", lines[0]);
+        for row in rows {
+            text += &format!("{}\n", lines[*row]);
+        }
+        fs::write(self.path(name), text).unwrap();
+        self.shown(name)
+    }
+
+    fn import(&self) -> String {
+        let (config, points) = (self.shown("config.json"), self.shown("points.csv"));
+        succeed(["import", "cluster", &config, "--points", &points, "-o", &self.shown("twin")])
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_scenario_is_written_for_each_configuration() {
+    let lab = Lab::new();
+    let said = lab.import();
+    assert!(said.contains("other: refused: the system `gluster`"), "{said}");
+    assert_eq!(files(&lab.path("twin")), ["map.toml", "raw.toml", "rep2.toml"]);
+    let scenario = fs::read_to_string(lab.path("twin/rep2.toml")).unwrap();
+    // what is assumed and what the source does not know is said
+    assert!(scenario.contains("#   - pg_num") && scenario.contains("# Assumed:"), "{scenario}");
+    // 80 us alone is the drive as measured
+    assert!(scenario.contains("\"80000 ns\""), "{scenario}");
+    // each can be run as it is
+    succeed(["run", &lab.shown("twin/rep2.toml"), "--set", "duration=2ms", "--set", "warmup=2ms"]);
+    succeed(["run", &lab.shown("twin/raw.toml")]);
+}
+
+#[test]
+fn every_row_has_its_number_a_prediction_or_a_reason() {
+    let lab = Lab::new();
+    lab.import();
+    let arguments = |jobs: &str| {
+        [
+            "validate",
+            &lab.shown("twin"),
+            "--points",
+            &lab.shown("points.csv"),
+            "--json",
+            "--jobs",
+            jobs,
+        ]
+        .map(str::to_owned)
+    };
+    let once = succeed(arguments("1"));
+    assert_eq!(once, succeed(arguments("2")), "threads change nothing");
+    let found = json(&once);
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    for (index, row) in rows.iter().enumerate() {
+        assert_eq!(row["row"], index + 1);
+    }
+    // a drive alone is as it was measured: within 3 %
+    for row in &rows[..2] {
+        assert!(row["error"]["iops"].as_f64().unwrap().abs() < 0.03, "{row}");
+    }
+    assert!(rows[5]["predicted"]["iops"].as_f64().unwrap() > 0.0, "not measured, yet predicted");
+    assert!(rows[5]["error"]["iops"].is_null());
+    assert!(rows[7]["reason"].as_str().unwrap().contains("gluster"));
+    // Little's law: depth 1
+    let one = &rows[2]["predicted"];
+    let product = one["iops"].as_f64().unwrap() * one["lat_mean_ms"].as_f64().unwrap() / 1e3;
+    assert!((product - 1.0).abs() < 0.02, "{product}");
+}
+
+#[test]
+fn two_points_calibrate_and_the_others_are_predicted_with_them() {
+    let lab = Lab::new();
+    lab.import();
+    let few = lab.some("few.csv", &[3, 4]);
+    let (twin, points) = (lab.shown("twin"), lab.shown("points.csv"));
+    let arguments =
+        ["calibrate", "cluster", &twin, "--points", &few, "--predict", &points, "--json"];
+    let found = json(&succeed(arguments));
+    let fitted = found["fitted"]["rows"].as_array().unwrap();
+    for row in fitted {
+        assert!(row["error"]["iops"].as_f64().unwrap().abs() < 0.1, "{row}");
+    }
+    let parameters = found["parameters"].as_array().unwrap();
+    let of = |name: &str| parameters.iter().find(|one| one["name"] == name).unwrap();
+    assert_eq!(of("osd_read")["learned"], true);
+    assert!(of("osd_read")["low"].as_f64() < of("osd_read")["high"].as_f64());
+    // no point has large requests
+    assert_eq!(of("osd_write_bytes")["learned"], false);
+    assert_eq!(of("osd_write_bytes")["factor"], 1.0);
+    let rows = found["predicted"]["rows"].as_array().unwrap();
+    let used: Vec<usize> =
+        (0..8).filter(|row| rows[*row]["calibration"] == true).map(|row| row + 1).collect();
+    assert_eq!(used, [3, 4]);
+    // errors are those of the other rows: 1, 2, 5 and 7 have throughput and a scenario
+    assert_eq!(found["predicted"]["errors"]["iops"]["points"], 4);
+    // what was fitted is used from now on, and can be left out
+    let validate = |more: &[&str]| {
+        let all = ["validate", &twin, "--points", &few, "--json"].into_iter();
+        json(&succeed(all.chain(more.iter().copied())))
+    };
+    let (with, without) = (validate(&[]), validate(&["--unfitted"]));
+    assert_eq!((&with["fitted"], &without["fitted"]), (&Value::from(true), &Value::from(false)));
+    let error = |found: &Value| found["rows"][0]["error"]["iops"].as_f64().unwrap().abs();
+    assert!(error(&with) < 0.1 && error(&with) < error(&without), "{with} {without}");
+    // another import does away with it
+    lab.import();
+    assert_eq!(files(&lab.path("twin")), ["map.toml", "raw.toml", "rep2.toml"]);
+}
+
+#[test]
+fn bad_input_is_said_plainly_and_changes_nothing() {
+    let lab = Lab::new();
+    let fault = |arguments: &[&str], expected: &str| {
+        let done = run(arguments.iter().copied());
+        let said = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(done.status, Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    let (config, points, twin) =
+        (lab.shown("config.json"), lab.shown("points.csv"), lab.shown("twin"));
+    fault(&["validate", &twin, "--points", &points], "foretell import cluster");
+    fs::write(lab.path("bad.json"), "{\"configs\": {\"a\": {\"nodes\": -1}}}").unwrap();
+    fault(&["import", "cluster", &lab.shown("bad.json"), "-o", &twin], "configuration `a`");
+    assert!(!lab.path("twin").exists());
+    fs::write(lab.path("odd.csv"), POINTS.replace("rep2,0.7", "rep3,0.7")).unwrap();
+    let odd = lab.shown("odd.csv");
+    fault(&["import", "cluster", &config, "--points", &odd, "-o", &twin], "did you mean `rep2`?");
+    assert!(!lab.path("twin").exists());
+    lab.import();
+    fs::write(lab.path("words.csv"), POINTS.replace("0.7", "most")).unwrap();
+    let words = lab.shown("words.csv");
+    fault(&["validate", &twin, "--points", &words], "row 6: `op_mix` is `most`");
+    let refused = lab.some("refused.csv", &[8]);
+    fault(&["calibrate", "cluster", &twin, "--points", &refused], "no row can be used");
+    assert!(!lab.path("twin/fitted.toml").exists());
+    fs::write(lab.path("twin/rep2.toml"), "nonsense = 1\n").unwrap();
+    fault(&["validate", &twin, "--points", &points], "nonsense");
+}
+
+#[test]
+fn all_sources_can_be_imported() {
+    let Some(clusters) = data("clusters") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(clusters).unwrap() {
+        let source = entry.unwrap().path();
+        let name = source.file_name().unwrap().to_str().unwrap().to_owned();
+        let shown = |path: &Path| path.display().to_string();
+        let output = dir.path().join(&name);
+        let (config, points) = (source.join("config.json"), source.join("points.csv"));
+        let (config, points, output) = (shown(&config), shown(&points), shown(&output));
+        succeed(["import", "cluster", &config, "--points", &points, "-o", &output]);
+        let map = fs::read_to_string(dir.path().join(&name).join("map.toml")).unwrap();
+        assert!(!map.contains("refused"), "{map}");
+    }
+}
+
+#[test]
+fn threads_limit_an_osd_as_arithmetic_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("osd.toml");
+    fs::write(&file, OSD).unwrap();
+    let rate = |changes: &[&str]| {
+        let sets = changes.iter().flat_map(|change| ["--set", change]);
+        let file = file.display().to_string();
+        let found = json(&succeed(["run", &file, "--json"].into_iter().chain(sets)));
+        found["workloads"]["w"]["throughput_rps"].as_f64().unwrap()
+    };
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 0.02, "{found} for {expected}");
+    };
+    // a thread works for 100 us and waits for the device for 300 us: four of them do 10,000 a second
+    near(rate(&[]), 10_000.0);
+    near(rate(&["cluster.threads.op=1"]), 2_500.0);
+    // sixteen that share a processor: 1 / 100 us
+    near(rate(&["cluster.threads.op=16", "cluster.threads.processors=1"]), 10_000.0);
+    // a transaction every 50 us; or rounds of 1 ms, of which four of eight writers wait for each
+    near(rate(&["workload.w.reads=0%", "cluster.threads.kv_transaction=50us"]), 20_000.0);
+    let rounds =
+        ["workload.w.reads=0%", "workload.w.outstanding=8", "cluster.threads.kv_round=1ms"];
+    near(rate(&rounds), 4_000.0);
+    let flushes = ["workload.w.reads=0%", "workload.w.outstanding=8", "cluster.threads.flush=1ms"];
+    near(rate(&flushes), 4_000.0);
+}
