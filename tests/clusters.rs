@@ -275,10 +275,10 @@ fn threads_limit_an_osd_as_arithmetic_says() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("osd.toml");
     fs::write(&file, OSD).unwrap();
+    let file = file.display().to_string();
     let rate = |changes: &[&str]| {
         let sets = changes.iter().flat_map(|change| ["--set", change]);
-        let file = file.display().to_string();
-        let found = json(&succeed(["run", &file, "--json"].into_iter().chain(sets)));
+        let found = json(&succeed(["run", file.as_str(), "--json"].into_iter().chain(sets)));
         found["workloads"]["w"]["throughput_rps"].as_f64().unwrap()
     };
     let near = |found: f64, expected: f64| {
