@@ -112,10 +112,8 @@ impl Lab {
     /// The rows of the table with these numbers, as a table of its own.
     fn some(&self, name: &str, rows: &[usize]) -> String {
         let lines: Vec<&str> = POINTS.lines().collect();
-        let mut text = format!("{}\n", lines[0]);
-        for row in rows {
-            text += &format!("{}\n", lines[*row]);
-        }
+        let chosen = std::iter::once(&0).chain(rows).map(|row| lines[*row]);
+        let text = chosen.collect::<Vec<_>>().join("\n") + "\n";
         fs::write(self.path(name), text).unwrap();
         self.shown(name)
     }
@@ -178,8 +176,8 @@ fn every_row_has_its_number_a_prediction_or_a_reason() {
     assert!(rows[5]["error"]["iops"].is_null());
     assert!(rows[7]["reason"].as_str().unwrap().contains("gluster"));
     // Little's law: depth 1
-    let one = &rows[2]["predicted"];
-    let product = one["iops"].as_f64().unwrap() * one["lat_mean_ms"].as_f64().unwrap() / 1e3;
+    let slow = &rows[2]["predicted"];
+    let product = slow["iops"].as_f64().unwrap() * slow["lat_mean_ms"].as_f64().unwrap() / 1e3;
     assert!((product - 1.0).abs() < 0.02, "{product}");
 }
 
