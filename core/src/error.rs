@@ -2,7 +2,7 @@
 
 use foretell_ati::StoreError;
 use foretell_files::FilesError;
-use foretell_scenarios::ScenarioErrors;
+use foretell_scenarios::{ChangeError, ScenarioErrors};
 use foretell_sim::SimError;
 use foretell_whatif::WhatIfError;
 use foretell_workloads::trace::TraceError;
@@ -41,4 +41,11 @@ pub enum Error {
         /// What was done until then.
         done: String,
     },
+}
+
+/// What is written as a change and is none.
+impl From<ChangeError> for Error {
+    fn from(error: ChangeError) -> Self {
+        Self::Invalid(error.to_string())
+    }
 }
