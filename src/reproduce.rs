@@ -43,7 +43,7 @@ fn files(paper: Paper) -> Vec<&'static str> {
         Paper::UrsaMinor => figures::ALL.iter().map(|figure| figure.file).collect(),
         Paper::ConstantCapacity => constant_capacity::FILES.to_vec(),
         Paper::InsideOut => inside_out::names().collect(),
-        Paper::Clusters => clusters::names(),
+        Paper::Clusters => clusters::names().collect(),
         Paper::Virtualized => Vec::new(),
     }
 }

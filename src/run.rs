@@ -9,15 +9,13 @@ use std::time::Instant;
 use cpu_time::ProcessTime;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::Scenario;
-use foretell_sim::truth::Truth;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
-use serde::Serialize;
 
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::{output, tables};
-use foretell_core::{Capacities, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};
+use foretell_core::{Outcome, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};
 
 /// The scenario that a bare trace is replayed in.
 const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
@@ -40,8 +38,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     // traces are opened before anything of an earlier run is removed
     let mut simulation = Simulation::new(&document)?;
     if let Some(precision) = &arguments.precision {
-        let scenario = document.clone().into();
-        simulation.aim_at(precision.goal(&scenario, arguments.limit)?);
+        simulation.aim_at(precision.goal(&simulation.scenario, arguments.limit)?);
     }
     let scenario = simulation.scenario.clone();
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario, arguments.force);
@@ -57,22 +54,22 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     drop(watch);
     truth.wall_seconds = started.elapsed().as_secs_f64();
     let cpu = start.elapsed();
-    let capacity = Capacities::of(&scenario, &prices);
-    let precision = arguments.precision.as_ref().map(|precision| precision.reached(&truth));
-    if precision.is_some() {
+    let mut outcome = Outcome::new(truth, &scenario, &prices);
+    if let Some(precision) = &arguments.precision {
+        outcome.precision = Some(precision.reached(&outcome.truth));
         // what is kept is the run that its scenario gives
-        document.set("duration", &format!("{} ns", (truth.simulated_seconds * 1e9).round()))?;
+        let duration_ns = (outcome.truth.simulated_seconds * 1e9).round();
+        document.set("duration", &format!("{duration_ns} ns"))?;
     }
-    let truth = Answer { truth: &truth, capacity: &capacity, precision: precision.as_ref() };
     if let Some((directory, _)) = &kept {
-        keep(directory, &document, &scenario, &truth).inspect_err(|_| directory.discard())?;
+        keep(directory, &document, &scenario, &outcome).inspect_err(|_| directory.discard())?;
     }
     let printed = if arguments.json {
-        output::json(&truth)
+        output::json(&outcome)
     } else {
-        let mut text = precision.as_ref().map(in_words).unwrap_or_default();
-        text += &tables::of_run(&scenario, truth.truth, cpu);
-        let _ = write!(text, "\n{}", crate::capacity::text(&capacity));
+        let mut text = outcome.precision.as_ref().map(in_words).unwrap_or_default();
+        text += &tables::of_run(&scenario, &outcome.truth, cpu);
+        let _ = write!(text, "\n{}", crate::capacity::text(&outcome.capacity));
         if let Some((directory, summary)) = &kept {
             text += &tables::what_was_kept(directory.path(), summary);
         }
@@ -94,29 +91,19 @@ fn in_words(reached: &Reached) -> String {
     )
 }
 
-/// What a run found, and what its cluster holds.
-#[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    truth: &'a Truth,
-    capacity: &'a Capacities,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    precision: Option<&'a Reached>,
-}
-
 /// Writes what stands beside the records.
 fn keep(
     directory: &RunDirectory,
     document: &Document,
     scenario: &Scenario,
-    truth: &Answer,
+    outcome: &Outcome,
 ) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
-    for (file, text) in crate::cosbench::archive(scenario, truth.truth)? {
+    for (file, text) in crate::cosbench::archive(scenario, &outcome.truth)? {
         directory.write(&file, &text)?;
     }
     // the truth comes last: where it is, everything is
-    Ok(directory.write(TRUTH_FILE, &output::json(truth))?)
+    Ok(directory.write(TRUTH_FILE, &output::json(outcome))?)
 }
 
 /// The scenario with the changes asked for.

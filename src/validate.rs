@@ -29,8 +29,7 @@ pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("no row can be simulated; row 1: {reason}")));
     }
     if let Some(path) = &arguments.output {
-        let table = format!("{}{}", report::HEADER, report::csv(&outcomes));
-        foretell_files::write(path, table.as_bytes())?;
+        foretell_files::write(path, &report::csv(&outcomes))?;
     }
     let printed = if arguments.json {
         let mut document = report::json(&outcomes);

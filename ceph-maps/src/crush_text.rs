@@ -33,25 +33,53 @@ pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     Ok(reader.parts)
 }
 
-/// Reads one step of a rule over a map: `take default class ssd`, `chooseleaf firstn 0 type rack`, `emit`.
+/// Reads the steps of a rule over a map: `take default class ssd`, `chooseleaf firstn 0 type rack`, `emit`.
 ///
 /// # Errors
 ///
-/// The message says which word is wrong and what was expected.
-pub fn rule_step(parts: &MapParts, step: &str) -> Result<Step, String> {
-    let mut reader = Reader::new("", step);
+/// The place of the wrong step, and a message that says which word is wrong and what was expected.
+pub fn rule_steps(parts: &MapParts, steps: &[&str]) -> Result<Vec<Step>, (usize, String)> {
+    let mut reader = Reader::new("", "");
     reader.whole = "step";
     reader.items = parts.buckets.iter().map(|bucket| (bucket.name.clone(), bucket.id)).collect();
     reader.classes = parts.classes.values().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     reader.parts = parts.clone();
-    let read = reader.step().and_then(|step| match reader.next() {
-        None => Ok(step),
-        Some(word) => Err(reader.wrong(format!("found `{word}` after the end of the step"))),
-    });
-    read.map_err(|error| match error {
-        ReadError::Text { what, .. } => what,
-        other => other.to_string(),
-    })
+    let mut found = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        (reader.words, reader.at) = (words_of(step), 0);
+        let read = reader.step().and_then(|step| match reader.next() {
+            None => Ok(step),
+            Some(word) => Err(reader.wrong(format!("found `{word}` after the end of the step"))),
+        });
+        found.push(read.map_err(|error| match error {
+            ReadError::Text { what, .. } => (at, what),
+            other => (at, other.to_string()),
+        })?);
+    }
+    Ok(found)
+}
+
+/// Words and brackets of a text, with the lines in which they stand; without comments.
+fn words_of(text: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.split('#').next().unwrap_or("");
+        for word in content.split_whitespace() {
+            // brackets need no space around them
+            let mut rest = word;
+            while !rest.is_empty() {
+                let bracket = |c| matches!(c, '{' | '}' | '[' | ']');
+                let end = match rest.find(bracket) {
+                    Some(0) => 1,
+                    Some(before) => before,
+                    None => rest.len(),
+                };
+                words.push((line, &rest[..end]));
+                rest = &rest[end..];
+            }
+        }
+    }
+    words
 }
 
 struct Reader<'a> {
@@ -73,30 +101,12 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(file: &'a str, text: &'a str) -> Self {
-        let mut words = Vec::new();
-        for (line, content) in (1..).zip(text.lines()) {
-            let content = content.split('#').next().unwrap_or("");
-            for word in content.split_whitespace() {
-                // brackets need no space around them
-                let mut rest = word;
-                while !rest.is_empty() {
-                    let bracket = |c| matches!(c, '{' | '}' | '[' | ']');
-                    let end = match rest.find(bracket) {
-                        Some(0) => 1,
-                        Some(before) => before,
-                        None => rest.len(),
-                    };
-                    words.push((line, &rest[..end]));
-                    rest = &rest[end..];
-                }
-            }
-        }
         let parts =
             MapParts { tunables: Tunables::LEGACY, types: BTreeMap::new(), ..MapParts::default() };
         Self {
             file,
             whole: "map",
-            words,
+            words: words_of(text),
             at: 0,
             parts,
             items: BTreeMap::new(),

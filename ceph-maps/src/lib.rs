@@ -29,7 +29,7 @@ pub use balance::{Upmaps, balance, stay};
 pub use capacity::{Capacity, Survives, Whole, capacity, survived, whole_capacity};
 pub use change::{ChangeError, change};
 pub use check::{Check, Difference, check};
-pub use crush_text::rule_step;
+pub use crush_text::rule_steps;
 pub use error::ReadError;
 pub use files::{Imported, keepable, keepable_text, read_files, read_text};
 pub use inventory::{Inventory, OsdFacts, PoolFacts, Reported, Traffic};

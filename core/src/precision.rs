@@ -12,6 +12,7 @@
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
+use foretell_scenarios::model;
 use foretell_sim::Progress;
 use foretell_sim::goal::{Figure, Goal};
 use foretell_units::{SimSpan, SimTime};
@@ -85,13 +86,12 @@ impl FromStr for Precision {
 const FIRST: SimSpan = SimSpan::from_secs(10);
 /// Responses in a mean.
 const FIVE: usize = 5;
-/// Means without which nothing is said.
+/// Fewer means than this give no answer.
 const FEWEST_MEANS: usize = 40;
 
 impl Precision {
     /// The place of the workload in the scenario.
-    fn place(&self, scenario: &Scenario) -> Result<usize, Error> {
-        let model = scenario.check()?;
+    fn place(&self, model: &model::Scenario) -> Result<usize, Error> {
         let found = model.workloads.iter().position(|workload| workload.name == self.workload);
         found.ok_or_else(|| {
             let names: Vec<String> =
@@ -117,8 +117,8 @@ impl Precision {
         longest: SimSpan,
         mut observer: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Scenario, Error> {
-        let workload = self.place(scenario)?;
         let model = scenario.check()?;
+        let workload = self.place(&model)?;
         let first = model.duration.map_or(FIRST, |duration| model.warmup + duration);
         let mut length = first.min(longest);
         loop {
@@ -149,8 +149,8 @@ impl Precision {
         }
     }
 
-    /// What a run aims at.
-    pub fn goal(&self, scenario: &Scenario, longest: SimSpan) -> Result<Goal, Error> {
+    /// What a run of the checked scenario aims at.
+    pub fn goal(&self, scenario: &model::Scenario, longest: SimSpan) -> Result<Goal, Error> {
         let workload = self.place(scenario)?;
         Ok(Goal { workload, figure: self.figure, half_width: self.half_width, longest })
     }
@@ -178,7 +178,7 @@ impl Precision {
     }
 }
 
-/// To three digits upwards, so that it can be written in a scenario.
+/// Rounded up to three digits, so that it is short in a scenario.
 fn rounded(span: SimSpan) -> SimSpan {
     let mut step = 1;
     while span.as_ns() / step >= 1000 {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::capacity::Capacities;
 use crate::error::Error;
+use crate::precision::Reached;
 use crate::prices::Prices;
 use crate::run_directory::{SCENARIO_FILE, TRUTH_FILE};
 use crate::scenario::Scenario;
@@ -27,16 +28,19 @@ pub struct Outcome {
     pub truth: Truth,
     /// What volumes hold, survive and cost.
     pub capacity: Capacities,
+    /// Of a run that was to know a figure to a given precision, how well it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Reached>,
 }
 
 impl Outcome {
-    /// With capacity at the prices that come with the program.
-    pub fn new(truth: Truth, scenario: &model::Scenario) -> Self {
-        Self { truth, capacity: Capacities::of(scenario, &Prices::shipped()) }
+    /// The outcome of a run that was to know nothing to a given precision.
+    pub fn new(truth: Truth, scenario: &model::Scenario, prices: &Prices) -> Self {
+        Self { truth, capacity: Capacities::of(scenario, prices), precision: None }
     }
 }
 
-/// For runs that nobody watches.
+/// The observer of a run that needs no progress and is never ended.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -50,7 +54,7 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let simulation = Simulation::new(scenario.document())?;
     let model = simulation.scenario.clone();
-    Ok(Outcome::new(simulation.run(observer)?, &model))
+    Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
 /// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all
@@ -70,7 +74,7 @@ pub fn record(
     directory.clear(&[])?;
     let kept = || {
         let (truth, _) = simulation.record(&directory, observer)?;
-        let outcome = Outcome::new(truth, &model);
+        let outcome = Outcome::new(truth, &model, &Prices::shipped());
         directory.write(SCENARIO_FILE, scenario.resolved()?.as_bytes())?;
         // the truth comes last: where it is, everything is
         directory.write(TRUTH_FILE, to_json(&outcome).as_bytes())?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Of which workload.
+    /// The workload's name.
     pub workload: String,
     /// What is compared, as documents of answers name it: `throughput_rps`, `response_time_ms.mean`, ...
     pub metric: &'static str,

@@ -302,7 +302,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The sealed block of which a request has taken fragments.
+    /// The sealed block that a request has taken fragments of.
     fn decode(&self, pinned: &Pinned) -> Result<Vec<u8>, SimError> {
         let codec = &self.volumes[pinned.volume as usize];
         let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));

@@ -1,4 +1,4 @@
-//! `foretell calibrate cluster`: what nobody can know of a cluster, fitted to few measured points.
+//! `foretell calibrate cluster`: unpublished software costs of a cluster, fitted to a few measured points.
 
 use std::fmt::Write as _;
 use std::path::Path;

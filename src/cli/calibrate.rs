@@ -90,7 +90,7 @@ pub struct CalibrateClusterArguments {
     /// Predict these points with the fitted parameters.
     #[arg(long, value_name = "ALL.csv")]
     pub predict: Option<PathBuf>,
-    /// Points are shared out among so many threads; without it, among all cores. The results do not
+    /// Number of threads; without it, one for each core. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

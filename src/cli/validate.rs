@@ -19,7 +19,7 @@ pub struct ValidateArguments {
     /// Leave out what `calibrate cluster` has fitted.
     #[arg(long)]
     pub unfitted: bool,
-    /// Points are shared out among so many threads; without it, among all cores. The results do not
+    /// Number of threads; without it, one for each core. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_units::{Bytes, SimSpan};
 use toml::{Table, Value};
 
 use super::config::{DataSheet, Drive};
@@ -28,7 +29,7 @@ const CLASSES: [Class; 4] = [
     Class { name: "hdd", read: (8000.0, 180.0, 200.0), write: (8000.0, 180.0, 200.0) },
 ];
 
-/// Bytes of a drive of which nobody says how much it holds.
+/// Bytes of a drive of unknown capacity.
 const ASSUMED_CAPACITY: f64 = 3.84e12;
 /// The sizes between which curves are interpolated.
 const SMALL: u64 = 4096;
@@ -246,17 +247,18 @@ impl Model {
     /// What such a table says.
     pub(crate) fn of_table(table: &Table) -> Option<Self> {
         let text = |key: &str| table.get(key).and_then(Value::as_str);
-        let number = |text: &str, unit: &str| text.strip_suffix(unit)?.trim().parse::<f64>().ok();
+        let bytes = |text: &str| text.parse::<Bytes>().ok().map(Bytes::get);
+        let ns = |text: &str| text.parse::<SimSpan>().ok().map(|span| span.as_ns() as f64);
         let curve = |value: &Value| {
             let one = value.as_table()?;
             let counts = one.get("outstanding")?.as_array()?.iter();
             let counts: Option<Vec<f64>> =
                 counts.map(|count| count.as_integer().map(|count| count as f64)).collect();
             let times = one.get("latency")?.as_array()?.iter();
-            let times: Option<Vec<f64>> = times.map(|time| number(time.as_str()?, "ns")).collect();
+            let times: Option<Vec<f64>> = times.map(|time| ns(time.as_str()?)).collect();
             Some(Curve {
                 read: one.get("op")?.as_str()? == "read",
-                block: number(one.get("block")?.as_str()?, "B")? as u64,
+                block: bytes(one.get("block")?.as_str()?)?,
                 points: counts?.into_iter().zip(times?).collect(),
             })
         };
@@ -266,7 +268,7 @@ impl Model {
         let curves: Option<Vec<Curve>> =
             table.get("curve")?.as_array()?.iter().map(curve).collect();
         Some(Self {
-            capacity: number(text("capacity")?, "B")? as u64,
+            capacity: bytes(text("capacity")?)?,
             curves: curves?,
             source: text("source")?.to_owned(),
             assumed: Vec::new(),
@@ -294,6 +296,16 @@ mod tests {
         assert!((times[0] - 102_041.0).abs() < 1.0 && (times[2] - 391_677.0).abs() < 1.0);
         assert!(model.assumed.iter().any(|line| line.contains("capacity")));
         assert_eq!(Model::of_table(&model.table()).unwrap().curves.len(), model.curves.len());
+    }
+
+    #[test]
+    fn a_drive_may_be_written_in_any_unit() {
+        let text = "kind = \"curves\"\nsource = \"mine\"\ncapacity = \"1 TiB\"\n\
+                    [[curve]]\nop = \"read\"\nreads = 1.0\nblock = \"4 KiB\"\n\
+                    outstanding = [1]\nlatency = [\"85 us\"]\n";
+        let model = Model::of_table(&toml::from_str(text).unwrap()).unwrap();
+        assert_eq!((model.capacity, model.curves[0].block), (1 << 40, 4096));
+        assert_eq!(model.curves[0].points, [(1.0, 85_000.0)]);
     }
 
     #[test]

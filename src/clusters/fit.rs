@@ -1,8 +1,8 @@
 //! Least squares on the logarithms of errors, with a prior.
 //!
 //! Levenberg's and Marquardt's method. The slope of each point by each parameter is taken from two
-//! simulations with the same seed; points and parameters that do not meet are not simulated. Everything
-//! is deterministic: points are simulated each by itself, and threads only share them out.
+//! simulations with the same seed, where the point depends on the parameter at all. The result is the same
+//! with any number of threads, as each point is simulated by itself.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -14,15 +14,15 @@ use super::points::{Figures, Row};
 use crate::failure::Failure;
 use crate::jobs;
 
-/// What a point is off by though the model were right: repeated runs differ by 4 to 10 %.
+/// Error of a measurement itself: repeated runs differ by 4 to 10 %.
 const NOISE: f64 = 0.06;
 /// Step of a logarithm for slopes: well above the noise of a simulation.
 const STEP: f64 = 0.2;
 /// Most steps.
 const STEPS: usize = 16;
-/// How often slopes are taken anew.
+/// How often all slopes are measured again.
 const RENEWALS: usize = 1;
-/// A step that gains less of the sum of squares does not help.
+/// A step that lowers the sum of squares by less than this share has stalled.
 const LEAST_GAIN: f64 = 0.02;
 
 /// What came of a fit.

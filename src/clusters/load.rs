@@ -6,7 +6,6 @@
 //! order.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use foretell_input::Limit;
@@ -17,7 +16,7 @@ use toml::{Table, Value};
 use super::config::Drive;
 use super::drives::Model;
 use super::map::{Map, Mapped};
-use super::parameters::Values;
+use super::parameters::{Values, table_at};
 use super::points::{Figures, Row};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -131,10 +130,7 @@ pub(crate) fn predict(
 
 /// The drive as it was measured, if it was, and as it was corrected.
 fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
-    let Some(device) = table
-        .get_mut("device")
-        .and_then(Value::as_table_mut)
-        .and_then(|devices| devices.get_mut("drive"))
+    let Some(device) = table_at(table, &["device"]).and_then(|devices| devices.get_mut("drive"))
     else {
         return;
     };
@@ -195,14 +191,14 @@ impl Load {
 
     /// Sets a scenario to this load.
     fn apply(&self, table: &mut Table) -> Result<(), String> {
-        if let Some(client) = find(table, &["client", "load"]) {
+        if let Some(client) = table_at(table, &["client", "load"]) {
             client.insert("count".to_owned(), Value::Integer(self.clients.into()));
             let gbit = self.client_gbit / f64::from(self.clients);
             if let Some(nic) = client.get_mut("nic").and_then(Value::as_table_mut) {
                 nic.insert("rate".to_owned(), Value::String(format!("{gbit:.6} Gbit/s")));
             }
         }
-        let workloads = find(table, &["workload"]).ok_or("its scenario has no workload")?;
+        let workloads = table_at(table, &["workload"]).ok_or("its scenario has no workload")?;
         let load = workloads.get("load").and_then(Value::as_table);
         let mut load = load.ok_or("its scenario has no `[workload.load]`")?.clone();
         let mut set = |key: &str, value: Value| load.insert(key.to_owned(), value);
@@ -231,10 +227,6 @@ impl Load {
 fn divided(total: u32, clients: u32) -> u32 {
     let most = clients.min(total).max(1);
     (most.div_ceil(2)..=most).rev().find(|count| total.is_multiple_of(*count)).unwrap_or(most)
-}
-
-fn find<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
-    path.iter().try_fold(table, |table, key| table.get_mut(*key)?.as_table_mut())
 }
 
 fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, Failure> {
@@ -268,10 +260,7 @@ fn run(table: &mut Table, warmup_ns: u64, duration_ns: u64) -> Result<Truth, Fai
     table.insert("duration".to_owned(), Value::String(format!("{duration_ns} ns")));
     let text = toml::to_string(table).expect("it was read from such a text");
     let document = Document::parse("scenario of a point", &text, "")?;
-    let go_on = |_| {
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    Ok(Simulation::new(&document)?.run(go_on)?)
+    Ok(Simulation::new(&document)?.run(interrupt::unless_asked)?)
 }
 
 /// What all clients saw together.

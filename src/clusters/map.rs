@@ -24,8 +24,8 @@ const HEAD: &str = "\
 #   iodepth      requests outstanding in all, divided among the clients; blank: 128 for each of them,
 #                16 of requests of more than 64 KiB
 #   jobs         nothing: iodepth is the total over all jobs
-# With a rate limit (`rate_limit_iops`, or in the row's note) each client issues at most so many reads and so
-# many writes a second. Warm-up and duration are chosen so that each point has some thousand requests.
+# With a rate limit (`rate_limit_iops`, or in the row's note) each client issues at most that number of
+# reads a second, and of writes. Warm-up and duration are chosen so that each point has some thousand requests.
 
 ";
 

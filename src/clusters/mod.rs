@@ -1,5 +1,5 @@
-//! Clusters that others measured: their configurations as scenarios, their points as loads, and what
-//! nobody can know, the costs of their software, fitted to few of the points.
+//! Clusters that others measured: their configurations as scenarios, their points as loads. The costs of
+//! their software, which are not published, are fitted to a few of the points.
 //!
 //! [`config`] and [`points`] read what a source says; [`write`] makes scenarios of it, with [`drives`];
 //! [`map`] keeps which is which; [`load`] sets a scenario to a point and simulates it; [`parameters`] are

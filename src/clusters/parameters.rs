@@ -184,13 +184,14 @@ impl Parameter {
     }
 }
 
-fn entry<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
+/// The table at a path within a table.
+pub(super) fn table_at<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
     path.iter().try_fold(table, |table, key| table.get_mut(*key)?.as_table_mut())
 }
 
 /// Multiplies a time in a scenario.
 fn time(table: &mut Table, path: &[&str], key: &str, factor: f64) {
-    let Some(table) = entry(table, path) else { return };
+    let Some(table) = table_at(table, path) else { return };
     let value = table.get(key).and_then(Value::as_str);
     let span = value.and_then(|text| text.parse::<foretell_units::SimSpan>().ok());
     if let Some(span) = span {
@@ -201,7 +202,7 @@ fn time(table: &mut Table, path: &[&str], key: &str, factor: f64) {
 
 /// Multiplies the time of a byte: divides a rate.
 fn rate(table: &mut Table, path: &[&str], factor: f64) {
-    let Some(table) = entry(table, path) else { return };
+    let Some(table) = table_at(table, path) else { return };
     let value = table.get("rate").and_then(Value::as_str);
     let rate = value.and_then(|text| text.parse::<foretell_units::Rate>().ok());
     if let Some(rate) = rate {

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use foretell_input::Limit;
+use foretell_units::Bytes;
 
 use crate::failure::Failure;
 
@@ -156,16 +157,7 @@ impl Row {
         } else {
             format!("{:.0}/{:.0}", self.reads * 100.0, (1.0 - self.reads) * 100.0)
         };
-        format!("{order} {what} {}", size(self.block))
-    }
-}
-
-/// `4 KiB`
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} B"),
+        format!("{order} {what} {}", Bytes(self.block))
     }
 }
 

@@ -91,38 +91,46 @@ pub(crate) fn share_within(ratios: &[f64], bound: f64) -> Option<f64> {
 }
 
 /// Columns of the table that is written.
-pub(crate) const HEADER: &str = "row,config,op_mix,block_bytes,pattern,clients,iodepth,calibration,\
-     measured_iops,predicted_iops,measured_lat_mean_ms,predicted_lat_mean_ms,measured_lat_p50_ms,\
-     predicted_lat_p50_ms,measured_lat_p95_ms,predicted_lat_p95_ms,measured_lat_p99_ms,\
-     predicted_lat_p99_ms,reason\n";
+const HEADER: [&str; 19] = [
+    "row",
+    "config",
+    "op_mix",
+    "block_bytes",
+    "pattern",
+    "clients",
+    "iodepth",
+    "calibration",
+    "measured_iops",
+    "predicted_iops",
+    "measured_lat_mean_ms",
+    "predicted_lat_mean_ms",
+    "measured_lat_p50_ms",
+    "predicted_lat_p50_ms",
+    "measured_lat_p95_ms",
+    "predicted_lat_p95_ms",
+    "measured_lat_p99_ms",
+    "predicted_lat_p99_ms",
+    "reason",
+];
 
-/// The outcomes as a table, without its head.
-pub(crate) fn csv(outcomes: &[Outcome]) -> String {
-    let mut text = String::new();
+/// The outcomes as a table.
+pub(crate) fn csv(outcomes: &[Outcome]) -> Vec<u8> {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
     let count = |value: Option<u32>| value.map_or_else(String::new, |value| value.to_string());
-    let quoted = |text: &str| {
-        if text.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.to_owned()
-        }
-    };
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record(HEADER).expect("memory takes it");
     for outcome in outcomes {
         let (row, measured, predicted) = (&outcome.row, outcome.row.measured, outcome.predicted());
-        let pattern = if row.sequential { "sequential" } else { "random" };
-        let reason = outcome.predicted.as_ref().err().map_or("", String::as_str);
-        let _ = write!(
-            text,
-            "{},{},{},{},{pattern},{},{},{}",
-            row.number,
-            quoted(&row.config),
-            row.reads,
-            row.block,
+        let mut cells = vec![
+            row.number.to_string(),
+            row.config.clone(),
+            row.reads.to_string(),
+            row.block.to_string(),
+            if row.sequential { "sequential" } else { "random" }.to_owned(),
             count(row.clients),
             count(row.outstanding),
-            u8::from(outcome.calibrates)
-        );
+            u8::from(outcome.calibrates).to_string(),
+        ];
         for (measured, predicted) in [
             (measured.iops, predicted.iops),
             (measured.mean_ms, predicted.mean_ms),
@@ -130,11 +138,12 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
             (measured.p95_ms, predicted.p95_ms),
             (measured.p99_ms, predicted.p99_ms),
         ] {
-            let _ = write!(text, ",{},{}", number(measured), number(predicted));
+            cells.extend([number(measured), number(predicted)]);
         }
-        let _ = writeln!(text, ",{}", quoted(reason));
+        cells.push(outcome.predicted.as_ref().err().cloned().unwrap_or_default());
+        table.write_record(cells).expect("each row has the columns of the header");
     }
-    text
+    table.into_inner().expect("memory takes it")
 }
 
 /// The outcomes of points that parameters were not fitted to.

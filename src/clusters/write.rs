@@ -12,12 +12,12 @@ use super::config::{Config, Drive, Source};
 use super::drives::{self, Model};
 use super::points::Row;
 
-/// Physical cores of which two threads each are used do this much more than one thread each would
+/// A physical core that runs two threads does this much more than one that runs one
 /// (Intel's own figure for simultaneous multithreading is up to 30 %).
 const SMT_YIELD: f64 = 1.3;
-/// Processors of a node of which nothing is known.
+/// Cores of a node whose processor is not known.
 const ASSUMED_CORES: u32 = 32;
-/// Adapter of a node of which nothing is known, Gbit/s.
+/// Adapter of a node whose network is not known, Gbit/s.
 const ASSUMED_GBIT: f64 = 25.0;
 /// Rate within a node, where clients run on the only one, Gbit/s: a copy through the loopback device.
 const LOOPBACK_GBIT: f64 = 400.0;
@@ -65,7 +65,7 @@ pub(crate) struct Written {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// The scenarios of a source; `points`: measured, of which those of drives alone are used.
+/// The scenarios of a source. Of the measured `points`, those of single drives are used.
 pub(crate) fn write(source: &Source, points: &[Row]) -> Written {
     let mut files = BTreeMap::new();
     let mut entries = Vec::new();
@@ -368,7 +368,7 @@ fn cluster(
          disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
          rack  = \"all\"\n\n\
-         # Each client is one process, of which two threads at a time have work: fio with librbd, or a virtual machine.\n\
+         # Each client is one process with two busy threads: fio with librbd, or a virtual machine.\n\
          [client.load]\ncount = {}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = 2, request = {{ fixed = \"15 us\" }} }}\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\n\

@@ -16,7 +16,7 @@ const TOO_FEW: (f64, f64) = (0.8, 0.01);
 /// Of a class of comparisons.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Coverage {
-    /// `all`, or a storage system, devices, a kind of change, a metric.
+    /// `all`; `system`, `device` or `change` and which; or a metric.
     pub(super) class: String,
     /// Comparisons with an interval.
     pub(super) comparisons: usize,
@@ -38,11 +38,11 @@ pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) ->
         }
         let holds = (low..=high).contains(&found.measured);
         let half = (high - low) / 2.0 / found.predicted;
-        let words = found.class.as_deref().unwrap_or_default().split(' ').map(str::to_owned);
-        let of_it = words.chain([found.metric.to_owned()]).enumerate();
-        for (place, class) in
-            std::iter::once((0, "all".to_owned())).chain(of_it.map(|(n, c)| (n + 1, c)))
-        {
+        let words = found.class.as_deref().into_iter().flat_map(|class| class.split(' '));
+        let kinds = ["system", "device", "change"].iter().zip(words);
+        let of_it = kinds.map(|(kind, word)| format!("{kind} {word}"));
+        let all = std::iter::once("all".to_owned()).chain(of_it).chain([found.metric.to_owned()]);
+        for (place, class) in all.enumerate() {
             classes.entry((place, class)).or_default().push((holds, half));
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) ->
     classes.into_iter().map(held).collect()
 }
 
-/// The chance of at most so many of all, each with this chance.
+/// The probability of `count` or fewer successes in `all` trials that each succeed with probability `each`.
 fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
     // logarithms, as single terms of a thousand vanish
     let mut log = all as f64 * (1.0 - each).ln();
@@ -126,8 +126,10 @@ mod tests {
         let all: Vec<Comparison> = good.chain(bad).collect();
         let held = by_class(all.iter());
         let of = |class: &str| held.iter().find(|held| held.class == class).unwrap();
-        assert_eq!((of("all").comparisons, of("ceph").held, of("swift").held), (110, 1.0, 0.4));
-        assert!(of("swift").too_low && of("disk").too_low && !of("ceph").too_low);
+        assert_eq!((of("all").comparisons, of("system ceph").held), (110, 1.0));
+        assert!((of("system swift").held - 0.4).abs() < 1e-12);
+        assert!(of("system swift").too_low && of("device disk").too_low);
+        assert!(!of("system ceph").too_low);
         assert!((of("all").half_width - 0.1).abs() < 1e-12);
         assert_eq!(held[0].class, "all");
     }

@@ -107,22 +107,17 @@ impl Judge<'_> {
     pub(crate) fn ask(self, observed: &Observed, changes: &[Change]) -> Result<Predicted, Failure> {
         let prediction = observed.predict(changes, &mut PartsShelf)?;
         let fast = match observed.fast_beside(changes, &mut PartsShelf) {
-            Err(WhatIfError::Overload { .. }) => None,
+            Err(error @ WhatIfError::Overload { .. }) => Err(error.to_string()),
             found => found?,
         };
-        let answer = match (self.asked, &fast) {
-            (Asked::Auto, Some(fast)) if fast.fast_is_as_good(self.experience) => {
-                Some(fast.clone())
+        let mut answer = match (self.asked, &fast) {
+            (asked, Ok(fast)) if asked.takes(fast, self.experience) => fast.clone(),
+            (Asked::Of(Model::Fast), Err(reason)) => {
+                return Err(WhatIfError::not_followed(changes, reason).into());
             }
-            (Asked::Auto, _) => Some(prediction.answer(Model::Replay)),
-            (Asked::Of(Model::Fast), _) => fast.clone(),
-            (Asked::Of(model), _) => Some(prediction.answer(model)),
+            (Asked::Of(model), _) => prediction.answer(model),
+            (Asked::Auto, _) => prediction.answer(Model::Replay),
         };
-        let mut answer = answer.ok_or_else(|| {
-            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            let reason = "model `fast` cannot follow it; ask with `replay`".to_owned();
-            WhatIfError::Refused { change: changes.join(", "), reason }
-        })?;
         let differs = prediction.differs();
         if differs {
             answer.expect(self.experience);

@@ -18,7 +18,7 @@ const ALIKE: (f64, f64) = (0.01, 0.05);
 /// How far apart cases are that differ in one of these: loop, device, system, kind of change; in units of
 /// the logarithms of misfit and movement.
 const OTHER: [f64; 4] = [6.0, 2.0, 1.5, 1.5];
-/// How far apart a case is of which this is not known (a history of an earlier version).
+/// The distance of a case without this information (a history of an earlier version).
 const UNKNOWN: f64 = 3.0;
 
 /// What is known of an answer before its error is.
@@ -132,7 +132,7 @@ words!(
 );
 
 impl Circumstances {
-    /// `said` of the changed cluster, `modelled` of the run itself, of which this was `recorded`.
+    /// Mean response times: `said` of the changed cluster, and of the run itself `modelled` and `recorded`.
     pub(crate) fn of(said: f64, modelled: ResponseTimeMs, recorded: ResponseTimeMs) -> Self {
         let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
         Self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use foretell_ati::StoreError;
-use foretell_scenarios::ScenarioErrors;
+use foretell_scenarios::{Change, ScenarioErrors};
 use foretell_units::SimSpan;
 use thiserror::Error;
 
@@ -52,7 +52,7 @@ pub enum WhatIfError {
          needs {needed}: run for longer"
     )]
     TooFew {
-        /// Of which workload.
+        /// The workload's name.
         workload: String,
         /// How many there are.
         found: u64,
@@ -90,4 +90,13 @@ pub enum WhatIfError {
         /// The open workload.
         workload: String,
     },
+}
+
+impl WhatIfError {
+    /// The fast model cannot follow these changes.
+    pub fn not_followed(changes: &[Change], reason: &str) -> Self {
+        let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let reason = format!("model `fast` cannot follow it: {reason}; ask with `replay`");
+        Self::Refused { change: changes.join(", "), reason }
+    }
 }

@@ -24,7 +24,7 @@ use crate::circumstances::{About, Circumstances, DeviceKind};
 const NEIGHBOURS: usize = 40;
 /// The share of truths that an interval is to hold.
 const HELD: f64 = 0.9;
-/// Past scores of one question, which stand together: each is judged without so many before and after it.
+/// Past scores of one question follow each other. To judge one, this number before and after it is left out.
 const TOGETHER: usize = 3;
 /// Past scores with the same device and system that calibrate answers about these alone; with fewer, all do.
 const ENOUGH: usize = 60;
@@ -153,7 +153,7 @@ struct Alike {
 impl Alike {
     fn at(&self, share: f64) -> f64 {
         let count = self.off.len();
-        // a quantile of a few is taken with one more, of which nothing is known
+        // with few scores, the next one may be beyond them all: count it as such
         let place = (share * (count + 1) as f64).ceil() as usize;
         self.off[place.clamp(1, count) - 1]
     }
@@ -278,6 +278,11 @@ impl Experience {
         let ratio = |log: f64| log.exp() - 1.0;
         let median = ratio(alike.at(0.5).min(width));
         Some(ExpectedError { median, p90: ratio(width.min(5.0)), scores: alike.off.len() })
+    }
+
+    /// How many answers of a model were scored.
+    pub fn scores(&self, model: Model) -> usize {
+        self.0.get(&(model, "throughput_rps".to_owned())).map_or(0, |group| group.known.len())
     }
 
     /// What of an answer no past score resembles.

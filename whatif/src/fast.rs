@@ -247,7 +247,7 @@ fn peak(outcome: &Outcome, counts: &[f64], rates: &[f64], place: usize) -> f64 {
     most
 }
 
-/// So many times as many of the same requests: so many a second.
+/// Scales what was done to `more` times as many of the same requests, at `rate_rps`.
 fn scale(found: &mut WorkloadOutcome, more: f64, rate_rps: f64) {
     found.throughput_rps = rate_rps;
     found.throughput_bytes_per_s *= more;

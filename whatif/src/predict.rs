@@ -45,11 +45,21 @@ pub enum Asked {
     Auto,
 }
 
-/// The fast model is as good as the replay if its expected error is so many times that of the replay, or
-/// below so much.
+/// The fast model is as good as the replay if its expected error is at most this multiple of the replay's, or
+/// below this share.
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
 /// Past scores of the fast model without which it is not chosen.
 const ENOUGH: usize = 40;
+
+impl Asked {
+    /// Whether an answer of the fast model is the one to give.
+    pub fn takes(self, fast: &Answer, experience: &Experience) -> bool {
+        match self {
+            Self::Of(model) => model == Model::Fast,
+            Self::Auto => fast.fast_is_as_good(experience),
+        }
+    }
+}
 
 impl Observed {
     /// What would be with these changes; without any, what the model says of the run itself.
@@ -90,29 +100,21 @@ impl Observed {
             }
             (answer, prediction.scenario)
         };
-        if matches!(asked, Asked::Auto | Asked::Of(Model::Fast)) {
+        let worth_a_try = asked == Asked::Auto && experience.scores(Model::Fast) >= ENOUGH;
+        if worth_a_try || asked == Asked::Of(Model::Fast) {
             let fast = match self.predict_fast(changes, &cluster, parts) {
                 // the replay knows better whether the cluster keeps up
                 Err(error) if asked == Asked::Auto => Err(error.to_string()),
                 found => found?,
             };
             match fast {
-                Ok(prediction) if asked == Asked::Of(Model::Fast) => {
-                    return Ok(expected(prediction, Model::Fast));
-                }
-                Ok(prediction) => {
-                    if prediction.answer(Model::Fast).fast_is_as_good(experience) {
-                        return Ok(expected(prediction, Model::Fast));
-                    }
+                Ok(found) if asked.takes(&found.answer(Model::Fast), experience) => {
+                    return Ok(expected(found, Model::Fast));
                 }
                 Err(reason) if asked == Asked::Of(Model::Fast) => {
-                    let mut all = changes.iter().map(ToString::to_string);
-                    let change = all.next().unwrap_or_default();
-                    let reason =
-                        format!("model `fast` cannot follow it: {reason}; ask with `replay`");
-                    return Err(WhatIfError::Refused { change, reason });
+                    return Err(WhatIfError::not_followed(changes, &reason));
                 }
-                Err(_) => {}
+                _ => {}
             }
         }
         let model = match asked {
@@ -154,16 +156,16 @@ impl Observed {
         }))
     }
 
-    /// Estimates the outcome of a question that was predicted by replay, too; `None`: the fast model does
-    /// not follow it.
+    /// Estimates the outcome of a question that was predicted by replay, too. The inner error says why the
+    /// fast model does not follow it.
     pub fn fast_beside(
         &self,
         changes: &[Change],
         parts: &mut dyn Shelf,
-    ) -> Result<Option<Answer>, WhatIfError> {
+    ) -> Result<Result<Answer, String>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
         let fast = self.predict_fast(changes, &cluster, parts)?;
-        Ok(fast.ok().map(|prediction| prediction.answer(Model::Fast)))
+        Ok(fast.map(|prediction| prediction.answer(Model::Fast)))
     }
 
     fn predict_changed(
@@ -223,7 +225,7 @@ fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
 
 impl Answer {
     /// Whether past scores say that an answer of the fast model is as good as one of the replay.
-    pub fn fast_is_as_good(&self, experience: &Experience) -> bool {
+    fn fast_is_as_good(&self, experience: &Experience) -> bool {
         let good = |found: &WorkloadAnswer, metric| {
             let of = |model| {
                 // a fast answer moves as far as the replay's would, as far as is known

@@ -99,7 +99,7 @@ impl FromStr for CacheSize {
 pub enum Sample {
     /// A share of the objects, above 0 and at most 1.
     Rate(f64),
-    /// At most so many objects.
+    /// At most this number of objects.
     Objects(usize),
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foretell_algorithms::crush::{
     Algorithm, Bucket, Item, MapParts, Mode, PoolKind, Rule, Setting, Step, add_shadows,
 };
-use foretell_ceph_maps::rule_step;
+use foretell_ceph_maps::rule_steps;
 use foretell_units::HostId;
 
 use super::crush::{Device, key};
@@ -59,22 +59,16 @@ impl Context<'_> {
         for (osd, (host, disk)) in osds {
             disks.entry(*host).or_default().push((*osd, *disk));
         }
-        let mut names: BTreeMap<String, &str> = BTreeMap::new();
         let mut builder = Builder { hosts, disks: &disks, next: -2, parts: &mut parts };
         let items = builder.items_of(&root)?;
         let name = ROOT_NAME.to_owned();
         let algorithm = Algorithm::Straw2;
         parts.buckets.push(Bucket { id: -1, name, kind: ROOT, algorithm, items });
-        for bucket in &parts.buckets {
-            let kind = parts.types.get(&bucket.kind).map_or("", String::as_str);
-            if let Some(other) = names.insert(bucket.name.clone(), kind) {
-                let message = format!("`{}` is the name of a {other} and of a {kind}", bucket.name);
-                let help = "rules take them by name: rename one of them";
-                self.add(Problem::new(place, message).help(help));
-                return None;
-            }
+        if let Some(message) = named_twice(&parts) {
+            let help = "rules take them by name: rename one of them";
+            self.add(Problem::new(place, message).help(help));
+            return None;
         }
-        drop(names);
         self.classes(tree, hosts, osds, &mut parts)?;
         self.rules(tree, &mut parts)?;
         Some((parts, place))
@@ -211,18 +205,18 @@ impl Context<'_> {
                 return None;
             }
             let raw: RawRule = self.read(&entry.node)?;
-            let mut steps = Vec::new();
-            for step in &raw.steps {
-                let text = step.get().trim();
-                match rule_step(parts, text.strip_prefix("step ").unwrap_or(text)) {
-                    Ok(step) => steps.push(step),
-                    Err(message) => {
-                        let message = format!("in `{text}`: {message}");
-                        self.add(Problem::new(step.place(), message));
-                        return None;
-                    }
+            // `crushtool` begins each with the word `step`
+            let texts = raw.steps.iter().map(|step| step.get().trim());
+            let texts: Vec<&str> =
+                texts.map(|step| step.strip_prefix("step ").unwrap_or(step)).collect();
+            let steps = match rule_steps(parts, &texts) {
+                Ok(steps) => steps,
+                Err((at, message)) => {
+                    let message = format!("in `{}`: {message}", texts[at]);
+                    self.add(Problem::new(raw.steps[at].place(), message));
+                    return None;
                 }
-            }
+            };
             let coded =
                 steps.iter().any(|step| matches!(step, Step::Choose { mode: Mode::Indep, .. }));
             let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
@@ -272,6 +266,16 @@ impl Builder<'_> {
         self.parts.buckets.push(bucket);
         item
     }
+}
+
+/// Says which name two buckets have, if any.
+fn named_twice(parts: &MapParts) -> Option<String> {
+    let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
+    parts.buckets.iter().find_map(|bucket| {
+        let kind = parts.types.get(&bucket.kind).map_or("bucket", String::as_str);
+        let other = kinds.insert(&bucket.name, kind)?;
+        Some(format!("`{}` is the name of a {other} and of a {kind}", bucket.name))
+    })
 }
 
 /// Whether any group of nodes says where it is at this level.

@@ -120,8 +120,8 @@ pub(crate) struct RawThreads {
     /// Time of the kv thread for each transaction in a round. Assumed, as above.
     #[schemars(extend("default" = "10 us"))]
     pub(crate) kv_transaction: Time,
-    /// Processor time of the key-value store's background threads for each transaction, for which nobody waits:
-    /// its tables are written and merged. Assumed, as above.
+    /// Processor time of the key-value store's background threads for each transaction: they write and merge
+    /// its tables. No request waits for them. Assumed, as above.
     #[schemars(extend("default" = "60 us"))]
     pub(crate) merge: Time,
     /// What each round waits for the drive to flush data and log: some milliseconds on drives without power-loss

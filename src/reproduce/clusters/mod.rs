@@ -8,6 +8,7 @@ mod picture;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use foretell_files::Directory;
 use serde::Deserialize;
@@ -31,8 +32,12 @@ const VARIABLE: &str = "FORETELL_CLUSTERS";
 /// Where they are, if nothing says it.
 const USUAL: &str = "../shared/data/clusters";
 
-/// With `--quick`, one in so many of the points that are predicted.
+/// With `--quick`, one in this number of points is predicted.
 const QUICK_SHARE: usize = 5;
+
+/// Which points are fitted to.
+static PLAN: LazyLock<Plan> =
+    LazyLock::new(|| toml::from_str(include_str!("plan.toml")).expect("the plan is ours"));
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,18 +69,15 @@ struct Fact {
 
 /// What came of a fit.
 struct Report {
-    fit: Fit,
+    fit: &'static Fit,
     outcomes: Vec<Outcome>,
     parameters: String,
     document: Value,
 }
 
 /// Names of the fits, for `--figure`.
-pub(super) fn names() -> Vec<&'static str> {
-    include_str!("plan.toml")
-        .lines()
-        .filter_map(|line| line.strip_prefix("name    = \"")?.strip_suffix('"'))
-        .collect()
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PLAN.fit.iter().map(|fit| fit.name.as_str())
 }
 
 /// Whether a name is one of the patterns: a name, or the beginning of one and `*`.
@@ -106,21 +108,19 @@ pub(super) fn reproduce(
     directory: &Directory,
 ) -> Result<(), Failure> {
     let data = data(arguments)?;
-    let plan: Plan = toml::from_str(include_str!("plan.toml")).expect("the plan is ours");
     let mut reports = Vec::new();
     let mut absent = Vec::new();
-    for one in plan.fit {
+    for one in &PLAN.fit {
         if !arguments.wants(&one.name) {
             continue;
         }
         if !data.join(&one.source).is_dir() {
-            absent.push(one.source);
+            absent.push(one.source.as_str());
             continue;
         }
-        let report = fitted(arguments, &data, one, &plan.fact)?;
+        let report = fitted(arguments, &data, one)?;
         let name = format!("{}.csv", report.fit.name);
-        let rows = format!("{}{}", report::HEADER, report::csv(&report.outcomes));
-        directory.write(&name, rows.as_bytes())?;
+        directory.write(&name, &report::csv(&report.outcomes))?;
         reports.push(report);
     }
     if reports.is_empty() {
@@ -139,15 +139,14 @@ pub(super) fn reproduce(
 fn fitted(
     arguments: &ReproduceArguments,
     data: &Path,
-    fit_of: Fit,
-    facts: &[Fact],
+    fit_of: &'static Fit,
 ) -> Result<Report, Failure> {
     let folder = data.join(&fit_of.source);
     let source = Source::load(&folder.join("config.json"))?;
     let rows = points::load(&folder.join("points.csv"))?;
     let written = write(&source, &[]);
     let mut map = Map::new(&source, &written.entries);
-    for fact in facts.iter().filter(|fact| fact.source == fit_of.source) {
+    for fact in PLAN.fact.iter().filter(|fact| fact.source == fit_of.source) {
         for config in map.config.iter_mut().filter(|one| among(&fact.configs, &one.name)) {
             config.client_gbit = fact.client_gbit;
             config.assumed.push(fact.why.clone());
@@ -213,10 +212,10 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
-fn text(reports: &[Report], absent: &[String]) -> String {
+fn text(reports: &[Report], absent: &[&str]) -> String {
     let mut text = String::new();
     for report in reports {
-        let Fit { name, source, why, rows, .. } = &report.fit;
+        let Fit { name, source, why, rows, .. } = report.fit;
         let _ = writeln!(text, "{name} ({source})\nfitted to {} points: {why}", rows.len());
         text.push_str(&report.parameters);
         text.push_str(&report::table_of_errors(&report.outcomes));
@@ -251,7 +250,7 @@ fn table_of_fits(reports: &[Report]) -> String {
     for report in reports {
         let outcomes = &report.outcomes;
         let scored = outcomes.iter().filter(|one| !one.calibrates && one.predicted.is_ok()).count();
-        let Fit { name, source, rows, .. } = &report.fit;
+        let Fit { name, source, rows, .. } = report.fit;
         let _ = write!(text, "{name},{source},{},{scored}", rows.len());
         for of in [Outcome::iops_ratio, Outcome::mean_ratio, Outcome::p99_ratio] {
             match Errors::of(&report::ratios(outcomes, of)) {
@@ -270,7 +269,7 @@ fn table_of_fits(reports: &[Report]) -> String {
 
 fn summary(reports: &[Report], quick: bool) -> String {
     let one = |report: &Report| {
-        let Fit { name, source, why, rows, configs } = &report.fit;
+        let Fit { name, source, why, rows, configs } = report.fit;
         let (iops, mean) = shares(&report.outcomes);
         let (all, right) = pairs(&report.outcomes);
         let classes = report::by_class(&report.outcomes).into_iter().map(|(class, [iops, mean, p99])| {
@@ -321,15 +320,11 @@ mod tests {
 
     #[test]
     fn the_plan_can_be_read_and_names_are_distinct() {
-        let plan: Plan = toml::from_str(include_str!("plan.toml")).unwrap();
-        let mut names: Vec<&str> = plan.fit.iter().map(|fit| fit.name.as_str()).collect();
+        let mut names: Vec<&str> = names().collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), plan.fit.len());
-        let mut found = super::names();
-        found.sort_unstable();
-        assert_eq!(found, names);
-        assert!(plan.fit.iter().all(|fit| !fit.rows.is_empty() && !fit.why.is_empty()));
+        assert_eq!(names.len(), PLAN.fit.len());
+        assert!(PLAN.fit.iter().all(|fit| !fit.rows.is_empty() && !fit.why.is_empty()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The threads of an OSD, and the processors that they may use.
 //!
-//! Without them an OSD's work runs on any core of its host, as much as there is at a time. With them:
+//! Without these settings an OSD's work runs on any free core of its host. With them:
 //!
 //! - *Messenger threads* (`ms_async_op_threads`) read each message that comes in and write each that goes
 //!   out, which costs them something for a message and something for each byte.
@@ -10,8 +10,8 @@
 //! - *The kv thread*, one in each OSD, commits: it takes all transactions that wait, and the next ones
 //!   with the next round, so that a round's cost is shared by more of them the more there are. On a drive
 //!   without power-loss protection each round also waits for the drive's flushes.
-//! - *Background threads* of the key-value store write its tables and merge them, after each round, for
-//!   which nobody waits.
+//! - *Background threads* of the key-value store write its tables and merge them after each round. No
+//!   request waits for them.
 //! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
 //!   `numactl`.
 //!
@@ -67,7 +67,7 @@ pub(super) enum Place {
     Op,
     /// The one that commits.
     Commit,
-    /// Those of the key-value store, which work for nobody in particular.
+    /// Those of the key-value store. They serve no single request.
     Background,
 }
 
@@ -99,9 +99,9 @@ pub(super) struct Job {
     pub(super) osd: u32,
     pub(super) host: HostId,
     pub(super) place: Place,
-    /// Whose it is; of a round of commits nobody's.
+    /// The task that it serves; of a round of commits, its first.
     pub(super) task: u32,
-    /// The exchange for which it is done.
+    /// The exchange that it serves.
     pub(super) exchange: u32,
     pub(super) span: SimSpan,
     pub(super) next: Next,

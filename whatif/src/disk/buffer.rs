@@ -2,7 +2,7 @@
 //! the device keeps up with writes in its steady state, more slowly beside reads.
 //!
 //! What is written again while it is there takes no more room and is drained once. A read beside writes takes
-//! longer, as was measured of reads beside so many of them. Left out: that what is being drained has to be
+//! longer, as was measured of reads beside as many writes. Left out: that what is being drained has to be
 //! drained again when it is written again, and that reads find what is there.
 
 use std::collections::VecDeque;
