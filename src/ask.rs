@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_whatif::{Answer, Model, Observed, WhatIfError};
-use serde::Serialize;
 
 use crate::cli::AskArguments;
 use crate::failure::Failure;
 use crate::score::history::experience;
-use foretell_core::{Capacities, PartsShelf};
+use foretell_core::{Answered, PartsShelf};
 
 /// Runs the command.
 pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
@@ -27,21 +26,13 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let asked = arguments.model.asked();
     let (answer, scenario) =
         observed.answer(&arguments.changes, &mut PartsShelf, asked, &experience)?;
-    let capacity = Capacities::of(&scenario, &prices);
+    let answered = Answered::new(answer, &scenario, &prices);
     let text = if arguments.json {
-        crate::output::json(&Document { answer: &answer, capacity: &capacity })
+        crate::output::json(&answered)
     } else {
-        format!("{}\n{}", table(&answer), crate::capacity::text(&capacity))
+        format!("{}\n{}", table(&answered.answer), crate::capacity::text(&answered.capacity))
     };
     crate::output::print(&text)
-}
-
-/// An answer, and what its cluster would hold.
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    answer: &'a Answer,
-    capacity: &'a Capacities,
 }
 
 /// The records of a run.

@@ -1,6 +1,5 @@
 //! The end of a store: facts, roll-ups, views, and the marks that say it is whole.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use foretell_metrics::{Collected, METRICS};
@@ -10,24 +9,13 @@ use rusqlite::{Connection, Transaction, params, params_from_iter};
 use crate::schema::{APPLICATION_ID, FACT_TABLES, SCHEMA_VERSION, metrics_tables, views};
 use crate::tally::Tally;
 use crate::target::sql_error;
-use crate::{Demand, FactValue, Facts, KindSet, Selection, StoreError};
+use crate::{Conclusion, Demand, FactValue, Facts, KindSet, Selection, StoreError};
 
 /// Path of the fact that says of which requests records were kept, as [`Selection`] reads it.
 pub(crate) const SELECTION_FACT: &str = "records.selection";
 
 /// Path of the fact that says which types of records were kept: names of tables, comma between.
 pub(crate) const KINDS_FACT: &str = "records.kinds";
-
-/// What is known when a run has ended.
-#[derive(Clone, Copy)]
-pub struct Conclusion<'a> {
-    /// What an operator knows.
-    pub facts: &'a Facts,
-    /// What workloads demanded of resources.
-    pub demands: &'a [Demand],
-    /// What collectors posted.
-    pub metrics: &'a Collected,
-}
 
 /// Writes everything but the records into `db`, marks it whole, and closes it.
 pub(crate) fn conclude(
@@ -40,7 +28,7 @@ pub(crate) fn conclude(
     let mut facts = conclusion.facts.clone();
     facts.set(SELECTION_FACT, selection.to_string(), "");
     facts.set(KINDS_FACT, kinds_text(selection.kinds()), "");
-    check(&facts)?;
+    facts.check()?;
     let mut write = || {
         let transaction = db.transaction()?;
         transaction.execute_batch(FACT_TABLES)?;
@@ -60,26 +48,6 @@ pub(crate) fn conclude(
 /// The names of `kinds` with commas between.
 fn kinds_text(kinds: KindSet) -> String {
     kinds.iter().map(crate::RecordKind::name).collect::<Vec<_>>().join(",")
-}
-
-/// Names and paths must be unique.
-fn check(facts: &Facts) -> Result<(), StoreError> {
-    unique("fact", facts.settings.iter().map(|fact| fact.path.as_str()))?;
-    unique("host", facts.hosts.iter().map(|host| host.name.as_str()))?;
-    unique("volume", facts.volumes.iter().map(|volume| volume.name.as_str()))?;
-    unique("workload", facts.workloads.iter().map(|workload| workload.name.as_str()))
-}
-
-/// Errors with the first name that stands twice.
-fn unique<'a>(
-    what: &'static str,
-    mut names: impl Iterator<Item = &'a str>,
-) -> Result<(), StoreError> {
-    let mut seen = BTreeSet::new();
-    match names.find(|name| !seen.insert(*name)) {
-        Some(name) => Err(StoreError::Repeated { what, name: name.to_owned() }),
-        None => Ok(()),
-    }
 }
 
 fn insert_facts(db: &Transaction<'_>, facts: &Facts) -> rusqlite::Result<()> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(feature = "sqlite")]
 use foretell_files::FilesError;
 use thiserror::Error;
 
@@ -22,6 +23,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// SQLite refused.
+    #[cfg(feature = "sqlite")]
     #[error("cannot {doing} `{path}`: {source}")]
     Sql {
         /// What was being done.
@@ -32,6 +34,7 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// The directory or a file in it is not ours to write, or another process has it.
+    #[cfg(feature = "sqlite")]
     #[error(transparent)]
     Files(#[from] FilesError),
     /// The caller gave a name or a path twice.

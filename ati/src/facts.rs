@@ -4,6 +4,8 @@
 //! there are, how data are encoded and placed, cache sizes and policies, and what was measured
 //! when a disk or processor was installed. Never here: seeds, the truth, disk mechanics.
 
+use std::collections::BTreeSet;
+
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
 use crate::StoreError;
@@ -43,6 +45,14 @@ impl Facts {
         })
     }
 
+    /// Names and paths must be unique.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        unique("fact", self.settings.iter().map(|fact| fact.path.as_str()))?;
+        unique("host", self.hosts.iter().map(|host| host.name.as_str()))?;
+        unique("volume", self.volumes.iter().map(|volume| volume.name.as_str()))?;
+        unique("workload", self.workloads.iter().map(|workload| workload.name.as_str()))
+    }
+
     /// The integer at `path`; errors if there is none.
     pub fn integer(&self, path: &str) -> Result<i64, StoreError> {
         match self.get(path).map(|fact| &fact.value) {
@@ -66,6 +76,18 @@ impl Facts {
             Some(FactValue::Text(value)) => Ok(value),
             found => Err(bad_fact(path, "a text", found)),
         }
+    }
+}
+
+/// Errors with the first name that stands twice.
+fn unique<'a>(
+    what: &'static str,
+    mut names: impl Iterator<Item = &'a str>,
+) -> Result<(), StoreError> {
+    let mut seen = BTreeSet::new();
+    match names.find(|name| !seen.insert(*name)) {
+        Some(name) => Err(StoreError::Repeated { what, name: name.to_owned() }),
+        None => Ok(()),
     }
 }
 

@@ -15,38 +15,59 @@
 //!
 //! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
 //! [`Recorder::post`]. A finished store is opened with [`open_run`].
+//!
+//! Stores in files are the feature `sqlite`. Without it, records are kept in memory ([`MemoryRun`]): no C, no
+//! threads, no files.
 
+#[cfg(feature = "sqlite")]
 mod columns;
+#[cfg(feature = "sqlite")]
 mod conclude;
 mod error;
 mod facts;
 mod kind;
+mod memory;
+#[cfg(feature = "sqlite")]
 mod pages;
 mod record;
 mod recorder;
 mod resource;
+#[cfg(feature = "sqlite")]
 mod run;
+#[cfg(feature = "sqlite")]
 mod schema;
 mod selection;
+#[cfg(feature = "sqlite")]
 mod statements;
+#[cfg(feature = "sqlite")]
+mod store;
 pub mod synthetic;
+#[cfg(feature = "sqlite")]
 mod tally;
+#[cfg(feature = "sqlite")]
 mod target;
+#[cfg(feature = "sqlite")]
 mod writer;
 
 /// The crate that reads and writes SQLite, for those who query a store by SQL.
+#[cfg(feature = "sqlite")]
 pub use rusqlite;
 
 pub use error::StoreError;
 pub use foretell_units::Op;
 
-pub use conclude::Conclusion;
 pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Process, Volume, Workload};
 pub use kind::{KindSet, RecordKind, UnknownRecordKind};
+pub use memory::{MemoryRun, Records};
 pub use record::{Body, Header, HostClock, Phase, Record};
-pub use recorder::{Method, Recorder, Summary};
+pub use recorder::{Conclusion, Recorder, Summary};
 pub use resource::Resource;
+#[cfg(feature = "sqlite")]
 pub use run::{RunDb, open_run};
+#[cfg(feature = "sqlite")]
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION, table_names};
 pub use selection::{Requests, Selection, SelectionError};
+#[cfg(feature = "sqlite")]
+pub use store::Method;
+#[cfg(feature = "sqlite")]
 pub use target::{PARTIAL_FILE, RUN, STORE_FILE};

@@ -2,39 +2,32 @@
 //!
 //! The simulation fills batches; a full one goes to a thread that writes the store, which gives
 //! the memory back: nothing is allocated while the run goes on, and a simulation that outruns the
-//! disk waits.
+//! disk waits. Without a store, records are kept in memory ([`crate::MemoryRun`]) or forgotten.
 
 use std::fmt;
-use std::path::Path;
-use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender};
-use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_units::Breadcrumb;
-use rusqlite::Connection;
 
-use crate::pages::PageWriter;
-use crate::statements::StatementWriter;
-use crate::tally::Tally;
-use crate::target::{RUN, Target, io_error};
-use crate::writer::{Batch, RowWriter, write_batches};
-use crate::{Conclusion, Demand, Facts, Record, RecordKind, Selection, StoreError, conclude};
+#[cfg(feature = "sqlite")]
+use crate::store::Store;
+use crate::{Demand, Facts, MemoryRun, Record, RecordKind, Selection, StoreError};
 
 /// Records in a batch: 512 KiB.
-const BATCH_RECORDS: usize = 8192;
+pub(crate) const BATCH_RECORDS: usize = 8192;
 
-/// Batches there are: one being filled, one being written, two between.
-const BATCHES: usize = 4;
+/// A full batch has been used up: its memory goes back to the recorder.
+pub(crate) type Batch = Vec<Record>;
 
-/// How rows get into the store. The rows are the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Method {
-    /// The pages of the SQLite file are built directly, an order of magnitude faster.
-    #[default]
-    Pages,
-    /// By `INSERT` statements: slower, and simple enough to trust.
-    Statements,
+/// What is known when a run has ended.
+#[derive(Clone, Copy)]
+pub struct Conclusion<'a> {
+    /// What an operator knows.
+    pub facts: &'a Facts,
+    /// What workloads demanded of resources.
+    pub demands: &'a [Demand],
+    /// What collectors posted.
+    pub metrics: &'a Collected,
 }
 
 /// Takes the records of a run.
@@ -45,23 +38,28 @@ pub struct Recorder {
     batch: Batch,
     /// Records at which a batch is full.
     limit: usize,
-    store: Option<Store>,
+    ending: Ending,
     failed: bool,
 }
 
-/// The writing end of a recorder.
-struct Store {
-    target: Target,
-    full: Sender<Batch>,
-    empty: Receiver<Batch>,
-    writer: JoinHandle<Result<(Connection, Tally), StoreError>>,
+/// Where records end.
+enum Ending {
+    /// Nowhere: they cost what they cost.
+    Forgotten,
+    /// Here, all of them, in one batch.
+    Memory,
+    /// Here, those that are wanted.
+    Chosen { kept: Vec<Record>, wanted: Box<dyn Fn(&Record) -> bool + Send> },
+    /// In a file.
+    #[cfg(feature = "sqlite")]
+    Stored(Store),
 }
 
 /// What a finished recorder has kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    records: [u64; RecordKind::COUNT],
-    bytes: u64,
+    pub(crate) records: [u64; RecordKind::COUNT],
+    pub(crate) bytes: u64,
 }
 
 impl Summary {
@@ -84,78 +82,38 @@ impl Summary {
 impl Recorder {
     /// A recorder that wants nothing.
     pub fn none() -> Self {
-        Self::in_memory(Selection::NONE)
+        Self::forgetful(Selection::NONE)
     }
 
-    /// A recorder that keeps what it is given in memory: for tests of what is posted.
+    /// A recorder that keeps what it is given in memory.
     pub fn in_memory(selection: Selection) -> Self {
-        Self { selection, batch: Batch::new(), limit: usize::MAX, store: None, failed: false }
+        Self::new(selection, Batch::new(), usize::MAX, Ending::Memory)
     }
 
-    /// A recorder that writes `dir/run.db`, making `dir` if need be.
-    ///
-    /// Removes an earlier `run.db`; the new one appears when [`Recorder::finish`] succeeds. Errors
-    /// if the directory cannot be written or another process records into it.
-    pub fn create(dir: &Path, selection: Selection) -> Result<Self, StoreError> {
-        Self::create_by(Method::default(), dir, selection)
+    /// As [`Recorder::in_memory`], but keeps `wanted` records only: what the others cost, they cost all the
+    /// same.
+    pub fn in_memory_of(
+        selection: Selection,
+        wanted: impl Fn(&Record) -> bool + Send + 'static,
+    ) -> Self {
+        let ending = Ending::Chosen { kept: Vec::new(), wanted: Box::new(wanted) };
+        Self::new(selection, Batch::with_capacity(BATCH_RECORDS), BATCH_RECORDS, ending)
     }
 
     /// Takes records and forgets them, for a run whose records cost but are not kept.
     pub fn forgetful(selection: Selection) -> Self {
-        let mut recorder = Self::in_memory(selection);
-        recorder.limit = BATCH_RECORDS;
-        recorder
+        Self::new(selection, Batch::new(), BATCH_RECORDS, Ending::Forgotten)
     }
 
-    /// As [`Recorder::create`], by a chosen method.
-    pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
-        Self::start_in(method, &Directory::take(dir, RUN)?, selection)
+    /// Records go to a store.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn to_store(selection: Selection, store: Store) -> Self {
+        let batch = Batch::with_capacity(BATCH_RECORDS);
+        Self::new(selection, batch, BATCH_RECORDS, Ending::Stored(store))
     }
 
-    /// As [`Recorder::create`], in a directory that was taken before.
-    pub fn create_in(directory: &Directory, selection: Selection) -> Result<Self, StoreError> {
-        Self::start_in(Method::default(), directory, selection)
-    }
-
-    fn start_in(
-        method: Method,
-        directory: &Directory,
-        selection: Selection,
-    ) -> Result<Self, StoreError> {
-        let target = Target::prepare(directory)?;
-        let partial = target.partial();
-        match method {
-            Method::Pages => Self::start(PageWriter::create(&partial), target, selection),
-            Method::Statements => Self::start(StatementWriter::create(&partial), target, selection),
-        }
-    }
-
-    /// Starts the thread of `writer`.
-    fn start<W: RowWriter + Send + 'static>(
-        writer: Result<W, StoreError>,
-        target: Target,
-        selection: Selection,
-    ) -> Result<Self, StoreError> {
-        let started = writer.and_then(|writer| {
-            let (full, full_out) = crossbeam_channel::bounded(BATCHES);
-            let (empty_in, empty) = crossbeam_channel::bounded(BATCHES);
-            for _ in 1..BATCHES {
-                let sent = empty_in.send(Batch::with_capacity(BATCH_RECORDS));
-                assert!(sent.is_ok(), "the receiving end is held here");
-            }
-            let thread = std::thread::Builder::new().name("records".to_owned());
-            let writer = thread.spawn(move || write_batches(writer, &full_out, &empty_in));
-            let writer = writer.map_err(io_error("start a thread to write", &target.partial()))?;
-            Ok((full, empty, writer))
-        });
-        let (full, empty, writer) = started?;
-        Ok(Self {
-            selection,
-            batch: Batch::with_capacity(BATCH_RECORDS),
-            limit: BATCH_RECORDS,
-            store: Some(Store { target, full, empty, writer }),
-            failed: false,
-        })
+    fn new(selection: Selection, batch: Batch, limit: usize, ending: Ending) -> Self {
+        Self { selection, batch, limit, ending, failed: false }
     }
 
     /// Which records it keeps.
@@ -163,9 +121,9 @@ impl Recorder {
         self.selection
     }
 
-    /// Whether what is posted ends in a store.
-    pub fn is_stored(&self) -> bool {
-        self.store.is_some()
+    /// Whether what is posted is kept: then accounts are kept, too.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self.ending, Ending::Forgotten)
     }
 
     /// Whether to build and post a record of `kind` for `breadcrumb`.
@@ -193,25 +151,28 @@ impl Recorder {
         self.failed
     }
 
-    /// The records posted so far to a recorder in memory; of no meaning for one that stores.
+    /// The records posted so far to a recorder that keeps all in memory; of no meaning for others.
     pub fn records(&self) -> &[Record] {
         &self.batch
     }
 
-    /// Gives the full batch to the writer and takes an empty one.
+    /// Hands on the full batch and takes an empty one.
     #[cold]
     fn hand_over(&mut self) {
-        if self.store.is_none() {
-            self.batch.clear();
-            return;
+        match &mut self.ending {
+            Ending::Forgotten => self.batch.clear(),
+            Ending::Memory => {}
+            Ending::Chosen { kept, wanted } => {
+                kept.extend(self.batch.drain(..).filter(|record| wanted(record)));
+            }
+            #[cfg(feature = "sqlite")]
+            Ending::Stored(store) => {
+                let next = store.take(std::mem::take(&mut self.batch));
+                // If the writer is gone, one batch is filled over and over.
+                self.failed |= next.is_none();
+                self.batch = next.unwrap_or_else(|| Batch::with_capacity(BATCH_RECORDS));
+            }
         }
-        let next = self.store.as_ref().and_then(|store| {
-            store.full.send(std::mem::take(&mut self.batch)).ok()?;
-            store.empty.recv().ok()
-        });
-        // If the writer is gone, one batch is filled over and over.
-        self.failed |= next.is_none();
-        self.batch = next.unwrap_or_else(|| Batch::with_capacity(BATCH_RECORDS));
     }
 
     /// Writes what is left, the facts and the roll-ups, and gives the store its name.
@@ -226,41 +187,49 @@ impl Recorder {
     /// As [`Recorder::finish`], with the metrics that collectors posted.
     pub fn conclude(mut self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
         let batch = std::mem::take(&mut self.batch);
-        let Some(store) = self.store.take() else {
-            let mut tally = Tally::default();
-            for record in &batch {
-                tally.add(record);
-            }
-            return Ok(Summary { records: tally.records(), bytes: 0 });
-        };
-        // If this fails the writer has failed, and says so when it is joined.
-        let _ = store.full.send(batch);
-        drop(store.full);
-        let written = store.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let (db, tally) = written?;
-        let partial = store.target.partial();
-        conclude::conclude(db, self.selection, &tally, conclusion, &partial)?;
-        let path = store.target.publish()?;
-        let bytes = std::fs::metadata(&path).map_err(io_error("look at", &path))?.len();
-        Ok(Summary { records: tally.records(), bytes })
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        if let Some(store) = self.store.take() {
-            drop(store.full);
-            // Whatever the writer has to say, nobody wants the store.
-            let _ = store.writer.join();
+        #[cfg(feature = "sqlite")]
+        if let Ending::Stored(store) = self.ending {
+            return store.conclude(batch, self.selection, conclusion);
         }
+        conclusion.facts.check()?;
+        let mut records = [0; RecordKind::COUNT];
+        let kept = match &self.ending {
+            Ending::Chosen { kept, .. } => kept.as_slice(),
+            _ => &[],
+        };
+        for record in kept.iter().chain(&batch) {
+            records[record.body.kind().index()] += 1;
+        }
+        Ok(Summary { records, bytes: 0 })
+    }
+
+    /// Gives the records that are kept in memory as a run that can be asked.
+    ///
+    /// Errors if the facts contradict themselves.
+    pub fn into_run(mut self, facts: Facts, demands: Vec<Demand>) -> Result<MemoryRun, StoreError> {
+        facts.check()?;
+        if matches!(self.ending, Ending::Chosen { .. }) {
+            self.hand_over();
+        }
+        let records = match self.ending {
+            Ending::Chosen { kept, .. } => kept,
+            _ => self.batch,
+        };
+        Ok(MemoryRun::new(self.selection, facts, demands, records))
     }
 }
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ending = match &self.ending {
+            Ending::Forgotten => "forgotten".to_owned(),
+            Ending::Memory | Ending::Chosen { .. } => "in memory".to_owned(),
+            #[cfg(feature = "sqlite")]
+            Ending::Stored(store) => format!("{store:?}"),
+        };
         f.debug_struct("Recorder")
             .field("selection", &self.selection)
-            .field("target", &self.store.as_ref().map(|store| &store.target))
+            .field("ending", &ending)
             .field("failed", &self.failed)
             .finish_non_exhaustive()
     }

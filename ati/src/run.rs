@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use crate::conclude::{KINDS_FACT, SELECTION_FACT};
 use crate::target::io_error;
-use crate::{Facts, RecordKind, Selection, StoreError};
+use crate::{Demand, Facts, Record, RecordKind, Records, Selection, StoreError};
 pub use open::open_run;
 
 /// The store of a finished run, open for reading.
@@ -25,6 +25,38 @@ pub struct RunDb {
     path: PathBuf,
     /// The same file, for reading past SQL.
     file: File,
+}
+
+impl Records for RunDb {
+    fn path(&self) -> &Path {
+        self.path()
+    }
+
+    fn selection(&self) -> Result<Selection, StoreError> {
+        self.selection()
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        self.facts()
+    }
+
+    fn demands(&self) -> Result<Vec<Demand>, StoreError> {
+        self.demands()
+    }
+
+    fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
+        self.scan(kind, each)
+    }
+
+    fn bad_record(
+        &self,
+        kind: RecordKind,
+        column: &'static str,
+        value: i64,
+        wanted: &'static str,
+    ) -> StoreError {
+        self.bad_record(kind, column, value, wanted)
+    }
 }
 
 impl RunDb {

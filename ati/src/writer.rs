@@ -5,9 +5,10 @@ use std::path::Path;
 use crossbeam_channel::{Receiver, Sender};
 use rusqlite::Connection;
 
+use crate::StoreError;
 use crate::columns::{RowSink, write_row};
+use crate::recorder::Batch;
 use crate::tally::Tally;
-use crate::{Record, StoreError};
 
 /// A way to write rows into the tables of a new store.
 pub(crate) trait RowWriter: RowSink<Error = StoreError> + Sized {
@@ -16,9 +17,6 @@ pub(crate) trait RowWriter: RowSink<Error = StoreError> + Sized {
     /// Writes what is left, and opens the file for its facts.
     fn finish(self) -> Result<Connection, StoreError>;
 }
-
-/// A full batch has been used up: its memory goes back to the recorder.
-pub(crate) type Batch = Vec<Record>;
 
 /// Writes batches until there are no more.
 pub(crate) fn write_batches<W: RowWriter>(

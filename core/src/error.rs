@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use foretell_ati::StoreError;
+#[cfg(feature = "files")]
 use foretell_files::FilesError;
 use foretell_scenarios::{ChangeError, ScenarioErrors};
 use foretell_sim::SimError;
@@ -24,6 +25,7 @@ pub enum Error {
     #[error(transparent)]
     Run(#[from] SimError),
     /// A file or directory is not ours to write, or cannot be written.
+    #[cfg(feature = "files")]
     #[error(transparent)]
     Files(#[from] FilesError),
     /// The records cannot be written.

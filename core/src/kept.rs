@@ -1,13 +1,23 @@
 //! Runs that were kept: questions to their records, and how good the answers are.
 
 use std::ops::ControlFlow;
+#[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
 
-use foretell_scenarios::{Change, Document};
+use foretell_ati::MemoryRun;
+#[cfg(feature = "files")]
+use foretell_scenarios::Document;
+use foretell_scenarios::{Change, model};
 use foretell_sim::Progress;
-use foretell_whatif::{Answer, Asked, Experience, Model, Observed, Prediction, WhatIfError};
+#[cfg(feature = "files")]
+use foretell_whatif::WhatIfError;
+use foretell_whatif::{Answer, Asked, Experience, Model, Observed, Prediction};
+use serde::Serialize;
 
+use crate::capacity::Capacities;
 use crate::error::Error;
+use crate::prices::Prices;
+#[cfg(feature = "files")]
 use crate::run_directory::SCENARIO_FILE;
 use crate::scenario::Scenario;
 use crate::score::{Comparison, compare};
@@ -17,9 +27,35 @@ use crate::simulation::Simulation;
 /// The records of a run, open for as many questions as wanted.
 #[derive(Debug)]
 pub struct Run {
-    directory: PathBuf,
+    kept: Kept,
     observed: Observed,
     experience: Experience,
+}
+
+/// Where a run is.
+#[derive(Debug)]
+enum Kept {
+    #[cfg(feature = "files")]
+    Directory(PathBuf),
+    Memory(Box<(MemoryRun, Scenario)>),
+}
+
+/// An answer, and what its cluster would hold: with [`to_json`](crate::to_json()), what `foretell ask --json`
+/// prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answered {
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// What volumes would hold, survive and cost.
+    pub capacity: Capacities,
+}
+
+impl Answered {
+    /// An answer about this cluster.
+    pub fn new(answer: Answer, scenario: &model::Scenario, prices: &Prices) -> Self {
+        Self { answer, capacity: Capacities::of(scenario, prices) }
+    }
 }
 
 impl Run {
@@ -28,13 +64,30 @@ impl Run {
     /// # Errors
     ///
     /// [`Error::NotARun`] if the records are not there, are of another version, or are damaged.
+    #[cfg(feature = "files")]
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = directory.as_ref().to_owned();
         let observed = Observed::open(&directory).map_err(|error| match error {
             WhatIfError::Store(error) => Error::NotARun(error),
             error => error.into(),
         })?;
-        Ok(Self { directory, observed, experience: Experience::shipped() })
+        Ok(Self { kept: Kept::Directory(directory), observed, experience: Experience::shipped() })
+    }
+
+    /// A run whose records are in memory.
+    pub(crate) fn in_memory(run: MemoryRun, scenario: &Scenario) -> Result<Self, Error> {
+        let observed = Observed::of(&run)?;
+        let kept = Kept::Memory(Box::new((run, scenario.clone())));
+        Ok(Self { kept, observed, experience: Experience::shipped() })
+    }
+
+    /// The records of a run in memory; nothing of one in a directory, which [`foretell_ati`] reads.
+    pub fn records(&self) -> Option<&MemoryRun> {
+        match &self.kept {
+            #[cfg(feature = "files")]
+            Kept::Directory(_) => None,
+            Kept::Memory(kept) => Some(&kept.0),
+        }
     }
 
     /// What clients would see with these changes, as `foretell ask --what-if` says it. Without a change: what
@@ -58,6 +111,17 @@ impl Run {
         Ok(self.observed.answer(changes, &mut PartsShelf, asked, &self.experience)?.0)
     }
 
+    /// The same with what the changed cluster would hold: the command's whole document.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::ask_any`].
+    pub fn answered(&self, changes: &[Change], asked: Asked) -> Result<Answered, Error> {
+        let (answer, scenario) =
+            self.observed.answer(changes, &mut PartsShelf, asked, &self.experience)?;
+        Ok(Answered::new(answer, &scenario, &Prices::shipped()))
+    }
+
     /// The answer beside what really happens: the changed scenario is simulated with the run's own seed.
     ///
     /// # Errors
@@ -70,9 +134,14 @@ impl Run {
         observer: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Vec<Comparison>, Error> {
         let answer = self.predict(changes)?.answer(model);
-        // what a kept run names is in it or has its full path; what a change names stands here
-        let document = Document::load(self.directory.join(SCENARIO_FILE))?.seen_from("");
-        let mut after = Scenario::from(document);
+        let mut after = match &self.kept {
+            // what a kept run names is in it or has its full path; what a change names stands here
+            #[cfg(feature = "files")]
+            Kept::Directory(directory) => {
+                Scenario::from(Document::load(directory.join(SCENARIO_FILE))?.seen_from(""))
+            }
+            Kept::Memory(kept) => kept.1.clone(),
+        };
         after.change(changes)?;
         let truth = Simulation::new(after.document())?.run(observer)?;
         Ok(compare(&answer, &truth))

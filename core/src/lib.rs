@@ -37,6 +37,10 @@
 //! - [`replay_cache()`]: hit ratios of caches over a block trace.
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
+//! - [`remember()`]: a run whose records stay in memory, to be asked at once.
+//!
+//! Without the default feature `files` nothing needs C, threads or files: the library builds for
+//! `wasm32-unknown-unknown` and gives the same results there.
 //!
 //! Examples of each are in `core/examples`. Left out so far: sweeps, Ceph maps, learners, which have crates of
 //! their own.
@@ -49,6 +53,7 @@ mod precision;
 mod prices;
 pub mod replay_cache;
 mod run;
+#[cfg(feature = "files")]
 mod run_directory;
 mod scenario;
 mod score;
@@ -65,11 +70,14 @@ pub use foretell_whatif::{Answer, Asked, Model};
 pub use capacity::{Capacities, VolumeCapacity};
 pub use error::Error;
 pub use facts::host_kinds;
-pub use kept::Run;
+pub use kept::{Answered, Run};
 pub use precision::{Precision, Reached};
 pub use prices::Prices;
 pub use replay_cache::replay_cache;
-pub use run::{Outcome, SCHEMA_VERSION, record, run, to_json, unwatched};
+#[cfg(feature = "files")]
+pub use run::record;
+pub use run::{Outcome, SCHEMA_VERSION, remember, run, to_json, unwatched};
+#[cfg(feature = "files")]
 pub use run_directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 pub use scenario::Scenario;
 pub use score::{Comparison, compare};

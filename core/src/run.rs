@@ -1,9 +1,11 @@
 //! Running a scenario, with or without keeping its records.
 
 use std::ops::ControlFlow;
+#[cfg(feature = "files")]
 use std::path::Path;
 
-use foretell_ati::RUN;
+use foretell_ati::Record;
+#[cfg(feature = "files")]
 use foretell_files::Directory;
 use foretell_scenarios::model;
 use foretell_sim::Progress;
@@ -13,8 +15,10 @@ use serde_json::Value;
 
 use crate::capacity::Capacities;
 use crate::error::Error;
+use crate::kept::Run;
 use crate::precision::Reached;
 use crate::prices::Prices;
+#[cfg(feature = "files")]
 use crate::run_directory::{SCENARIO_FILE, TRUTH_FILE};
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
@@ -57,11 +61,26 @@ pub fn run(
     Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
+/// Simulates a scenario and keeps its records in memory, to be asked. Of records that no prediction needs, those
+/// are kept that are `wanted`; [`Run::records`] has them.
+pub fn remember(
+    scenario: &Scenario,
+    wanted: impl Fn(&Record) -> bool + Send + 'static,
+    observer: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Outcome, Run), Error> {
+    let simulation = Simulation::new(scenario.document())?;
+    let model = simulation.scenario.clone();
+    let (truth, run) = simulation.keep(wanted, observer)?;
+    let outcome = Outcome::new(truth, &model, &Prices::shipped());
+    Ok((outcome, Run::in_memory(run, scenario)?))
+}
+
 /// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all
 /// defaults (`run.toml`) and the truth (`truth.json`).
 ///
 /// A directory that holds an earlier run is replaced; one that holds anything else is refused. A run that fails
 /// leaves nothing that looks whole.
+#[cfg(feature = "files")]
 pub fn record(
     scenario: &Scenario,
     directory: impl AsRef<Path>,
@@ -70,7 +89,7 @@ pub fn record(
     // files that workloads read are opened before anything of an earlier run is removed
     let simulation = Simulation::new(scenario.document())?;
     let model = simulation.scenario.clone();
-    let directory = Directory::take(directory.as_ref(), RUN)?;
+    let directory = Directory::take(directory.as_ref(), foretell_ati::RUN)?;
     directory.clear(&[])?;
     let kept = || {
         let (truth, _) = simulation.record(&directory, observer)?;

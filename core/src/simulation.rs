@@ -2,16 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use foretell_ati::{
-    Conclusion, Facts, KindSet, Record, RecordKind, Recorder, Selection, SelectionError, Summary,
-};
+#[cfg(feature = "files")]
+use foretell_ati::{Conclusion, Facts, Summary};
+use foretell_ati::{KindSet, MemoryRun, Record, RecordKind, Recorder, Selection, SelectionError};
+#[cfg(feature = "files")]
 use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
 use foretell_sim::goal::Goal;
 use foretell_sim::truth::Truth;
-use foretell_sim::{Cluster, Progress, SimError};
+#[cfg(feature = "files")]
+use foretell_sim::SimError;
+use foretell_sim::{Cluster, Progress};
 
 use foretell_units::{SimSpan, SimTime};
 
@@ -74,8 +77,25 @@ impl<'a> Simulation<'a> {
         Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
+    /// Runs it and keeps its records in memory: those of requests, and what else is wanted.
+    pub fn keep(
+        mut self,
+        wanted: impl Fn(&Record) -> bool + Send + 'static,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Truth, MemoryRun), Error> {
+        let wanted =
+            move |record: &Record| record.body.kind() == RecordKind::Request || wanted(record);
+        self.cluster.record_to(Recorder::in_memory_of(self.selection, wanted));
+        let truth = self.cluster.run(watch)?;
+        let demands = self.cluster.demands();
+        let mut facts = facts::of(&self.scenario, &self.document.known_to_operator()?);
+        facts::ended(&mut facts, &truth);
+        Ok((truth, self.cluster.into_recorder().into_run(facts, demands)?))
+    }
+
     /// Runs it and keeps its records in a directory, which holds a whole `run.db` only if
     /// the run came to its end.
+    #[cfg(feature = "files")]
     pub fn record(
         mut self,
         directory: &Directory,

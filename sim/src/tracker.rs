@@ -56,7 +56,7 @@ impl Tracker {
         let disks =
             |host: &model::Host| host.role.storage().map_or(0, |storage| storage.disks.len());
         let demands = recorder
-            .is_stored()
+            .is_kept()
             .then(|| Demands::new(scenario.workloads.len(), scenario.hosts.iter().map(disks)));
         Self {
             recorder,

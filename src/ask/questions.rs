@@ -14,12 +14,11 @@ use foretell_whatif::{Experience, Observed};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Document;
 use crate::cli::ModelChoice;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
-use foretell_core::Capacities;
+use foretell_core::Answered;
 use foretell_core::PartsShelf;
 use foretell_core::Prices;
 
@@ -127,9 +126,9 @@ impl Desk<'_> {
             changes.collect::<Result<_, _>>().map_err(|error| Failure::Usage(error.to_string()))?;
         let (answer, scenario) =
             self.observed.answer(&changes, &mut PartsShelf, model.asked(), self.experience)?;
-        let capacity = Capacities::of(&scenario, self.prices);
-        let document = Document { answer: &answer, capacity: &capacity };
+        let document = Answered::new(answer, &scenario, self.prices);
         let value = |known: serde_json::Result<Value>| known.expect("figures are JSON");
-        Ok((value(serde_json::to_value(answer.model)), value(serde_json::to_value(&document))))
+        let model = value(serde_json::to_value(document.answer.model));
+        Ok((model, value(serde_json::to_value(&document))))
     }
 }

@@ -185,8 +185,14 @@ impl Observed {
             replayed(&cluster)?
         } else {
             let before = self.changed(&[], parts)?;
+            let itself = || {
+                self.unchanged.get_or_init(|| replayed(&before).ok());
+            };
             std::thread::scope(|scope| {
-                scope.spawn(|| self.unchanged.get_or_init(|| replayed(&before).ok()));
+                // where there are no threads, one after the other
+                if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
+                    itself();
+                }
                 replayed(&cluster)
             })?
         };

@@ -5,10 +5,9 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use foretell_ati::{Facts, RecordKind, Requests, RunDb, StoreError, open_run};
+use foretell_ati::{Facts, RecordKind, Records, Requests, StoreError};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Host, Scenario, Workload};
 use foretell_units::SimSpan;
@@ -63,8 +62,15 @@ impl Observed {
     /// Reads the run in `dir`, of which `run.db` suffices.
     ///
     /// Errors if there is no whole run, or if too little was recorded to predict from.
-    pub fn open(dir: &Path) -> Result<Self, WhatIfError> {
-        let run = open_run(dir)?;
+    #[cfg(feature = "sqlite")]
+    pub fn open(dir: &std::path::Path) -> Result<Self, WhatIfError> {
+        Self::of(&foretell_ati::open_run(dir)?)
+    }
+
+    /// Reads a run's records, wherever they are.
+    ///
+    /// Errors if too little was recorded to predict from.
+    pub fn of(run: &impl Records) -> Result<Self, WhatIfError> {
         let unknown = |missing: &str| WhatIfError::Unknown {
             path: run.path().to_owned(),
             missing: missing.to_owned(),
@@ -73,7 +79,7 @@ impl Observed {
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
-        all_were_recorded(&run)?;
+        all_were_recorded(run)?;
         // measuring may have begun later than the scenario says
         let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
         let mut measured = BTreeMap::new();
@@ -93,7 +99,7 @@ impl Observed {
         let kind = |workload: &Workload| {
             facts.text(&format!("workload.{}.kind", workload.name)).ok().map(str::to_owned)
         };
-        let (requests, completed) = requests::read(&run, &scenario, (warmup, duration), kind)?;
+        let (requests, completed) = requests::read(run, &scenario, (warmup, duration), kind)?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {
@@ -153,7 +159,7 @@ pub(crate) fn resource_name(host: &Host, resource: impl Display) -> String {
     format!("{kind}.{resource}")
 }
 
-fn all_were_recorded(run: &RunDb) -> Result<(), WhatIfError> {
+fn all_were_recorded(run: &impl Records) -> Result<(), WhatIfError> {
     let selection = run.selection()?;
     let sampled = |kept: String| Err(WhatIfError::Sampled { kept });
     match selection.requests() {

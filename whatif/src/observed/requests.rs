@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use foretell_ati::{Body, Phase, RecordKind, RunDb};
+use foretell_ati::{Body, Phase, RecordKind, Records};
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 use hashbrown::HashMap;
@@ -94,7 +94,7 @@ type Found = (Vec<Streams>, Vec<Completed>);
 
 /// `kind`: of a workload, if it is known.
 pub(super) fn read(
-    run: &RunDb,
+    run: &impl Records,
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
     kind: impl Fn(&Workload) -> Option<String>,

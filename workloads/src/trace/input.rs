@@ -35,9 +35,19 @@ pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dy
         [0x1f, 0x8b, 8, flags] if flags < 0x20 => {
             Box::new(flate2::read::MultiGzDecoder::new(whole))
         }
+        #[cfg(feature = "zstd")]
         [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(whole)?),
+        #[cfg(not(feature = "zstd"))]
+        [0x28, 0xb5, 0x2f, 0xfd] => return Err(without_zstd()),
         _ => Box::new(whole),
     })
+}
+
+/// What a build without zstd says of a file that needs it.
+#[cfg(not(feature = "zstd"))]
+pub(super) fn without_zstd() -> io::Error {
+    let message = "compressed by zstd, which this build of `foretell` cannot read or write";
+    io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
 /// A moving window over a trace.

@@ -91,6 +91,7 @@ pub enum TraceFile<W: Write> {
     /// Gzip.
     Gzip(BufWriter<flate2::write::GzEncoder<W>>),
     /// Zstd.
+    #[cfg(feature = "zstd")]
     Zstd(BufWriter<zstd::stream::write::Encoder<'static, W>>),
 }
 
@@ -110,6 +111,9 @@ impl<W: Write> TraceFile<W> {
                 let encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
                 Self::Gzip(BufWriter::with_capacity(BUFFER, encoder))
             }
+            #[cfg(not(feature = "zstd"))]
+            Some("zst" | "zstd") => return Err(super::input::without_zstd()),
+            #[cfg(feature = "zstd")]
             Some("zst" | "zstd") => {
                 let encoder = zstd::stream::write::Encoder::new(file, 3)?;
                 Self::Zstd(BufWriter::with_capacity(BUFFER, encoder))
@@ -127,6 +131,7 @@ impl<W: Write> TraceFile<W> {
         match self {
             Self::Plain(file) => file.into_inner().map_err(io::IntoInnerError::into_error),
             Self::Gzip(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
+            #[cfg(feature = "zstd")]
             Self::Zstd(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
         }
     }
@@ -138,6 +143,7 @@ impl<W: Write> Write for TraceFile<W> {
         match self {
             Self::Plain(file) => file.write(bytes),
             Self::Gzip(encoder) => encoder.write(bytes),
+            #[cfg(feature = "zstd")]
             Self::Zstd(encoder) => encoder.write(bytes),
         }
     }
@@ -146,6 +152,7 @@ impl<W: Write> Write for TraceFile<W> {
         match self {
             Self::Plain(file) => file.flush(),
             Self::Gzip(encoder) => encoder.flush(),
+            #[cfg(feature = "zstd")]
             Self::Zstd(encoder) => encoder.flush(),
         }
     }

@@ -1,0 +1,98 @@
+//! Runs whose records are in memory, and what is asked of any run's records.
+
+use std::path::Path;
+
+use crate::{Demand, Facts, Record, RecordKind, Selection, StoreError};
+
+/// The records of a finished run, in a file or in memory.
+pub trait Records {
+    /// Where they are, for messages.
+    fn path(&self) -> &Path;
+
+    /// Which records the run kept.
+    fn selection(&self) -> Result<Selection, StoreError>;
+
+    /// All facts.
+    fn facts(&self) -> Result<Facts, StoreError>;
+
+    /// What each workload demanded of each resource, in the order of workload, host, resource.
+    fn demands(&self) -> Result<Vec<Demand>, StoreError>;
+
+    /// Calls `each` with every record of `kind`, in the order of posting.
+    fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError>;
+
+    /// The error of a row of `kind` whose `column` holds `value` where `wanted` was: a record that its
+    /// reader knows to be impossible, though each of its values is within its range.
+    fn bad_record(
+        &self,
+        kind: RecordKind,
+        column: &'static str,
+        value: i64,
+        wanted: &'static str,
+    ) -> StoreError;
+}
+
+/// A run whose records are in memory: what `run.db` holds of a run that is stored, but for metrics.
+#[derive(Clone, Debug)]
+pub struct MemoryRun {
+    selection: Selection,
+    facts: Facts,
+    demands: Vec<Demand>,
+    records: Vec<Record>,
+}
+
+impl MemoryRun {
+    pub(crate) fn new(
+        selection: Selection,
+        facts: Facts,
+        demands: Vec<Demand>,
+        records: Vec<Record>,
+    ) -> Self {
+        Self { selection, facts, demands, records }
+    }
+
+    /// The records in the order of posting.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+}
+
+impl Records for MemoryRun {
+    fn path(&self) -> &Path {
+        Path::new("the run in memory")
+    }
+
+    fn selection(&self) -> Result<Selection, StoreError> {
+        Ok(self.selection)
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(self.facts.clone())
+    }
+
+    fn demands(&self) -> Result<Vec<Demand>, StoreError> {
+        Ok(self.demands.clone())
+    }
+
+    fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
+        self.records.iter().filter(|record| record.body.kind() == kind).for_each(each);
+        Ok(())
+    }
+
+    fn bad_record(
+        &self,
+        kind: RecordKind,
+        column: &'static str,
+        value: i64,
+        wanted: &'static str,
+    ) -> StoreError {
+        StoreError::BadRow {
+            path: self.path().to_owned(),
+            table: kind.name().to_owned(),
+            row: 0,
+            column,
+            found: value.to_string(),
+            wanted,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The C interface of the engine.
+//!
+//! A page writes a request to the memory that [`request`] names, calls [`answer`], and reads
+//! [`answer_length`] bytes from where [`answer_start`] says. It gives two functions: `progress(part)` and
+//! `panicked(start, length)`, which hears what a bug says of itself before the module ends.
+#![allow(unsafe_code, reason = "names that the linker keeps, and the page's own functions")]
+
+use std::cell::RefCell;
+
+use crate::Engine;
+
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    safe fn progress(part: f64);
+    safe fn panicked(start: *const u8, length: usize);
+}
+
+#[derive(Default)]
+struct Desk {
+    engine: Engine,
+    /// A request, then its answer.
+    text: Vec<u8>,
+}
+
+thread_local! {
+    static DESK: RefCell<Desk> = RefCell::default();
+}
+
+/// Makes room for a request of that many bytes, and says where to write it.
+#[unsafe(no_mangle)]
+extern "C" fn request(length: usize) -> *mut u8 {
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.to_string();
+        panicked(text.as_ptr(), text.len());
+    }));
+    DESK.with_borrow_mut(|desk| {
+        desk.text = vec![0; length];
+        desk.text.as_mut_ptr()
+    })
+}
+
+/// Answers the request: 1 with a document, 0 with what is wrong.
+#[unsafe(no_mangle)]
+extern "C" fn answer() -> u32 {
+    DESK.with_borrow_mut(|desk| {
+        let request = String::from_utf8_lossy(&std::mem::take(&mut desk.text)).into_owned();
+        let answer = desk.engine.answer(&request, |part| progress(part));
+        let is_ok = answer.is_ok();
+        desk.text = answer.unwrap_or_else(|wrong| wrong).into_bytes();
+        is_ok.into()
+    })
+}
+
+/// Where the answer starts.
+#[unsafe(no_mangle)]
+extern "C" fn answer_start() -> *const u8 {
+    DESK.with_borrow(|desk| desk.text.as_ptr())
+}
+
+/// Its length in bytes.
+#[unsafe(no_mangle)]
+extern "C" fn answer_length() -> usize {
+    DESK.with_borrow(|desk| desk.text.len())
+}
