@@ -51,6 +51,11 @@ impl MemoryRun {
         Self { selection, facts, demands, records }
     }
 
+    /// The facts, to be added to.
+    pub fn facts_mut(&mut self) -> &mut Facts {
+        &mut self.facts
+    }
+
     /// The records in the order of posting.
     pub fn records(&self) -> &[Record] {
         &self.records

@@ -12,7 +12,7 @@ use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use foretell_whatif::CONFIGURATION_FACT;
 
-/// The facts of a scenario.
+/// The facts of a scenario, but for what is measured of its devices.
 ///
 /// `configuration`: the scenario as its operator knows it.
 pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
@@ -67,7 +67,6 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     switch(&mut facts, &scenario.switch);
     span(&mut facts, "warmup", scenario.warmup);
     tracking(&mut facts, scenario);
-    crate::shelf::measure_devices(&mut facts, scenario);
     facts
 }
 

@@ -37,7 +37,7 @@ pub struct Run {
 enum Kept {
     #[cfg(feature = "files")]
     Directory(PathBuf),
-    Memory(Box<(MemoryRun, Scenario)>),
+    Memory(Box<Scenario>),
 }
 
 /// An answer, and what its cluster would hold: with [`to_json`](crate::to_json()), what `foretell ask --json`
@@ -74,20 +74,17 @@ impl Run {
         Ok(Self { kept: Kept::Directory(directory), observed, experience: Experience::shipped() })
     }
 
-    /// A run whose records are in memory.
-    pub(crate) fn in_memory(run: MemoryRun, scenario: &Scenario) -> Result<Self, Error> {
+    /// A run of this scenario whose records [`remember`](crate::remember()) kept. Its devices are measured now,
+    /// which takes some time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WhatIf`] if too little was recorded to predict from.
+    pub fn in_memory(mut run: MemoryRun, scenario: &Scenario) -> Result<Self, Error> {
+        crate::shelf::measure_devices(run.facts_mut(), &scenario.check()?);
         let observed = Observed::of(&run)?;
-        let kept = Kept::Memory(Box::new((run, scenario.clone())));
+        let kept = Kept::Memory(Box::new(scenario.clone()));
         Ok(Self { kept, observed, experience: Experience::shipped() })
-    }
-
-    /// The records of a run in memory; nothing of one in a directory, which [`foretell_ati`] reads.
-    pub fn records(&self) -> Option<&MemoryRun> {
-        match &self.kept {
-            #[cfg(feature = "files")]
-            Kept::Directory(_) => None,
-            Kept::Memory(kept) => Some(&kept.0),
-        }
     }
 
     /// What clients would see with these changes, as `foretell ask --what-if` says it. Without a change: what
@@ -140,7 +137,7 @@ impl Run {
             Kept::Directory(directory) => {
                 Scenario::from(Document::load(directory.join(SCENARIO_FILE))?.seen_from(""))
             }
-            Kept::Memory(kept) => kept.1.clone(),
+            Kept::Memory(scenario) => (**scenario).clone(),
         };
         after.change(changes)?;
         let truth = Simulation::new(after.document())?.run(observer)?;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 #[cfg(feature = "files")]
 use std::path::Path;
 
-use foretell_ati::Record;
+use foretell_ati::{MemoryRun, Record};
 #[cfg(feature = "files")]
 use foretell_files::Directory;
 use foretell_scenarios::model;
@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use crate::capacity::Capacities;
 use crate::error::Error;
-use crate::kept::Run;
 use crate::precision::Reached;
 use crate::prices::Prices;
 #[cfg(feature = "files")]
@@ -61,18 +60,17 @@ pub fn run(
     Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
-/// Simulates a scenario and keeps its records in memory, to be asked. Of records that no prediction needs, those
-/// are kept that are `wanted`; [`Run::records`] has them.
+/// Simulates a scenario and keeps its records in memory; [`Run::in_memory`] asks them. Of records that no
+/// prediction needs, those are kept that are `wanted`.
 pub fn remember(
     scenario: &Scenario,
     wanted: impl Fn(&Record) -> bool + Send + 'static,
     observer: impl FnMut(Progress) -> ControlFlow<()>,
-) -> Result<(Outcome, Run), Error> {
+) -> Result<(Outcome, MemoryRun), Error> {
     let simulation = Simulation::new(scenario.document())?;
     let model = simulation.scenario.clone();
     let (truth, run) = simulation.keep(wanted, observer)?;
-    let outcome = Outcome::new(truth, &model, &Prices::shipped());
-    Ok((outcome, Run::in_memory(run, scenario)?))
+    Ok((Outcome::new(truth, &model, &Prices::shipped()), run))
 }
 
 /// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all

@@ -109,6 +109,7 @@ impl<'a> Simulation<'a> {
         match outcome {
             Ok(truth) => {
                 let mut facts = facts::of(&self.scenario, &self.document.known_to_operator()?);
+                crate::shelf::measure_devices(&mut facts, &self.scenario);
                 facts::ended(&mut facts, &truth);
                 let conclusion = Conclusion { facts: &facts, demands: &demands, metrics: &metrics };
                 let summary = recorder.conclude(&conclusion)?;

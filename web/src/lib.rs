@@ -5,6 +5,8 @@
 //! ```json
 //! { "do": "run", "scenario": "first-look", "set": ["duration=10 s"] }
 //! { "do": "ask", "what_if": ["volume.mail.encoding=3-of-5"], "model": "auto" }
+//! { "do": "film" }
+//! { "do": "quantiles", "workload": "mail", "count": 1000 }
 //! ```
 //!
 //! A scenario is the name of one that comes with the program, or its TOML. A question is about the last run,
@@ -15,6 +17,7 @@
 
 #[cfg(target_family = "wasm")]
 mod exports;
+mod film;
 mod request;
 
 pub use request::Engine;

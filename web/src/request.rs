@@ -1,14 +1,30 @@
 //! Requests and their answers.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use foretell_core::{Asked, Change, Model, Progress, Run, Scenario, remember, to_json};
+use foretell_core::{
+    Asked, Change, MemoryRun, Model, Progress, Record, Run, Scenario, remember, to_json,
+};
 use serde::Deserialize;
 
 /// Holds the last run, to be asked.
 #[derive(Debug, Default)]
 pub struct Engine {
+    scenario: Option<Scenario>,
+    /// When measuring began, and the time of its film; ns.
+    measured_from: u64,
+    window: Range<u64>,
+    /// Its records, until a question is asked.
+    records: Option<MemoryRun>,
     run: Option<Run>,
+}
+
+/// A time, in ms after the warm-up.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Window {
+    from_ms: f64,
+    for_ms: f64,
 }
 
 /// What can be requested.
@@ -22,6 +38,18 @@ enum Request {
         /// Changes, `PATH=VALUE`.
         #[serde(default)]
         set: Vec<String>,
+        /// Of which time the film is to be.
+        #[serde(default)]
+        film: Option<Window>,
+    },
+    /// Requests of the last run on their way, in the time that was asked for.
+    Film {},
+    /// Response times of the last run's requests, of a workload, at equal shares.
+    Quantiles {
+        /// The workload's name.
+        workload: String,
+        /// How many shares.
+        count: usize,
     },
     /// What the records of the last run say of a change, as `foretell ask --json` prints it.
     Ask {
@@ -45,7 +73,15 @@ impl Engine {
         let request: Request =
             serde_json::from_str(request).map_err(|error| format!("the request: {error}"))?;
         match request {
-            Request::Run { scenario, set } => self.run(&scenario, &set, progress),
+            Request::Run { scenario, set, film } => self.run(&scenario, &set, film, progress),
+            Request::Film {} => {
+                let Range { start, end } = self.window.clone();
+                json(&crate::film::film(self.records()?, start, end)?)
+            }
+            Request::Quantiles { workload, count } => {
+                let from = self.measured_from;
+                json(&crate::film::quantiles(self.records()?, &workload, from, count)?)
+            }
             Request::Ask { what_if, model } => self.ask(&what_if, model.as_deref()),
         }
     }
@@ -54,10 +90,11 @@ impl Engine {
         &mut self,
         scenario: &str,
         set: &[String],
+        film: Option<Window>,
         mut progress: impl FnMut(f64),
     ) -> Result<String, String> {
         // a run that fails leaves none to ask
-        self.run = None;
+        *self = Self::default();
         let mut scenario = if scenario.contains('\n') {
             Scenario::parse(scenario, "")
         } else {
@@ -71,14 +108,29 @@ impl Engine {
             }
             ControlFlow::Continue(())
         };
+        let model = scenario.check().map_err(|error| error.to_string())?;
+        let from = model.warmup.as_ns();
+        let window = film.map_or(0..0, |film| {
+            // saturates: a time beyond the run has no records
+            let ns = |ms: f64| (ms * 1e6) as u64;
+            let start = from.saturating_add(ns(film.from_ms));
+            start..start.saturating_add(ns(film.for_ms))
+        });
+        let shown = window.clone();
+        let wanted = move |record: &Record| shown.contains(&record.header.ts_ns);
         let (outcome, run) =
-            remember(&scenario, |_| false, observer).map_err(|error| error.to_string())?;
-        self.run = Some(run);
+            remember(&scenario, wanted, observer).map_err(|error| error.to_string())?;
+        (self.measured_from, self.window) = (from, window);
+        (self.scenario, self.records) = (Some(scenario), Some(run));
         Ok(to_json(&outcome))
     }
 
-    fn ask(&self, what_if: &[String], model: Option<&str>) -> Result<String, String> {
-        let run = self.run.as_ref().ok_or("there is no run to ask: request one first")?;
+    fn records(&self) -> Result<&MemoryRun, String> {
+        let message = "there are no records: request a run first, and its film before a question";
+        self.records.as_ref().ok_or_else(|| message.to_owned())
+    }
+
+    fn ask(&mut self, what_if: &[String], model: Option<&str>) -> Result<String, String> {
         let asked = match model.unwrap_or("auto") {
             "auto" => Asked::Auto,
             "fast" => Asked::Of(Model::Fast),
@@ -90,9 +142,18 @@ impl Engine {
                 return Err(format!("there is no model `{other}`; there are {all}"));
             }
         };
+        if let (Some(records), Some(scenario)) = (self.records.take(), &self.scenario) {
+            let run = Run::in_memory(records, scenario).map_err(|error| error.to_string())?;
+            self.run = Some(run);
+        }
+        let run = self.run.as_ref().ok_or("there is no run to ask: request one first")?;
         let answered = run.answered(&changes(what_if)?, asked);
         answered.map(|document| to_json(&document)).map_err(|error| error.to_string())
     }
+}
+
+fn json(document: &impl serde::Serialize) -> Result<String, String> {
+    serde_json::to_string(document).map_err(|error| error.to_string())
 }
 
 fn changes(texts: &[String]) -> Result<Vec<Change>, String> {

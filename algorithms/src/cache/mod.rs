@@ -272,7 +272,8 @@ macro_rules! faces {
                 $crate::cache::Replacement::residents(self)
             }
             fn capacity(&self) -> usize {
-                $crate::cache::Replacement::room(self).capacity as usize
+                let capacity = $crate::cache::Replacement::room(self).capacity;
+                usize::try_from(capacity).unwrap_or(usize::MAX)
             }
             fn reserve(&mut self, objects: usize) {
                 $crate::cache::Replacement::reserve(self, objects);

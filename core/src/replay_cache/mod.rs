@@ -123,7 +123,9 @@ impl Plan {
             for &kind in self.kinds.iter().filter(|kind| !self.is_on_curve(**kind)) {
                 followers.push(Follower::Cache(match self.objects {
                     Objects::BySize => Cache::sized(kind, size),
-                    Objects::Addresses | Objects::Pages(_) => Cache::unit(kind, size as usize),
+                    Objects::Addresses | Objects::Pages(_) => {
+                        Cache::unit(kind, usize::try_from(size).unwrap_or(usize::MAX))
+                    }
                 }));
             }
         }

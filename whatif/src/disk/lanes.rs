@@ -158,11 +158,11 @@ impl Lanes {
     fn keep_lanes(&mut self, now: SimTime, lbn: Sectors, cost: Cost) -> (SimTime, SimSpan) {
         let lanes = self.free_at.len();
         // a large operation is spread over several lanes
-        let first = mix(lbn.get() * SECTOR_BYTES / GRAIN) as usize;
+        let first = (mix(lbn.get() * SECTOR_BYTES / GRAIN) % lanes as u64) as usize;
         if let Some(line_free_at) = &mut self.line_free_at {
             *line_free_at = (*line_free_at).max(now) + SimSpan::from_ns(cost.share as u64);
             let hold = SimSpan::from_ns((cost.alone - cost.share).max(0.0) as u64);
-            let free_at = &mut self.free_at[first % lanes];
+            let free_at = &mut self.free_at[first];
             *free_at = (*free_at).max(*line_free_at) + hold;
             return (*free_at, SimSpan::ZERO);
         }
@@ -238,7 +238,7 @@ fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
     let mut last = 0;
     for operation in 0..OPERATIONS {
         let std::cmp::Reverse(now) = ready.pop().expect("there is always one");
-        let lane = mix(operation as u64) as usize % shape.lanes;
+        let lane = (mix(operation as u64) % shape.lanes as u64) as usize;
         let mut from = now as f64;
         if shape.has_line {
             line_free = line_free.max(from) + cost.share;

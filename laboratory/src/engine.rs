@@ -1,0 +1,90 @@
+//! The engine that a page carries: `web/` as WebAssembly, compressed.
+//!
+//! It is taken from a WebAssembly file, or out of a page that has one: who has a laboratory and the command can
+//! make another without a compiler.
+
+use std::io::{Read, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::error::LessonError;
+
+/// What a WebAssembly file begins with: its name and version 1.
+const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
+/// The name of a function of ours, as exports have it.
+const OURS: &[u8] = b"\x0danswer_length";
+/// What surrounds an engine in a page.
+pub(crate) const BEGINS: &str = "<script type=\"text/plain\" id=\"engine\">";
+/// The end of it.
+pub(crate) const ENDS: &str = "</script>";
+/// The largest engine that is taken.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// An engine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Engine {
+    /// Compressed by gzip, as base64.
+    text: String,
+}
+
+impl Engine {
+    /// Takes the engine out of a file's bytes: WebAssembly, or a page.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn from_file(file: &str, bytes: &[u8]) -> Result<Self, LessonError> {
+        let none = || LessonError::NoEngine { file: file.to_owned() };
+        let found = if bytes.starts_with(MAGIC) { Some(bytes.to_owned()) } else { in_page(bytes) };
+        let module = found.filter(|module| is_ours(module)).ok_or_else(none)?;
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(&module).and_then(|()| packed.flush()).map_err(|_| none())?;
+        let packed = packed.finish().map_err(|_| none())?;
+        Ok(Self { text: STANDARD.encode(packed) })
+    }
+
+    /// As a page has it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+fn is_ours(module: &[u8]) -> bool {
+    module.starts_with(MAGIC) && module.windows(OURS.len()).any(|window| window == OURS)
+}
+
+/// The module in a page.
+fn in_page(page: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(page).ok()?;
+    let (_, rest) = text.rsplit_once(BEGINS)?;
+    let (packed, _) = rest.split_once(ENDS)?;
+    let packed = STANDARD.decode(packed.trim()).ok()?;
+    let mut module = Vec::new();
+    GzDecoder::new(packed.as_slice()).take(MOST_BYTES).read_to_end(&mut module).ok()?;
+    Some(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_gives_its_engine_back() {
+        let module = [MAGIC, OURS, &[7; 1000]].concat();
+        let engine = Engine::from_file("a.wasm", &module).unwrap();
+        let page = format!("<html>{BEGINS}{}{ENDS}</html>", engine.text());
+        assert_eq!(Engine::from_file("lab.html", page.as_bytes()).unwrap(), engine);
+    }
+
+    #[test]
+    fn other_files_hold_none() {
+        for bytes in [b"" as &[u8], b"<html></html>", MAGIC, b"\xff\xfe"] {
+            let error = Engine::from_file("it", bytes).unwrap_err();
+            assert!(error.to_string().starts_with("`it` holds no engine"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The page: lessons, the scripts that show them, and the engine.
+//!
+//! A content security policy allows the page's own script by its digest, a worker made of it, and WebAssembly;
+//! nothing is loaded.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use crate::engine::{BEGINS, ENDS, Engine};
+use crate::lesson::Lesson;
+
+const STYLE: &str = include_str!("../assets/lab.css");
+const SCRIPT: &str = concat!(
+    include_str!("../assets/formula.js"),
+    include_str!("../assets/chart.js"),
+    include_str!("../assets/picture.js"),
+    include_str!("../assets/lab.js")
+);
+const WORKER: &str = include_str!("../assets/worker.js");
+/// Says which program made a page.
+const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
+
+/// The laboratory with these lessons, as HTML.
+pub fn page(title: &str, lessons: &[Lesson], engine: &Engine) -> String {
+    // in a script no `<` may stand that ends it
+    let data = serde_json::to_string(lessons).expect("lessons are JSON").replace('<', "\\u003c");
+    let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    let policy = format!(
+        "default-src 'none'; script-src {} 'wasm-unsafe-eval'; worker-src blob:; style-src {}; base-uri 'none'; \
+         form-action 'none'",
+        digest(SCRIPT),
+        digest(STYLE)
+    );
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(GENERATOR);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#lesson-title" { "To the lesson" }
+                header {
+                    p.site { (title) }
+                    nav aria-label="Lessons" { ol id="lessons-list" {
+                        @for lesson in lessons {
+                            li { a href={ "#lesson=" (lesson.name) } data-lesson=(lesson.name) { (lesson.title) } }
+                        }
+                    } }
+                }
+                main id="main" {
+                    noscript { p.gap { "The laboratory needs JavaScript: it simulates a storage cluster here." } }
+                    h1 id="lesson-title" tabindex="-1" { (lessons.first().map_or(title, |first| &first.title)) }
+                    div id="before" {}
+                    form id="question" {}
+                    section id="bench" aria-label="Experiment" {}
+                    div id="after" {}
+                }
+                footer {
+                    p { "Simulated in this page by " (GENERATOR) ", without a network. " span id="speed" {} }
+                }
+                script type="application/json" id="lessons" { (PreEscaped(data)) }
+                script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
+                script { (PreEscaped(SCRIPT)) }
+                (PreEscaped(BEGINS)) (engine.text()) (PreEscaped(ENDS))
+            }
+        }
+    };
+    markup.into_string()
+}

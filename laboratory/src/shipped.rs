@@ -1,0 +1,57 @@
+//! The lessons that come with the program.
+
+use crate::error::LessonError;
+use crate::lesson::Lesson;
+
+/// Names and texts, in the order in which they are taught.
+const LESSONS: [(&str, &str); 8] = [
+    ("knee", include_str!("../lessons/knee.md")),
+    ("little", include_str!("../lessons/little.md")),
+    ("cache", include_str!("../lessons/cache.md")),
+    ("fan-out", include_str!("../lessons/fan-out.md")),
+    ("codes", include_str!("../lessons/codes.md")),
+    ("bottleneck", include_str!("../lessons/bottleneck.md")),
+    ("failure", include_str!("../lessons/failure.md")),
+    ("records", include_str!("../lessons/records.md")),
+];
+
+/// What the names of their scenarios begin with.
+const PREFIX: &str = "lesson/";
+
+/// All of them.
+///
+/// # Errors
+///
+/// Never: tests read them all.
+pub fn shipped() -> Result<Vec<Lesson>, LessonError> {
+    let parse = |(name, text): &(&str, &str)| Lesson::parse(name, &format!("{PREFIX}{name}"), text);
+    LESSONS.iter().map(parse).collect()
+}
+
+/// Their names.
+pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+    LESSONS.iter().map(|(name, _)| *name)
+}
+
+/// The text of one, to begin one's own with.
+pub fn shipped_text(name: &str) -> Option<&'static str> {
+    LESSONS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The scenario of one, by the name that commands have for it: `lesson/knee`.
+pub fn scenario_of(name: &str) -> Option<String> {
+    Lesson::scenario_in(shipped_text(name.strip_prefix(PREFIX)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_lessons() {
+        for lesson in shipped().unwrap_or_else(|error| panic!("{error}")) {
+            assert!(scenario_of(&lesson.command).is_some_and(|text| text == lesson.scenario));
+            assert!(!lesson.after.is_empty(), "{}", lesson.name);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Requests on their way, for a page to draw: what the records of some time say of each exchange.
+//!
+//! An exchange is a thread of a request, which has the same number at its client and at its node. Its arrival
+//! somewhere is not recorded: it is there when it next posts anything. What began before the time shown begins
+//! with its first record in it.
+
+use std::collections::BTreeMap;
+
+use foretell_core::MemoryRun;
+use foretell_core::records::{Body, HostKind, Phase, Records};
+use serde::Serialize;
+
+/// Exchanges that are shown at the most; the time shown ends before there are more.
+const MOST_DOTS: usize = 6000;
+
+/// What is known of some time of a run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Film {
+    /// Where it begins, µs since the run did.
+    from_us: f64,
+    /// Where it ends.
+    to_us: f64,
+    hosts: Vec<Host>,
+    dots: Vec<Dot>,
+}
+
+#[derive(Debug, Serialize)]
+struct Host {
+    name: String,
+    is_node: bool,
+    disks: usize,
+}
+
+/// An exchange.
+#[derive(Debug, Serialize)]
+struct Dot {
+    /// The request's breadcrumb.
+    of: u64,
+    /// Whether it writes, where that is known.
+    write: bool,
+    /// Whether it is the request itself, which waits at its client.
+    whole: bool,
+    /// What it did: µs since the film began, [`Step`], the host that says so, and to which host it leaves or at
+    /// which disk it is.
+    steps: Vec<(f64, u8, u32, u32)>,
+}
+
+/// What an exchange does; a page has the same numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Step {
+    /// Works on a host.
+    Works = 0,
+    /// Leaves for a host.
+    Leaves = 1,
+    /// Finds its data in the cache of the host.
+    Hit = 2,
+    /// Does not.
+    Miss = 3,
+    /// Is written to the cache.
+    Written = 4,
+    /// Waits for a disk, and is served.
+    Disk = 5,
+    /// Has been served.
+    Served = 6,
+    /// Is complete.
+    Complete = 7,
+}
+
+/// The film of a run between two times, ns.
+pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, String> {
+    let facts = run.facts().map_err(|error| error.to_string())?;
+    let host = |known: &foretell_core::records::Host| Host {
+        name: known.name.clone(),
+        is_node: known.kind == HostKind::Node,
+        disks: 0,
+    };
+    let mut hosts: Vec<Host> = facts.hosts.iter().map(host).collect();
+    let us = |ns: u64| (ns - from_ns) as f64 / 1000.0;
+    let (mut dots, mut end_ns) = (Vec::<Dot>::new(), to_ns);
+    // by breadcrumb and thread
+    let mut known: BTreeMap<(u64, u32), usize> = BTreeMap::new();
+    let mut writes: BTreeMap<u64, bool> = BTreeMap::new();
+    for record in run.records() {
+        let header = record.header;
+        if !(from_ns..to_ns).contains(&header.ts_ns) {
+            continue;
+        }
+        if let Body::DiskOp { disk, .. } = record.body
+            && let Some(host) = hosts.get_mut(header.host.index())
+        {
+            host.disks = host.disks.max(disk as usize + 1);
+        }
+        if header.breadcrumb.0 == 0 {
+            continue;
+        }
+        if let Body::Request { op, .. } = record.body {
+            writes.insert(header.breadcrumb.0, op != foretell_core::records::Op::Read);
+        }
+        let key = (header.breadcrumb.0, header.tid);
+        let index = *known.entry(key).or_insert_with(|| {
+            dots.push(Dot { of: key.0, write: false, whole: false, steps: Vec::new() });
+            dots.len() - 1
+        });
+        if dots.len() > MOST_DOTS {
+            dots.pop();
+            end_ns = header.ts_ns;
+            break;
+        }
+        let dot = &mut dots[index];
+        let at = us(header.ts_ns);
+        let (step, other) = match record.body {
+            Body::NetworkTransmit { receiver, .. } => (Step::Leaves, receiver),
+            Body::BufferReadHit { .. } => (Step::Hit, 0),
+            Body::BufferReadMiss { .. } => (Step::Miss, 0),
+            Body::BufferWrite { .. } => (Step::Written, 0),
+            Body::DiskOp { disk, phase: Phase::Issue, .. } => (Step::Disk, disk),
+            Body::DiskOp { disk, phase: Phase::Complete, .. } => (Step::Served, disk),
+            Body::Request { phase, .. } => {
+                dot.whole = true;
+                let is_issue = phase == Phase::Issue;
+                (if is_issue { Step::Works } else { Step::Complete }, 0)
+            }
+            _ => (Step::Works, 0),
+        };
+        // of a thread that leaves its processor no more is known than before
+        let is_news = step != Step::Works || dot.steps.last().is_none_or(|last| last.1 == Step::Leaves as u8);
+        if is_news {
+            dot.steps.push((at, step as u8, header.host.0, other));
+        }
+    }
+    for dot in &mut dots {
+        dot.write = writes.get(&dot.of).copied().unwrap_or(false);
+    }
+    Ok(Film { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
+}
+
+/// Response times, ms, of the requests of a workload that completed from this time on: the least, and those
+/// that equal shares of the requests stay below, up to the greatest.
+pub(crate) fn quantiles(
+    run: &MemoryRun,
+    workload: &str,
+    from_ns: u64,
+    count: usize,
+) -> Result<Vec<f64>, String> {
+    let facts = run.facts().map_err(|error| error.to_string())?;
+    let number = facts.workloads.iter().find(|known| known.name == workload);
+    let number = number.ok_or_else(|| format!("there is no workload `{workload}`"))?.workload;
+    let mut open = BTreeMap::new();
+    let mut times = Vec::new();
+    for record in run.records() {
+        let Body::Request { workload, phase, .. } = record.body else { continue };
+        let (breadcrumb, at) = (record.header.breadcrumb.0, record.header.ts_ns);
+        if workload != number.0 {
+            continue;
+        }
+        if phase == Phase::Issue {
+            open.insert(breadcrumb, at);
+        } else if let Some(issued) = open.remove(&breadcrumb)
+            && at >= from_ns
+        {
+            times.push((at - issued) as f64 / 1e6);
+        }
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    let Some(last) = times.len().checked_sub(1) else { return Ok(Vec::new()) };
+    Ok((0..=count).map(|place| times[place * last / count.max(1)]).collect())
+}
