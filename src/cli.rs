@@ -7,6 +7,7 @@ mod examples;
 mod first_steps;
 mod import;
 mod inspect;
+mod laboratory;
 mod learn;
 mod plan;
 mod replay_cache;
@@ -45,6 +46,7 @@ pub use import::{
     TraceArguments as ImportTraceArguments,
 };
 pub use inspect::InspectArguments;
+pub use laboratory::LaboratoryArguments;
 pub(crate) use learn::training;
 pub use learn::{
     CrossValidation, DataArguments, EvaluateArguments, ExplainArguments, FeaturesArguments,
@@ -106,6 +108,8 @@ pub enum Command {
     Export(ExportArguments),
     /// Show results as a page: charts of runs, comparisons, sweeps, answers.
     Report(ReportArguments),
+    /// Make a page of lessons that simulates storage clusters in the browser.
+    Laboratory(LaboratoryArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

@@ -17,6 +17,7 @@ mod init;
 mod inspect;
 mod interrupt;
 mod jobs;
+mod laboratory;
 mod learn;
 mod list;
 mod man;
@@ -74,6 +75,7 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Score(arguments) => score::score(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Laboratory(arguments) => laboratory::laboratory(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),

@@ -132,7 +132,7 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
 /// Whether a file is a block trace rather than a scenario: by its name, as nobody gives a trace
 /// the ending `.toml`.
 fn is_trace(path: &Path) -> bool {
-    path.is_file() && path.extension().is_none_or(|ending| ending != "toml")
+    path.is_file() && path.extension().is_none_or(|ending| ending != "toml" && ending != "md")
 }
 
 /// Whether a trace tells when its requests were issued.

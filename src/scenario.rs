@@ -1,4 +1,4 @@
-//! Scenarios as commands are given them: a file, or the name of one that comes with the program.
+//! Scenarios as commands are given them: a file, also a lesson, or the name of one that comes with the program.
 
 use std::path::Path;
 
@@ -8,6 +8,16 @@ use crate::failure::Failure;
 
 /// The scenario in that file, or of that name. A file of the name goes first.
 pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
+    if path.extension().is_some_and(|ending| ending == "md") && path.is_file() {
+        let text = crate::laboratory::scenario_in(path)?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        return Ok(Document::parse(&path.display().to_string(), &text, base)?);
+    }
+    if !path.exists()
+        && let Some(text) = path.to_str().and_then(foretell_laboratory::scenario_of)
+    {
+        return Ok(Document::parse(&path.display().to_string(), &text, Path::new(""))?);
+    }
     Ok(foretell_core::Scenario::load(path)?.into_document())
 }
 

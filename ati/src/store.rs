@@ -109,7 +109,8 @@ impl Store {
         // If this fails the writer has failed, and says so when it is joined.
         let _ = writing.full.send(batch);
         drop(writing.full);
-        let written = writing.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let written =
+            writing.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (db, tally) = written?;
         let partial = writing.target.partial();
         conclude::conclude(db, selection, &tally, conclusion, &partial)?;
@@ -131,8 +132,6 @@ impl Drop for Store {
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Store")
-            .field(&self.writing.as_ref().map(|writing| &writing.target))
-            .finish()
+        f.debug_tuple("Store").field(&self.writing.as_ref().map(|writing| &writing.target)).finish()
     }
 }

@@ -60,11 +60,11 @@ mod score;
 mod shelf;
 mod simulation;
 
-/// Throughput of mixed loads from points measured elsewhere (Ra and Lee 2017's constant capacity).
-pub use foretell_estimate as estimate;
 /// What records of a run are, for those who read them.
 pub use foretell_ati as records;
 pub use foretell_ati::{MemoryRun, Record};
+/// Throughput of mixed loads from points measured elsewhere (Ra and Lee 2017's constant capacity).
+pub use foretell_estimate as estimate;
 pub use foretell_scenarios::Change;
 pub use foretell_sim::Progress;
 pub use foretell_sim::truth::{self, Truth};

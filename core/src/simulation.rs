@@ -10,10 +10,10 @@ use foretell_files::Directory;
 use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
-use foretell_sim::goal::Goal;
-use foretell_sim::truth::Truth;
 #[cfg(feature = "files")]
 use foretell_sim::SimError;
+use foretell_sim::goal::Goal;
+use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, Progress};
 
 use foretell_units::{SimSpan, SimTime};

@@ -24,6 +24,10 @@ pub struct Limit {
 impl Limit {
     /// TOML that people write.
     pub const SCENARIO: Self = Self::mib(4, "a scenario, a profile or a sweep file");
+    /// Lessons, which have scenarios in them.
+    pub const LESSON: Self = Self::mib(4, "a lesson");
+    /// The engine of pages, or a page that has it.
+    pub const ENGINE: Self = Self::mib(64, "an engine or a laboratory");
     /// fio's job files and COSBench's workloads.
     pub const JOBS: Self = Self::mib(4, "a fio job file or a COSBench workload");
     /// DiskSim's parameter files.
@@ -45,8 +49,10 @@ impl Limit {
     pub const MODEL: Self = Self::mib(384, "a saved model");
 
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::SCENARIO,
+        Self::LESSON,
+        Self::ENGINE,
         Self::JOBS,
         Self::DESCRIPTION,
         Self::RESULT,

@@ -165,7 +165,9 @@ impl Reader<'_> {
             let Some((_, count)) = FUNCTIONS.iter().find(|(name, _)| *name == first) else {
                 self.at = start;
                 let names = FUNCTIONS.map(|(name, _)| format!("`{name}`")).join(", ");
-                return Err(self.error(format!("there is no function `{first}`; there are {names}")));
+                return Err(
+                    self.error(format!("there is no function `{first}`; there are {names}"))
+                );
             };
             let mut of = vec![self.sum()?];
             while self.takes(',') {

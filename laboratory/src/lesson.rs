@@ -142,10 +142,12 @@ impl Lesson {
         let block = |wanted: &str| {
             parts.blocks.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
         };
-        let scenario = block("scenario")
-            .ok_or_else(|| missing("scenario", "a block of code that begins with ```toml scenario"))?;
-        let settings = block("lesson")
-            .ok_or_else(|| missing("settings", "a block of code that begins with ```toml lesson"))?;
+        let scenario = block("scenario").ok_or_else(|| {
+            missing("scenario", "a block of code that begins with ```toml scenario")
+        })?;
+        let settings = block("lesson").ok_or_else(|| {
+            missing("settings", "a block of code that begins with ```toml lesson")
+        })?;
         let settings: Settings = toml::from_str(settings).map_err(|error| LessonError::Toml {
             lesson: name.to_owned(),
             block: "lesson",
@@ -172,7 +174,8 @@ impl Lesson {
     /// The changes of a side at a value of the slider.
     pub fn changes(&self, side: usize, x: f64) -> Vec<String> {
         let own = self.settings.side.get(side).map_or(&[][..], |side| &side.set);
-        let moved = self.settings.slider.set.iter().map(|change| change.replace("{x}", &x.to_string()));
+        let moved =
+            self.settings.slider.set.iter().map(|change| change.replace("{x}", &x.to_string()));
         own.iter().cloned().chain(moved).collect()
     }
 
@@ -236,14 +239,19 @@ impl Lesson {
         let changes = self.changes(side, x);
         let wrong = |error: String| LessonError::Scenario {
             lesson: self.name.clone(),
-            with: if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(", ")) },
+            with: if changes.is_empty() {
+                String::new()
+            } else {
+                format!(" with {}", changes.join(", "))
+            },
             error,
         };
         let mut document = Document::parse(&self.name, &self.scenario, Path::new(""))
             .map_err(|error| wrong(error.to_string()))?;
         for change in &changes {
-            let change: foretell_scenarios::Change =
-                change.parse().map_err(|error: foretell_scenarios::ChangeError| wrong(error.to_string()))?;
+            let change: foretell_scenarios::Change = change
+                .parse()
+                .map_err(|error: foretell_scenarios::ChangeError| wrong(error.to_string()))?;
             document.set(&change.path, &change.value).map_err(|error| wrong(error.to_string()))?;
         }
         let model = document.check().map_err(|error| wrong(error.to_string()))?;

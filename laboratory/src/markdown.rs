@@ -32,6 +32,9 @@ pub(crate) fn parts(text: &str) -> Parts {
             Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
                 title = Some(String::new());
             }
+            // of a title its letters count, not how they look
+            Event::Start(_) | Event::SoftBreak if title.is_some() => {}
+            Event::End(end) if title.is_some() && end != TagEnd::Heading(HeadingLevel::H1) => {}
             Event::End(TagEnd::Heading(HeadingLevel::H1)) => {
                 let title = title.take().unwrap_or_default();
                 if parts.title.is_empty() {

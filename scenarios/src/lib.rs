@@ -4,6 +4,11 @@
 //! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
 //! being possible.
 
+// what raw structs use of schemars is derived in tests alone; elsewhere our own names stand for its
+#[cfg(not(test))]
+extern crate self as schemars;
+
+#[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
 mod array_file;
 mod change;
 mod check;
@@ -15,6 +20,15 @@ mod device_named;
 pub mod diskspecs;
 mod document;
 pub mod drive;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "for the schema, which tests derive"
+    )
+)]
 pub mod drive_file;
 mod effect;
 mod error;
@@ -25,9 +39,21 @@ mod names;
 pub mod outages;
 mod overlay;
 mod profiles;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "for the schema, which tests derive"
+    )
+)]
 mod raw;
 mod read;
 mod resolve;
+#[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
+#[cfg_attr(not(test), path = "no_schema.rs")]
+mod schema;
 mod seek;
 mod shape;
 mod shipped;
@@ -35,6 +61,11 @@ mod source;
 mod ssd_file;
 mod structure;
 mod tree;
+
+#[cfg(not(test))]
+use foretell_no_schema::JsonSchema;
+#[cfg(not(test))]
+use schema::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub use change::{Change, ChangeError};
 pub use check::TRACE_FORMATS;

@@ -1,6 +1,6 @@
 //! The schema as the program uses it: which keys a table has, their types, ranges and defaults.
 //!
-//! Derived from the raw structs through their JSON Schema, so that parser, checks, changes,
+//! Derived from the raw structs through their JSON Schema (`schema.rs`), so that parser, checks, changes,
 //! editors and documents cannot disagree. Extensions of JSON Schema, all for us alone:
 //! `x-when` (the key means something only for these values of its neighbours), `x-required`
 //! (needed whenever it means something), `x-tag` (the key that chooses among `oneOf`), `x-short`
@@ -9,12 +9,12 @@
 
 use std::sync::OnceLock;
 
-use schemars::Schema;
-use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use crate::raw::RawScenario;
 use crate::tree::{Entry, Node, Table, Value};
+
+/// The schema as it is derived.
+const KEPT: &str = include_str!("../schema.json");
 
 /// What a value may be.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub(crate) struct KeyShape {
 /// The shape of a scenario.
 pub(crate) fn scenario() -> &'static TableShape {
     static SHAPE: OnceLock<TableShape> = OnceLock::new();
-    SHAPE.get_or_init(|| match shape(json_schema().as_value()) {
+    SHAPE.get_or_init(|| match shape(json_schema()) {
         Shape::Table(table) => table,
         other => unreachable!("a scenario is a table, not {other:?}"),
     })
@@ -112,7 +112,7 @@ pub fn words(path: &[&str]) -> Vec<Word> {
         };
         inner.or_else(|| choices(schema).find_map(|branch| step(branch, key)))
     }
-    let schema = path.iter().try_fold(json_schema().as_value(), |schema, key| step(schema, key));
+    let schema = path.iter().try_fold(json_schema(), |schema, key| step(schema, key));
     let Some(schema) = schema else { return Vec::new() };
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     if let Some(words) = schema.get("enum").and_then(Json::as_array) {
@@ -131,7 +131,7 @@ pub fn words(path: &[&str]) -> Vec<Word> {
 
 /// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.
 pub fn schema_text() -> String {
-    let mut schema = json_schema().as_value().clone();
+    let mut schema = json_schema().clone();
     spell_out_short_forms(&mut schema);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
@@ -157,103 +157,10 @@ fn spell_out_short_forms(schema: &mut Json) {
     }
 }
 
-/// The JSON Schema of a scenario.
-pub(crate) fn json_schema() -> &'static Schema {
-    static SCHEMA: OnceLock<Schema> = OnceLock::new();
-    SCHEMA.get_or_init(|| {
-        let settings = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
-        let mut schema = settings.into_generator().into_root_schema_for::<RawScenario>();
-        tidy(schema.ensure_object());
-        schema.insert("title".into(), "foretell scenario".into());
-        schema
-    })
-}
-
-/// What serde's `Option` and our defaults mean in TOML: no `null`, and nothing that has a default
-/// is required.
-fn tidy(schema: &mut Map<String, Json>) {
-    if let Some(Json::Array(types)) = schema.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".into(), only);
-        }
-    }
-    if let Some(Json::Array(values)) = schema.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    let tagged = schema.contains_key("x-tag");
-    for choice in ["anyOf", "oneOf"] {
-        if let Some(Json::Array(branches)) = schema.get_mut(choice) {
-            branches.retain(|branch| branch["type"] != "null");
-            if let ([Json::Object(only)], false) = (branches.as_slice(), tagged) {
-                let only = only.clone();
-                schema.remove(choice);
-                for (key, value) in only {
-                    schema.entry(key).or_insert(value);
-                }
-            }
-        }
-    }
-    schema.remove("format");
-    // The texts are one paragraph; lines are those of the source.
-    if let Some(Json::String(text)) = schema.get_mut("description") {
-        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    }
-    let has_default: Vec<String> = schema
-        .get("properties")
-        .and_then(Json::as_object)
-        .into_iter()
-        .flatten()
-        .filter(|(_, property)| property.get("default").is_some())
-        .map(|(name, _)| name.clone())
-        .collect();
-    if let Some(Json::Array(required)) = schema.get_mut("required") {
-        required.retain(|name| !has_default.iter().any(|other| name == other));
-        if required.is_empty() {
-            schema.remove("required");
-        }
-    }
-    for (key, value) in schema.iter_mut() {
-        match value {
-            Json::Object(object) if key == "properties" => {
-                for property in object.values_mut() {
-                    property.as_object_mut().map(tidy);
-                }
-            }
-            Json::Object(object) if key == "items" || key == "additionalProperties" => tidy(object),
-            Json::Array(list) if matches!(key.as_str(), "anyOf" | "oneOf") => {
-                for branch in list {
-                    branch.as_object_mut().map(tidy);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Makes every key of a table (and of the tables in it, though not in its lists) one that may be
-/// left out and has no default; drops the keys `without`.
-pub(crate) fn make_partial(schema: &mut Schema, without: &[&str]) {
-    fn partial(schema: &mut Map<String, Json>) {
-        schema.remove("required");
-        for property in
-            schema.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten()
-        {
-            if let Json::Object(property) = property.1 {
-                property.remove("default");
-                property.remove("x-required");
-                partial(property);
-            }
-        }
-    }
-    let schema = schema.ensure_object();
-    if let Some(Json::Object(properties)) = schema.get_mut("properties") {
-        for name in without {
-            properties.remove(*name);
-        }
-    }
-    partial(schema);
+/// The JSON Schema of a scenario, as a test of `schema.rs` keeps it.
+pub(crate) fn json_schema() -> &'static Json {
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    SCHEMA.get_or_init(|| serde_json::from_str(KEPT).expect("a test keeps it"))
 }
 
 fn shape(schema: &Json) -> Shape {

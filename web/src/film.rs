@@ -124,7 +124,8 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
             _ => (Step::Works, 0),
         };
         // of a thread that leaves its processor no more is known than before
-        let is_news = step != Step::Works || dot.steps.last().is_none_or(|last| last.1 == Step::Leaves as u8);
+        let is_news =
+            step != Step::Works || dot.steps.last().is_none_or(|last| last.1 == Step::Leaves as u8);
         if is_news {
             dot.steps.push((at, step as u8, header.host.0, other));
         }

@@ -65,11 +65,7 @@ enum Request {
 impl Engine {
     /// The document that answers a request, or what is wrong with it. `progress` hears what part of a run is
     /// done.
-    pub fn answer(
-        &mut self,
-        request: &str,
-        progress: impl FnMut(f64),
-    ) -> Result<String, String> {
+    pub fn answer(&mut self, request: &str, progress: impl FnMut(f64)) -> Result<String, String> {
         let request: Request =
             serde_json::from_str(request).map_err(|error| format!("the request: {error}"))?;
         match request {

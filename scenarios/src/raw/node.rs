@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::cpu::RawCpuUse;
 use super::leaf::{At, HostPatterns, PartSize, Size, Speed, Time};
-use crate::shape;
+use crate::schema;
 
 /// Names of the replacement policies that there are.
 fn policies() -> Vec<&'static str> {
@@ -147,10 +147,10 @@ impl JsonSchema for RawHost {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = RawNode::json_schema(generator);
-        shape::make_partial(&mut schema, &OF_GROUPS);
-        schema.insert("description".into(), "A host that differs from its group.".into());
-        schema
+        let mut table = RawNode::json_schema(generator);
+        schema::make_partial(&mut table, &OF_GROUPS);
+        table.insert("description".into(), "A host that differs from its group.".into());
+        table
     }
 
     fn inline_schema() -> bool {
