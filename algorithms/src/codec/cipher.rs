@@ -117,11 +117,9 @@ impl Cipher {
     ) -> Result<Vec<u8>, CipherError> {
         match self {
             Self::None => Ok(sealed.to_vec()),
-            Self::Aes128Cbc => {
-                cbc::Decryptor::<Aes128>::new(key.into(), iv.into())
-                    .decrypt_padded_vec::<NoPadding>(sealed)
-                    .map_err(|_| CipherError::Length { found: sealed.len(), cipher: self })
-            }
+            Self::Aes128Cbc => cbc::Decryptor::<Aes128>::new(key.into(), iv.into())
+                .decrypt_padded_vec::<NoPadding>(sealed)
+                .map_err(|_| CipherError::Length { found: sealed.len(), cipher: self }),
         }
     }
 }
@@ -165,10 +163,7 @@ mod tests {
         let iv = hex("000102030405060708090a0b0c0d0e0f").try_into().unwrap();
         let plain = hex("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51");
         let sealed = AES.encrypt(&key, &iv, &plain);
-        assert_eq!(
-            sealed,
-            hex("7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2")
-        );
+        assert_eq!(sealed, hex("7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2"));
         assert_eq!(AES.decrypt(&key, &iv, &sealed), Ok(plain));
     }
 
