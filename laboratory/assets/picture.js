@@ -15,8 +15,8 @@ const pictures = (() => {
         dot.spans.push([at, to, step, host, other]);
       });
       const end = dot.spans.at(-1);
-      // an exchange that is heard of no more has come to its end
-      if (end[1] === Infinity && !dot.whole && end[2] !== DISK) end[1] = end[0] + shown;
+      // an exchange that is heard of no more has come to its end: at its client at once, for the request flashes
+      if (end[1] === Infinity && !dot.whole && end[2] !== DISK) end[1] = end[0] + (film.hosts[end[3]]?.is_node ? shown : 1);
       dot.from = dot.spans[0][0];
       dot.to = Math.max(...dot.spans.map((span) => span[1]));
     });

@@ -1,11 +1,19 @@
 // Holds engines, one for each slot, and answers what the page asks of them.
 'use strict';
-let compiled;
+let unpacked;
+// requests may come before the engine does
+const compiled = new Promise((resolve, reject) => { unpacked = { resolve, reject }; });
 const engines = new Map();
 
 async function unpack(packed) {
-  const binary = atob(packed.trim());
-  const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+  // four bytes in five letters, as laboratory/src/base85.rs has it
+  const digit = (at) => { const code = packed.charCodeAt(at); return code < 60 ? code - 35 : code - 36; };
+  const left = packed.length % 5, bytes = new Uint8Array(Math.floor(packed.length / 5) * 4 + Math.max(0, left - 1));
+  for (let at = 0, to = 0; at < packed.length; at += 5) {
+    let value = 0;
+    for (let place = 0; place < 5; place += 1) value = value * 85 + (at + place < packed.length ? digit(at + place) : 84);
+    for (let shift = 24; shift >= 0 && to < bytes.length; shift -= 8, to += 1) bytes[to] = (value >>> shift) & 255;
+  }
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
@@ -26,7 +34,9 @@ async function start(slot) {
   engine.request = (request) => {
     const { request: room, answer, answer_start: begins, answer_length: length, memory } = engine.exports;
     const bytes = new TextEncoder().encode(JSON.stringify(request));
-    new Uint8Array(memory.buffer, room(bytes.length) >>> 0, bytes.length).set(bytes);
+    // making room may move the memory
+    const at = room(bytes.length) >>> 0;
+    new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
     let good;
     try {
       good = answer();
@@ -44,8 +54,7 @@ async function start(slot) {
 
 onmessage = async ({ data }) => {
   if (data.packed) {
-    compiled = unpack(data.packed);
-    compiled.catch(() => {});
+    unpack(data.packed).then(unpacked.resolve, unpacked.reject);
     return;
   }
   try {

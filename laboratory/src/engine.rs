@@ -5,12 +5,11 @@
 
 use std::io::{Read, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
+use crate::base85;
 use crate::error::LessonError;
 
 /// What a WebAssembly file begins with: its name and version 1.
@@ -27,7 +26,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// An engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Engine {
-    /// Compressed by gzip, as base64.
+    /// Compressed by gzip, as base85.
     text: String,
 }
 
@@ -44,7 +43,7 @@ impl Engine {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(&module).and_then(|()| packed.flush()).map_err(|_| none())?;
         let packed = packed.finish().map_err(|_| none())?;
-        Ok(Self { text: STANDARD.encode(packed) })
+        Ok(Self { text: base85::encode(&packed) })
     }
 
     /// As a page has it.
@@ -62,7 +61,7 @@ fn in_page(page: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(page).ok()?;
     let (_, rest) = text.rsplit_once(BEGINS)?;
     let (packed, _) = rest.split_once(ENDS)?;
-    let packed = STANDARD.decode(packed.trim()).ok()?;
+    let packed = base85::decode(packed.trim())?;
     let mut module = Vec::new();
     GzDecoder::new(packed.as_slice()).take(MOST_BYTES).read_to_end(&mut module).ok()?;
     Some(module)

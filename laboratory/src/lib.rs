@@ -6,6 +6,7 @@
 //!
 //! Left out: the engine itself (`web/`), which another compiler target builds.
 
+mod base85;
 mod engine;
 mod error;
 mod formula;

@@ -68,7 +68,7 @@ pub fn page(title: &str, lessons: &[Lesson], engine: &Engine) -> String {
                 script type="application/json" id="lessons" { (PreEscaped(data)) }
                 script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
                 script { (PreEscaped(SCRIPT)) }
-                (PreEscaped(BEGINS)) (engine.text()) (PreEscaped(ENDS))
+                (PreEscaped(BEGINS)) (PreEscaped(engine.text())) (PreEscaped(ENDS))
             }
         }
     };

@@ -29,7 +29,7 @@ pub fn shipped() -> Result<Vec<Lesson>, LessonError> {
 }
 
 /// Their names.
-pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+pub fn shipped_names() -> impl Iterator<Item = &'static str> + Clone {
     LESSONS.iter().map(|(name, _)| *name)
 }
 

@@ -123,9 +123,10 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
             }
             _ => (Step::Works, 0),
         };
-        // of a thread that leaves its processor no more is known than before
-        let is_news =
-            step != Step::Works || dot.steps.last().is_none_or(|last| last.1 == Step::Leaves as u8);
+        // a thread that gives up its processor is news only where it has arrived since
+        let has_arrived =
+            |last: &(f64, u8, u32, u32)| last.1 == Step::Leaves as u8 && last.3 == header.host.0;
+        let is_news = step != Step::Works || dot.steps.last().is_none_or(has_arrived);
         if is_news {
             dot.steps.push((at, step as u8, header.host.0, other));
         }
