@@ -52,7 +52,7 @@ enum Ending {
     Chosen { kept: Vec<Record>, wanted: Box<dyn Fn(&Record) -> bool + Send> },
     /// In a file.
     #[cfg(feature = "sqlite")]
-    Stored(Store),
+    Stored(Box<Store>),
 }
 
 /// What a finished recorder has kept.
@@ -109,7 +109,7 @@ impl Recorder {
     #[cfg(feature = "sqlite")]
     pub(crate) fn to_store(selection: Selection, store: Store) -> Self {
         let batch = Batch::with_capacity(BATCH_RECORDS);
-        Self::new(selection, batch, BATCH_RECORDS, Ending::Stored(store))
+        Self::new(selection, batch, BATCH_RECORDS, Ending::Stored(Box::new(store)))
     }
 
     fn new(selection: Selection, batch: Batch, limit: usize, ending: Ending) -> Self {

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use foretell_core::replay_cache::{CacheReplay, CacheSize, Objects};
 use foretell_core::{
-    Change, Error, Model, Run, Scenario, TRUTH_FILE, record, replay_cache, run, to_json, unwatched,
+    Asked, Change, Error, Model, Run, Scenario, TRUTH_FILE, record, remember, replay_cache, run,
+    to_json, unwatched,
 };
 use serde_json::Value;
 
@@ -43,6 +44,22 @@ fn a_run_gives_the_same_with_and_without_a_directory() {
     let refused = record(&short(), other.path(), unwatched).unwrap_err();
     assert!(matches!(refused, Error::Files(_)), "{refused}");
     assert!(other.path().join("thesis.tex").is_file());
+}
+
+#[test]
+fn records_in_memory_say_what_those_in_a_file_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = record(&short(), directory.path(), unwatched).unwrap();
+    let (outcome, records) = remember(&short(), |_| false, unwatched).unwrap();
+    assert_eq!(comparable(&to_json(&outcome)), comparable(&to_json(&kept)));
+    let (there, here) =
+        (Run::open(directory.path()).unwrap(), Run::in_memory(records, &short()).unwrap());
+    let changes: Vec<Change> = vec!["volume.mail.encoding=3-of-5".parse().unwrap()];
+    let answers = [&there, &here].map(|run| to_json(&run.answered(&changes, Asked::Auto).unwrap()));
+    assert_eq!(answers[0], answers[1]);
+    // what is scored is the scenario that was run
+    let score = |run: &Run| run.score(&changes, Model::Replay, unwatched).unwrap();
+    assert_eq!(to_json(&score(&there)), to_json(&score(&here)));
 }
 
 #[test]

@@ -111,15 +111,17 @@
       lesson: lesson.name,
       x: slider.values.includes(x) ? x : slider.start,
       answer: Number.isInteger(answer) && answer >= 0 && answer <= choices.length ? answer : 0,
-      t: Math.max(0, Number(given.get('t')) || 0),
+      t: given.has('t') ? Math.min(lesson.settings.film.for_ms, Math.max(0, Number(given.get('t')) || 0)) : opening(),
       pace: paces.includes(Number(given.get('pace'))) ? paces.indexOf(Number(given.get('pace'))) : 2,
       play: false,
     };
   }
+  // what was under way when the film began is not in it: a little later the picture is full
+  const opening = () => lesson.settings.film.for_ms * 0.15;
   function link() {
     const parts = new URLSearchParams({ lesson: state.lesson, x: state.x });
     if (state.answer) parts.set('answer', state.answer);
-    if (state.t > 0) parts.set('t', state.t.toFixed(1));
+    if (state.t !== opening()) parts.set('t', state.t.toFixed(1));
     if (state.pace !== 2) parts.set('pace', paces[state.pace]);
     return `#${parts}`;
   }
@@ -178,7 +180,7 @@
   function bench({ slider, film }) {
     const index = slider.values.indexOf(state.x);
     const range = make('input', { type: 'range', id: 'slider', min: '0', max: String(slider.values.length - 1), step: '1', value: String(index),
-      oninput: () => { state.x = slider.values[Number(range.value)]; state.t = 0; name(); remember(); }, onchange: () => { simulate(); } });
+      oninput: () => { state.x = slider.values[Number(range.value)]; state.t = opening(); name(); remember(); }, onchange: () => { simulate(); } });
     const shown = make('output', { for: 'slider' });
     function name() {
       shown.textContent = ` ${number(state.x, 6)} ${slider.unit}`;
