@@ -338,6 +338,7 @@ documents! {
     examples_of_howto_fio_hold: "howto/fio.md",
     examples_of_howto_slurm_hold: "howto/slurm.md",
     examples_of_howto_trace_hold: "howto/trace.md",
+    examples_of_laboratory_hold: "laboratory.md",
     examples_of_lab_1_knee_solution_hold: "labs/1-knee-solution.md",
     examples_of_lab_1_knee_hold: "labs/1-knee.md",
     examples_of_lab_2_caches_solution_hold: "labs/2-caches-solution.md",
