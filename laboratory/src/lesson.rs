@@ -248,14 +248,14 @@ impl Lesson {
             error,
         };
         let mut document = Document::parse(&self.name, &self.scenario, Path::new(""))
-            .map_err(|error| wrong(error.to_string()))?;
+            .map_err(|error| wrong(error.lines()))?;
         for change in &changes {
             let change: foretell_scenarios::Change = change
                 .parse()
                 .map_err(|error: foretell_scenarios::ChangeError| wrong(error.to_string()))?;
-            document.set(&change.path, &change.value).map_err(|error| wrong(error.to_string()))?;
+            document.set(&change.path, &change.value).map_err(|error| wrong(error.lines()))?;
         }
-        let model = document.check().map_err(|error| wrong(error.to_string()))?;
+        let model = document.check().map_err(|error| wrong(error.lines()))?;
         Ok(model.workloads.iter().map(|workload| workload.name.clone()).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use foretell_core::{
-    Asked, Change, MemoryRun, Model, Progress, Record, Run, Scenario, remember, to_json,
+    Asked, Change, Error, MemoryRun, Model, Progress, Record, Run, Scenario, remember, to_json,
 };
 use serde::Deserialize;
 
@@ -96,15 +96,15 @@ impl Engine {
         } else {
             Scenario::load(scenario)
         }
-        .map_err(|error| error.to_string())?;
-        scenario.change(&changes(set)?).map_err(|error| error.to_string())?;
+        .map_err(|error| sentence(&error))?;
+        scenario.change(&changes(set)?).map_err(|error| sentence(&error))?;
         let observer = |seen: Progress| {
             if let Some(end) = seen.end {
                 progress(seen.now.as_ns() as f64 / end.as_ns().max(1) as f64);
             }
             ControlFlow::Continue(())
         };
-        let model = scenario.check().map_err(|error| error.to_string())?;
+        let model = scenario.check().map_err(|error| sentence(&error))?;
         let from = model.warmup.as_ns();
         let window = film.map_or(0..0, |film| {
             // saturates: a time beyond the run has no records
@@ -115,7 +115,7 @@ impl Engine {
         let shown = window.clone();
         let wanted = move |record: &Record| shown.contains(&record.header.ts_ns);
         let (outcome, run) =
-            remember(&scenario, wanted, observer).map_err(|error| error.to_string())?;
+            remember(&scenario, wanted, observer).map_err(|error| sentence(&error))?;
         (self.measured_from, self.window) = (from, window);
         (self.scenario, self.records) = (Some(scenario), Some(run));
         Ok(to_json(&outcome))
@@ -139,12 +139,20 @@ impl Engine {
             }
         };
         if let (Some(records), Some(scenario)) = (self.records.take(), &self.scenario) {
-            let run = Run::in_memory(records, scenario).map_err(|error| error.to_string())?;
+            let run = Run::in_memory(records, scenario).map_err(|error| sentence(&error))?;
             self.run = Some(run);
         }
         let run = self.run.as_ref().ok_or("there is no run to ask: request one first")?;
         let answered = run.answered(&changes(what_if)?, asked);
-        answered.map(|document| to_json(&document)).map_err(|error| error.to_string())
+        answered.map(|document| to_json(&document)).map_err(|error| sentence(&error))
+    }
+}
+
+/// What is wrong, with what would be right where that is known.
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::Scenario(errors) => errors.lines(),
+        other => other.to_string(),
     }
 }
 
