@@ -13,6 +13,7 @@ mod replay_cache;
 mod replay_disk;
 mod report;
 mod reproduce;
+mod serve;
 mod sweep;
 mod validate;
 
@@ -57,6 +58,7 @@ pub use replay_cache::{PolicyChoice, ReplayCacheArguments};
 pub use replay_disk::ReplayDiskArguments;
 pub use report::ReportArguments;
 pub use reproduce::{Paper, ReproduceArguments};
+pub use serve::ServeArguments;
 pub use sweep::{
     ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,
 };
@@ -106,6 +108,8 @@ pub enum Command {
     Export(ExportArguments),
     /// Show results as a page: charts of runs, comparisons, sweeps, answers.
     Report(ReportArguments),
+    /// Serve a page in which scenarios are written, run and asked.
+    Serve(ServeArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

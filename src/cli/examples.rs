@@ -14,6 +14,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("sweep merge", "foretell sweep merge shards/1-of-2 shards/2-of-2 -o data"),
     ("export", "foretell export out -o tables --csv"),
     ("report", "foretell report out -o report.html"),
+    ("serve", "foretell serve --port 8080"),
     ("trace", "foretell trace out 5000"),
     ("replay-cache", "foretell replay-cache t.csv --policy lru,arc --size 1%,10%"),
     ("calibrate", "foretell calibrate cpu -o cpus/mine.toml"),

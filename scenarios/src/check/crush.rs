@@ -11,7 +11,6 @@ use foretell_input::Limit;
 use foretell_units::HostId;
 
 use super::topology::LEVELS;
-use super::workloads::resolve;
 use super::{Context, Hosts, section, volumes};
 use crate::error::Problem;
 use crate::model::{Ceph, Places, Volume};
@@ -204,17 +203,17 @@ impl Context<'_> {
         let (name, text) = if written.contains('\n') || written.starts_with('{') {
             ("the map in `crush`".to_owned(), written.to_owned())
         } else {
-            let path = resolve(written, self.sources.is_change(place), self.base);
-            let name = path.display().to_string();
-            let read = foretell_input::bytes(&path, Limit::CEPH)
-                .map_err(|error| format!("cannot read the CRUSH map `{name}`: {error}"));
-            let text = read.and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|_| {
+            let text = self.file(written, place).and_then(|path| {
+                let name = path.display().to_string();
+                let bytes = foretell_input::bytes(&path, Limit::CEPH)
+                    .map_err(|error| format!("cannot read the CRUSH map `{name}`: {error}"))?;
+                let text = String::from_utf8(bytes).map_err(|_| {
                     format!("the CRUSH map `{name}` is not text; `crushtool -d` makes text of it")
-                })
+                })?;
+                Ok((name, text))
             });
             match text {
-                Ok(text) => (name, text),
+                Ok(found) => found,
                 Err(message) => {
                     self.add(Problem::new(place, message));
                     return None;

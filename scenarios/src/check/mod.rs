@@ -6,6 +6,7 @@
 mod cluster;
 mod crush;
 mod events;
+mod files;
 mod host_list;
 mod hosts;
 mod machines;
