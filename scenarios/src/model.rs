@@ -2,7 +2,9 @@
 //! their figures. The simulator reads nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, Workspace};
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
@@ -155,7 +157,51 @@ pub struct Places {
     /// How many of each kind (`osd`, `host`, `rack`, ...) may fail at once, whichever they are, with all data
     /// readable.
     pub survives: Vec<(String, usize)>,
+    /// Where they lie when devices are out; only in scenarios with events.
+    pub remap: Option<Arc<Remap>>,
 }
+
+/// Where the groups of a volume lie when devices are out.
+#[derive(Debug)]
+pub struct Remap {
+    /// The map, in which all OSDs are up.
+    pub map: ClusterMap,
+    /// The pool.
+    pub pool: Pool,
+    /// The devices by the numbers of their OSDs.
+    pub devices: BTreeMap<i32, (HostId, u32)>,
+}
+
+impl Remap {
+    /// The map with these devices out.
+    pub fn without(&self, is_out: &dyn Fn(HostId, u32) -> bool) -> ClusterMap {
+        let mut map = self.map.clone();
+        for (number, (host, disk)) in &self.devices {
+            if let Some(osd) = map.osd(*number).filter(|_| is_out(*host, *disk)) {
+                map.set_osd(*number, Osd { weight: 0, ..osd });
+            }
+        }
+        map
+    }
+
+    /// The devices that the rule finds for a group in such a map, in order, without holes.
+    pub fn devices(&self, map: &ClusterMap, group: u32) -> Vec<(HostId, u32)> {
+        let pg = Pg { pool: self.pool.id, seed: group };
+        let placed = map.place(pg, &mut Workspace::default());
+        let found = placed.map(|placed| placed.up).unwrap_or_default();
+        found.into_iter().filter_map(|osd| self.devices.get(&osd).copied()).collect()
+    }
+}
+
+impl PartialEq for Remap {
+    fn eq(&self, other: &Self) -> bool {
+        self.pool == other.pool
+            && self.devices == other.devices
+            && self.map.osds() == other.map.osds()
+    }
+}
+
+impl Eq for Remap {}
 
 impl Ceph {
     /// The monitors that the nodes of a group report to.

@@ -27,11 +27,12 @@ fn recovery() -> Recovery {
         give_up: SimSpan::from_secs(30),
         parallel: 4,
         pause: SimSpan::ZERO,
+        backfills: 1,
     }
 }
 
 fn event(at: SimSpan, host: u32, action: Action) -> Event {
-    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), action }
+    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), disk: None, action }
 }
 
 fn fails(at: u64, host: u32, keeps: bool) -> Event {

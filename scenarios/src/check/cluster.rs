@@ -175,8 +175,15 @@ impl Context<'_> {
                 self.add(Problem::new(place, message).help(help));
             }
         }
-        if let Some(node) = tree.get("payload").filter(|node| node.text() == Some("real")) {
-            let message = format!("with `system = \"{name}\"` requests carry no real bytes");
+        let carries = matches!(system, System::Ceph(_)) && section(tree, "event").next().is_some();
+        let payload = tree.get("payload").filter(|_| !carries);
+        if let Some(node) = payload.filter(|node| node.text() == Some("real")) {
+            let events = match system {
+                System::Ceph(_) => " without events",
+                _ => "",
+            };
+            let message =
+                format!("with `system = \"{name}\"` requests carry no real bytes{events}");
             self.add(Problem::new(node.place, message).help("leave `payload` out"));
         }
         for entry in section(tree, "client") {

@@ -86,11 +86,18 @@ pub(super) enum Next {
     Committed,
     /// A message to another OSD, or an answer, was written: it goes out.
     Send,
+    /// The message of a chore was read: it waits for a thread.
+    ChoreArrived,
+    /// A chore is carried out.
+    ChoreDecided,
     /// Nothing: the key-value store has merged what was committed.
     Nothing,
     /// The answer of another OSD was read: the task of the server in front goes on.
     Counted,
 }
+
+/// Marks the numbers of chores among those of tasks.
+pub(super) const CHORE: u32 = 1 << 31;
 
 /// Work of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -195,6 +202,17 @@ impl Daemons {
         let first = *osd.waiting.first()?;
         std::mem::swap(&mut osd.round, &mut osd.waiting);
         Some((first, kv_round + kv_transaction * osd.round.len() as u64))
+    }
+
+    /// An OSD stops: whatever waits for its threads is lost.
+    pub(super) fn stop(&mut self, osd: u32) {
+        let osd = &mut self.osds[osd as usize];
+        osd.waiting.clear();
+        for pool in [&mut osd.messenger, &mut osd.op].into_iter().chain(&mut osd.processors) {
+            for job in pool.waiting.drain(..) {
+                self.jobs.remove(job);
+            }
+        }
     }
 
     /// A round is over: its transactions.

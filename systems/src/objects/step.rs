@@ -6,7 +6,8 @@
 use foretell_algorithms::node::{FLUSHER, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
-use super::daemon::{Job, Next, Place};
+use super::daemon::{CHORE, Job, Next, Place};
+use super::pool::Target;
 use super::task::Task;
 use super::{Objects, Rules};
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
@@ -28,7 +29,7 @@ impl<R: Rules> Objects<R> {
         self.start_for(core, hosts, (host, disk), (task, exchange), step, span);
     }
 
-    fn start_for<H: Hosts>(
+    pub(super) fn start_for<H: Hosts>(
         &mut self,
         core: &Core,
         hosts: &mut H,
@@ -69,7 +70,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// Time of a messenger thread for a message.
-    fn messaging(&self, message: Bytes) -> SimSpan {
+    pub(super) fn messaging(&self, message: Bytes) -> SimSpan {
         self.daemons.as_ref().map_or(SimSpan::ZERO, |daemons| daemons.threads.message.of(message))
     }
 
@@ -93,6 +94,7 @@ impl<R: Rules> Objects<R> {
 
     /// A server answers whoever asked it.
     pub(super) fn answer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
+        self.note_answered(core, hosts, task);
         let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
         let asked = &mut core.exchanges[task.exchange];
         asked.turn_back(carried);
@@ -136,8 +138,14 @@ impl<R: Rules> Objects<R> {
     /// The thread that waited for a task's device is free.
     pub(super) fn let_go<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let Task { exchange, disk, .. } = self.tasks[task];
+        let host = core.exchanges[exchange].node;
+        self.let_go_of(core, hosts, Target { host, disk });
+    }
+
+    /// A thread of a server that waited for its device is free.
+    pub(super) fn let_go_of<H: Hosts>(&mut self, core: &Core, hosts: &mut H, server: Target) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
-        let osd = daemons.osd(core.exchanges[exchange].node, disk);
+        let osd = daemons.osd(server.host, server.disk);
         let next = daemons.leave_thread(osd, Place::Op);
         self.run(core, hosts, next);
     }
@@ -149,23 +157,43 @@ impl<R: Rules> Objects<R> {
         let next = daemons.leave_processor(job.osd);
         self.run(core, hosts, next);
         self.holds = false;
-        match job.next {
-            Next::Arrived => self.arrived(core, hosts, job.task),
-            Next::Decided => self.begin_task(core, hosts, job.task),
-            Next::Encoded => {
-                self.tasks[job.task].end_fetch();
-                self.scatter(core, hosts, job.task);
-            }
-            Next::Prepared => self.commit(core, hosts, &job),
-            Next::Committed => self.flush(core, hosts, job),
-            Next::Send => core.send(hosts, job.exchange),
-            Next::Nothing => {}
-            Next::Counted => self.one_done(core, hosts, job.task),
+        if self.outages.is_none() || !self.job_ends(core, &job) {
+            self.job_goes_on(core, hosts, job);
         }
         if !std::mem::take(&mut self.holds) || job.place != Place::Op {
             let daemons = self.daemons.as_mut().expect("servers have threads");
             let next = daemons.leave_thread(job.osd, job.place);
             self.run(core, hosts, next);
+        }
+    }
+
+    /// With events: whether what a job was for has come to nothing.
+    fn job_ends(&mut self, core: &mut Core, job: &Job) -> bool {
+        let exchange = job.exchange;
+        match job.next {
+            Next::Committed | Next::Nothing => false,
+            Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
+            Next::Counted => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
+            Next::ChoreArrived | Next::ChoreDecided => {
+                self.comes_to_nothing(core, exchange, Then::Taken { exchange })
+            }
+            _ => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
+        }
+    }
+
+    /// What follows a job.
+    fn job_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
+        match job.next {
+            Next::ChoreArrived => self.queue_chore(core, hosts, job.task & !CHORE),
+            Next::ChoreDecided => self.perform(core, hosts, job.task & !CHORE),
+            Next::Arrived => self.arrived(core, hosts, job.task),
+            Next::Decided => self.begin_task(core, hosts, job.task),
+            Next::Encoded => self.coded(core, hosts, job.task),
+            Next::Prepared => self.commit(core, hosts, &job),
+            Next::Committed => self.flush(core, hosts, job),
+            Next::Send => core.send(hosts, job.exchange),
+            Next::Nothing => {}
+            Next::Counted => self.one_done(core, hosts, job.task),
         }
     }
 
@@ -196,10 +224,36 @@ impl<R: Rules> Objects<R> {
         }
     }
 
+    /// What a chore writes waits for the kv thread.
+    pub(super) fn commit_chore<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        osd: u32,
+        chore: u32,
+    ) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.queue_commit(osd, CHORE | chore) {
+            let exchange = self.exchange_of(CHORE | chore);
+            let (host, span) = (core.exchanges[exchange].node, SimSpan::ZERO);
+            let (place, next, task) = (Place::Commit, Next::Committed, CHORE | chore);
+            self.begin_round(
+                core,
+                hosts,
+                &Job { osd, host, place, task, exchange, span, next },
+            );
+        }
+    }
+
+    fn exchange_of(&self, task: u32) -> u32 {
+        if task & CHORE == 0 { self.tasks[task].exchange } else { self.chore_exchange(task & !CHORE) }
+    }
+
     fn begin_round<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let Some((task, span)) = daemons.begin_round(job.osd) else { return };
-        let exchange = self.tasks[task].exchange;
+        let exchange = self.exchange_of(task);
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         let (place, next) = (Place::Commit, Next::Committed);
         let round = Job { place, task, exchange, span, next, ..*job };
         let ready = daemons.begin(round);
@@ -236,6 +290,16 @@ impl<R: Rules> Objects<R> {
             self.run(core, hosts, ready);
         }
         for task in round {
+            if task & CHORE != 0 {
+                let exchange = self.exchange_of(task);
+                if !self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                    self.chore_device(core, hosts, task & !CHORE, Op::Write);
+                }
+                continue;
+            }
+            if self.outages.is_some() && (self.tasks[task].is_dead || self.has_stopped(job.osd)) {
+                continue;
+            }
             let shard = self.tasks[task].shard;
             self.use_device(core, hosts, task, Op::Write, shard);
         }

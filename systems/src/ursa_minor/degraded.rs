@@ -198,10 +198,11 @@ impl Core {
 
     /// An answer of a part has been counted: what that means for its plan.
     pub(crate) fn settle<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
-        if self.failures.is_none() || self.parts[part].needed > 0 {
+        let Some(failures) = &mut self.failures else { return };
+        if failures.plans.get(part).is_none() || self.parts[part].needed > 0 {
             return;
         }
-        let mut plan = self.failed().plans.take(part).expect("the part has not ended");
+        let mut plan = failures.plans.take(part).expect("it is there");
         if plan.op == Op::Read {
             self.give_up_waiting(hosts, &mut plan, |_| true);
         }
