@@ -114,6 +114,8 @@ pub struct Ceph {
     pub commit: Cost,
     /// Threads of an OSD; `None`: its work runs on any core of its host.
     pub threads: Option<Threads>,
+    /// What its threads do next; `None`: whatever has waited longest. Only with threads.
+    pub scheduler: Option<OpScheduler>,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.
@@ -142,6 +144,51 @@ pub struct Threads {
     pub merge: SimSpan,
     /// What a round waits for the device to flush; zero: it need not.
     pub flush: SimSpan,
+}
+
+/// What the threads of an OSD do next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OpScheduler {
+    /// Queues, each with its part of the threads.
+    pub shards: u32,
+    /// How they choose.
+    pub kind: OpSchedulerKind,
+    /// Bytes that may be on their way to the store: a thread whose transaction is beyond that waits with it.
+    pub throttle: Option<Bytes>,
+}
+
+/// How an OSD's queue chooses.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum OpSchedulerKind {
+    /// By priority.
+    Wpq,
+    /// By reservation, weight and limit.
+    Mclock {
+        /// Operations a second that the OSD is taken to be able to do.
+        capacity: f64,
+        /// Of these, what each class has.
+        shares: Shares,
+    },
+}
+
+/// What classes have of an OSD.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shares {
+    /// Clients.
+    pub client: Share,
+    /// Recovery and backfill.
+    pub recovery: Share,
+}
+
+/// What a class has of an OSD, as parts of its capacity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Share {
+    /// What it has in any case.
+    pub reservation: f64,
+    /// Its part of the rest.
+    pub weight: f64,
+    /// What it has at the most; `None`: anything.
+    pub limit: Option<f64>,
 }
 
 /// Where the placement groups of a volume lie.

@@ -9,7 +9,7 @@
 
 use foretell_algorithms::node::NOBODY;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
-use foretell_scenarios::model::{self, CpuProfile, OsdStore, Scenario, Threads};
+use foretell_scenarios::model::{self, CpuProfile, OpScheduler, OsdStore, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -141,6 +141,10 @@ impl Rules for Ceph {
 
     fn threads(&self) -> Option<Threads> {
         self.settings.threads
+    }
+
+    fn scheduler(&self) -> Option<OpScheduler> {
+        self.settings.scheduler
     }
 
     fn transaction(&self, task: &Task) -> SimSpan {

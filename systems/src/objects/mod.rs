@@ -10,12 +10,13 @@ mod daemon;
 mod log;
 mod outages;
 mod pool;
+mod scheduler;
 mod step;
 mod store;
 mod task;
 
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{CpuProfile, Scenario, Threads};
+use foretell_scenarios::model::{CpuProfile, OpScheduler, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -59,6 +60,11 @@ pub(crate) trait Rules {
 
     /// The threads of each server; none: its work runs on any core of its host.
     fn threads(&self) -> Option<Threads> {
+        None
+    }
+
+    /// What these threads do next; none: whatever has waited longest.
+    fn scheduler(&self) -> Option<OpScheduler> {
         None
     }
 
@@ -125,7 +131,10 @@ impl<R: Rules> Objects<R> {
             base += pool.share(volume.size.get());
             pools.push(pool);
         }
-        let daemons = rules.threads().map(|threads| Box::new(Daemons::new(scenario, threads)));
+        let scheduler = rules.scheduler();
+        let daemons = rules
+            .threads()
+            .map(|threads| Box::new(Daemons::new(scenario, threads, scheduler.as_ref())));
         let (tasks, holds, outages) = (Slab::new(), false, None);
         Ok(Self { rules, pools, tasks, daemons, holds, outages })
     }
@@ -437,6 +446,9 @@ impl<R: Rules> System for Objects<R> {
         let task = Self::task_of(core, exchange);
         if std::mem::take(&mut self.tasks[task].holds) {
             self.let_go(core, hosts, task);
+        }
+        if self.daemons.is_some() {
+            self.task_stored(core, hosts, task);
         }
         if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
             return;

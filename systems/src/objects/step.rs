@@ -6,8 +6,9 @@
 use foretell_algorithms::node::{FLUSHER, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
-use super::daemon::{CHORE, Job, Next, Place};
+use super::daemon::{CHORE, Following, Job, Next, Place};
 use super::pool::Target;
+use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
@@ -38,10 +39,71 @@ impl<R: Rules> Objects<R> {
         (place, next): (Place, Next),
         span: SimSpan,
     ) {
+        let (class, bytes, group) = self.schedule(task, next);
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(host, disk);
-        let ready = daemons.begin(Job { osd, host, place, task, exchange, span, next });
+        let shard = group % daemons.shards();
+        let job = Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+        let ready = daemons.begin(job, hosts.now());
         self.run(core, hosts, ready);
+        if place == Place::Op {
+            self.go_on_in_shard(core, hosts, osd, shard);
+        }
+    }
+
+    /// For whom a job is, the bytes that it brings, and its placement group.
+    fn schedule(&self, task: u32, next: Next) -> (Class, u64, u32) {
+        let continued = (Class::Continued, 0, 0);
+        if task == u32::MAX {
+            return continued;
+        }
+        if task & CHORE != 0 {
+            return self.schedule_chore(task & !CHORE);
+        }
+        let task = &self.tasks[task];
+        let group = self.pools[task.volume as usize].group(task.piece.object) as u32;
+        let bytes = if task.op == Op::Write { task.shard.size.get() } else { 0 };
+        match next {
+            Next::Decided if task.is_front() => (Class::Client, bytes, group),
+            Next::Decided | Next::Prepared if !task.is_front() => (Class::Replica, bytes, group),
+            _ => (Class::Continued, bytes, group),
+        }
+    }
+
+    /// The free threads of a shard take what its queue says.
+    fn go_on_in_shard<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
+        let now = hosts.now();
+        loop {
+            let daemons = self.daemons.as_mut().expect("servers have threads");
+            if !daemons.has_shards() {
+                return;
+            }
+            match daemons.next_of(osd, shard, now) {
+                Following::Job(job, runs) => self.run(core, hosts, runs.then_some(job)),
+                Following::At(at) => {
+                    let (host, task, exchange) = (HostId(0), u32::MAX, NO_EXCHANGE);
+                    let (place, next, span) = (Place::Background, Next::Wake, SimSpan::ZERO);
+                    let (class, bytes) = (Class::Continued, 0);
+                    let job =
+                        Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+                    let job = daemons.jobs.insert(job);
+                    hosts.set_timer(at, Timer::Daemon { job });
+                    return;
+                }
+                Following::Nothing => return,
+            }
+        }
+    }
+
+    /// An op thread of an OSD is free.
+    fn leave_op_thread<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.has_shards() {
+            daemons.free_thread(osd, shard);
+            return self.go_on_in_shard(core, hosts, osd, shard);
+        }
+        let next = daemons.leave_thread(osd, Place::Op);
+        self.run(core, hosts, next);
     }
 
     /// A job has its thread and its processor.
@@ -139,15 +201,49 @@ impl<R: Rules> Objects<R> {
     pub(super) fn let_go<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let Task { exchange, disk, .. } = self.tasks[task];
         let host = core.exchanges[exchange].node;
-        self.let_go_of(core, hosts, Target { host, disk });
+        let Task { volume, piece, .. } = self.tasks[task];
+        let group = self.pools[volume as usize].group(piece.object) as u32;
+        self.let_go_of(core, hosts, Target { host, disk }, group);
     }
 
     /// A thread of a server that waited for its device is free.
-    pub(super) fn let_go_of<H: Hosts>(&mut self, core: &Core, hosts: &mut H, server: Target) {
+    pub(super) fn let_go_of<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        server: Target,
+        group: u32,
+    ) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(server.host, server.disk);
-        let next = daemons.leave_thread(osd, Place::Op);
-        self.run(core, hosts, next);
+        let shard = group % daemons.shards();
+        self.leave_op_thread(core, hosts, osd, shard);
+    }
+
+    /// A server's device has done what a task asked for.
+    pub(super) fn task_stored<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+        let task = self.tasks[task];
+        if task.op == Op::Write && !task.fetches() {
+            let server = Target { host: core.exchanges[task.exchange].node, disk: task.disk };
+            self.reached_store(core, hosts, server, task.shard.size);
+        }
+    }
+
+    /// What a server wrote has reached its store: threads that waited for that go on.
+    pub(super) fn reached_store<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        server: Target,
+        bytes: Bytes,
+    ) {
+        let Some(daemons) = &mut self.daemons else { return };
+        let osd = daemons.osd(server.host, server.disk);
+        daemons.release(osd, bytes.get());
+        while let Some(job) = self.daemons.as_mut().and_then(|all| all.admit_held(osd)) {
+            self.admitted(core, hosts, &job);
+            self.leave_op_thread(core, hosts, osd, job.shard);
+        }
     }
 
     /// A thread has done a job.
@@ -161,6 +257,9 @@ impl<R: Rules> Objects<R> {
             self.job_goes_on(core, hosts, job);
         }
         if !std::mem::take(&mut self.holds) || job.place != Place::Op {
+            if job.place == Place::Op {
+                return self.leave_op_thread(core, hosts, job.osd, job.shard);
+            }
             let daemons = self.daemons.as_mut().expect("servers have threads");
             let next = daemons.leave_thread(job.osd, job.place);
             self.run(core, hosts, next);
@@ -171,7 +270,7 @@ impl<R: Rules> Objects<R> {
     fn job_ends(&mut self, core: &mut Core, job: &Job) -> bool {
         let exchange = job.exchange;
         match job.next {
-            Next::Committed | Next::Nothing => false,
+            Next::Committed | Next::Nothing | Next::Wake => false,
             Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
             Next::Counted => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
             Next::ChoreArrived | Next::ChoreDecided => {
@@ -185,7 +284,8 @@ impl<R: Rules> Objects<R> {
     fn job_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
         match job.next {
             Next::ChoreArrived => self.queue_chore(core, hosts, job.task & !CHORE),
-            Next::ChoreDecided => self.perform(core, hosts, job.task & !CHORE),
+            Next::ChoreDecided => self.perform_job(core, hosts, &job),
+            Next::Wake => unreachable!("it is a timer's"),
             Next::Arrived => self.arrived(core, hosts, job.task),
             Next::Decided => self.begin_task(core, hosts, job.task),
             Next::Encoded => self.coded(core, hosts, job.task),
@@ -219,29 +319,28 @@ impl<R: Rules> Objects<R> {
     /// A transaction waits for the kv thread.
     fn commit<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.admit(job) {
+            self.admitted(core, hosts, job);
+        } else {
+            self.holds = true;
+        }
+    }
+
+    /// The store takes a transaction.
+    fn admitted<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         if daemons.queue_commit(job.osd, job.task) {
             self.begin_round(core, hosts, job);
         }
     }
 
-    /// What a chore writes waits for the kv thread.
-    pub(super) fn commit_chore<H: Hosts>(
-        &mut self,
-        core: &Core,
-        hosts: &mut H,
-        osd: u32,
-        chore: u32,
-    ) {
-        let daemons = self.daemons.as_mut().expect("servers have threads");
-        if daemons.queue_commit(osd, CHORE | chore) {
-            let exchange = self.exchange_of(CHORE | chore);
-            let (host, span) = (core.exchanges[exchange].node, SimSpan::ZERO);
-            let (place, next, task) = (Place::Commit, Next::Committed, CHORE | chore);
-            self.begin_round(
-                core,
-                hosts,
-                &Job { osd, host, place, task, exchange, span, next },
-            );
+    /// A server carries out a chore, or has what it writes wait for the kv thread.
+    fn perform_job<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
+        let chore = job.task & !CHORE;
+        if self.writes(chore) {
+            self.commit(core, hosts, job);
+        } else {
+            self.perform(core, hosts, chore);
         }
     }
 
@@ -256,7 +355,7 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let (place, next) = (Place::Commit, Next::Committed);
         let round = Job { place, task, exchange, span, next, ..*job };
-        let ready = daemons.begin(round);
+        let ready = daemons.begin(round, hosts.now());
         self.run(core, hosts, ready);
     }
 
@@ -276,6 +375,10 @@ impl<R: Rules> Objects<R> {
     pub(super) fn flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let job = *daemons.jobs.remove(id);
+        if job.next == Next::Wake {
+            daemons.wakes(job.osd, job.shard);
+            return self.go_on_in_shard(core, hosts, job.osd, job.shard);
+        }
         self.committed(core, hosts, &job);
     }
 
@@ -286,7 +389,7 @@ impl<R: Rules> Objects<R> {
         let span = daemons.threads.merge * round.len() as u64;
         if !span.is_zero() {
             let (place, next, exchange) = (Place::Background, Next::Nothing, NO_EXCHANGE);
-            let ready = daemons.begin(Job { place, exchange, span, next, ..*job });
+            let ready = daemons.begin(Job { place, exchange, span, next, ..*job }, hosts.now());
             self.run(core, hosts, ready);
         }
         for task in round {

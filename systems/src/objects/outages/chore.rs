@@ -10,6 +10,7 @@ use super::group::Osd;
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::objects::daemon::{CHORE, Next, Place};
+use crate::objects::scheduler::Class;
 use crate::objects::{Objects, Rules, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
@@ -125,6 +126,23 @@ impl<R: Rules> Objects<R> {
         self.outages.as_ref().expect("there are events").chores[id].exchange
     }
 
+    /// Whether a chore is a write.
+    pub(in crate::objects) fn writes(&self, id: u32) -> bool {
+        self.outages.as_ref().is_some_and(|out| out.chores[id].what == What::Push)
+    }
+
+    /// For whom a chore is, the bytes that it brings, and its placement group.
+    pub(in crate::objects) fn schedule_chore(&self, id: u32) -> (Class, u64, u32) {
+        let out = self.outages.as_ref().expect("there are events");
+        let chore = &out.chores[id];
+        let class = match chore.what {
+            What::Read if chore.from == chore.to => Class::Recovery,
+            What::Read | What::Data | What::Push | What::Pushed => Class::RecoveryMessage,
+            What::Query | What::Info | What::Code => Class::Continued,
+        };
+        (class, chore.bytes.get(), out.groups[chore.group].number)
+    }
+
     /// Whether a server does nothing.
     pub(in crate::objects) fn has_stopped(&self, osd: Osd) -> bool {
         self.outages.as_ref().is_some_and(|out| out.is_down(osd))
@@ -187,9 +205,6 @@ impl<R: Rules> Objects<R> {
         let chore = self.out().chores[id];
         match chore.what {
             What::Read => return self.chore_device(core, hosts, id, Op::Read),
-            What::Push if self.daemons.is_some() => {
-                return self.commit_chore(core, hosts, chore.to, id);
-            }
             What::Push => return self.chore_device(core, hosts, id, Op::Write),
             _ => {}
         }
@@ -247,9 +262,13 @@ impl<R: Rules> Objects<R> {
         id: u32,
     ) {
         let chore = self.out().chores[id];
+        let target = self.out().servers[chore.to as usize].target;
+        let number = self.out().groups[chore.group].number;
+        if chore.what == What::Push {
+            self.reached_store(core, hosts, target, chore.bytes);
+        }
         if chore.holds {
-            let target = self.out().servers[chore.to as usize].target;
-            self.let_go_of(core, hosts, target);
+            self.let_go_of(core, hosts, target, number);
         }
         let is_over = self.is_over(&chore) || self.out().is_down(chore.to);
         self.free_chore(core, id);

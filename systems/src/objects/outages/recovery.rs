@@ -2,7 +2,9 @@
 //!
 //! A group's recovery first needs its turn: a server takes part in at most `backfills` at a time as a primary,
 //! and in as many as a target (`osd_max_backfills`, the local and remote reservations). Then its primary
-//! recovers objects, `parallel` of all its groups at a time (`osd_recovery_max_active`), with a `pause` after
+//! recovers objects, one of a group and `parallel` of all its groups at a time
+//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`: a group begins with its next object when one
+//! is done), with a `pause` after
 //! it has begun with one (`osd_recovery_sleep`): it has the object read where it is, by itself or of shards by
 //! any m, makes what is missing, and pushes it to all who lack it. What was written lately goes first, then
 //! those are filled who take over. An object that a request waits for is recovered at once, whoever has the
@@ -133,11 +135,14 @@ impl<R: Rules> Objects<R> {
             for index in later {
                 let group = &out.groups[index];
                 let m = pools[group.volume as usize].encoding.m();
+                if !group.works.is_empty() {
+                    continue;
+                }
                 if let Some(object) = group.next_object(m, out.is_up()) {
                     found = Some((index, object));
                     break;
                 }
-                if group.works.is_empty() && group.writes.is_empty() {
+                if group.writes.is_empty() {
                     idle = Some(index);
                     break;
                 }

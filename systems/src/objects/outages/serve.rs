@@ -282,11 +282,18 @@ impl<R: Rules> Objects<R> {
         let part = Self::part_of(core, self.tasks[id].exchange);
         let out = self.out();
         let primary = out.ops[&part].primary;
-        let target = |(position, osd): &(u8, Osd)| (*position, out.servers[*osd as usize].target);
+        // a server may have two shards while another is being filled
+        let place = servers.iter().position(|(_, osd)| *osd == primary);
+        let target = |(_, (position, osd)): (usize, &(u8, Osd))| {
+            (*position, out.servers[*osd as usize].target)
+        };
+        let all = servers.iter().enumerate();
         let others: SmallVec<[(u8, Target); 8]> =
-            servers.iter().filter(|(_, osd)| *osd != primary).map(target).collect();
-        let own = others.len() < servers.len();
-        let needed = servers.len() as u32;
+            all.filter(|(at, _)| Some(*at) != place).map(target).collect();
+        if let Some(place) = place {
+            self.tasks[id].position = servers[place].0;
+        }
+        let (needed, own) = (servers.len() as u32, place.is_some());
         let children = self.ask(core, hosts, id, (op, shard), needed, own, &others);
         let op = self.out().ops.get_mut(&part);
         op.expect("it is there").children.extend(children);
