@@ -251,13 +251,15 @@ fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
     for (m, n) in [(1, 2), (1, 3), (2, 4), (3, 5)] {
         // few at a time: primaries that first gather shards for many leave its cable idle meanwhile
         let joins = event(1000, 0, Action::Add);
-        let truth = alone_with(256, u32::from(n) + 3, (m, n), joins, |recovery| {
+        // so many that no primary has to gather shards for long when the others are done
+        let nodes = u32::from(n) + 3 * u32::from(m);
+        let truth = alone_with(256, nodes, (m, n), joins, |recovery| {
             (recovery.parallel, recovery.backfills) = (8, 1000);
         });
         let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
         assert_eq!((one.kind, one.host.as_str()), ("rebalance", "brick0"));
         // its share of 4096 objects, give or take what hashing makes of it
-        let share = 4096.0 * f64::from(n) / f64::from(n + 3);
+        let share = 4096.0 * f64::from(n) / f64::from(nodes);
         assert!((one.objects as f64 / share - 1.0).abs() < 0.5, "{m}-of-{n}: {one:?}");
         let bytes = one.objects * shard(m);
         assert_eq!(one.bytes_written, bytes, "{m}-of-{n}");

@@ -78,6 +78,8 @@ pub(super) struct Group {
     pub(super) writes: BTreeMap<u64, u32>,
     /// Objects that are being recovered: by which work.
     pub(super) works: BTreeMap<u64, u64>,
+    /// Objects that are to be recovered as soon as they are not being written: new writes wait.
+    pub(super) wanted: BTreeSet<u64>,
     /// Parts that wait for an object to be recovered.
     pub(super) blocked: BTreeMap<u64, Vec<u32>>,
     /// Whether it is counted as not whole.
@@ -110,6 +112,7 @@ impl Group {
             ops: BTreeSet::new(),
             writes: BTreeMap::new(),
             works: BTreeMap::new(),
+            wanted: BTreeSet::new(),
             blocked: BTreeMap::new(),
             is_lacking: false,
         }
@@ -186,12 +189,12 @@ impl Group {
         found
     }
 
-    /// The next object that a holder which is up lacks, which is not being worked on or written, and of
-    /// which there is enough.
+    /// The next object that a holder which is up lacks, which is not being worked on nor waited for, and of
+    /// which there is enough. It may be being written.
     pub(super) fn next_object(&self, m: usize, is_up: impl Fn(Osd) -> bool + Copy) -> Option<u64> {
         let free = |object: &&u64| {
             !self.works.contains_key(object)
-                && !self.writes.contains_key(object)
+                && !self.wanted.contains(object)
                 && self.sources(**object, m, is_up).len() >= m
         };
         let lacking = self.holders.iter().filter(|holder| is_up(holder.osd));

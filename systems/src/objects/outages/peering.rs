@@ -56,6 +56,7 @@ impl<R: Rules> Objects<R> {
         let group = &mut self.out().groups[index];
         group.epoch += 1;
         group.writes.clear();
+        group.wanted.clear();
         group.blocked.clear();
     }
 

@@ -8,7 +8,7 @@
 //! it has begun with one (`osd_recovery_sleep`): it has the object read where it is, by itself or of shards by
 //! any m, makes what is missing, and pushes it to all who lack it. What was written lately goes first, then
 //! those are filled who take over. An object that a request waits for is recovered at once, whoever has the
-//! turn. An object that is being written waits until that is done.
+//! turn. An object that is being written waits until that is done, and new writes wait for it.
 
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
@@ -135,17 +135,15 @@ impl<R: Rules> Objects<R> {
             for index in later {
                 let group = &out.groups[index];
                 let m = pools[group.volume as usize].encoding.m();
-                if !group.works.is_empty() {
+                if !group.works.is_empty() || !group.wanted.is_empty() {
                     continue;
                 }
                 if let Some(object) = group.next_object(m, out.is_up()) {
                     found = Some((index, object));
                     break;
                 }
-                if group.writes.is_empty() {
-                    idle = Some(index);
-                    break;
-                }
+                idle = Some(index);
+                break;
             }
             if let Some(index) = idle {
                 // all is done that can be
@@ -154,6 +152,12 @@ impl<R: Rules> Objects<R> {
             }
             let Some((index, object)) = found else { return };
             out.servers[osd as usize].last = index;
+            let group = &mut out.groups[index];
+            if group.writes.contains_key(&object) {
+                // it is next when it is not being written, for which new writes wait
+                group.wanted.insert(object);
+                continue;
+            }
             if !settings.pause.is_zero() {
                 out.servers[osd as usize].sleeps = true;
                 let unit = out.hosts + osd;
@@ -217,6 +221,7 @@ impl<R: Rules> Objects<R> {
         out.last_work += 1;
         let serial = out.last_work;
         let epoch = group.epoch;
+        out.groups[index].wanted.remove(&object);
         out.groups[index].works.insert(object, serial);
         out.servers[primary as usize].active += 1;
         let failures = core.failed();

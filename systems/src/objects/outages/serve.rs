@@ -181,6 +181,7 @@ impl<R: Rules> Objects<R> {
         let waits = match task.op {
             Op::Write => {
                 group.works.contains_key(&object)
+                    || group.wanted.contains(&object)
                     || group.serving().any(|holder| holder.missing.contains(&object))
             }
             Op::Read if m == 1 => {
@@ -329,8 +330,12 @@ impl<R: Rules> Objects<R> {
     /// A write has ended: what waited for its object to be written may be recovered.
     fn end_writing<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
         let Some((index, object)) = self.leave_group(part) else { return };
-        if self.out().groups[index].blocked.contains_key(&object) {
+        let group = &mut self.out().groups[index];
+        if group.wanted.remove(&object) || group.blocked.contains_key(&object) {
             self.want(core, hosts, index, object);
+            if !self.out().groups[index].works.contains_key(&object) {
+                self.unblock(core, hosts, index, object);
+            }
         }
         self.pump_group(core, hosts, index);
     }
