@@ -20,6 +20,9 @@ pub struct OutageTruth {
     pub recoveries: Vec<RecoveryTruth>,
     /// Requests that were given up in the measured time.
     pub failed_requests: u64,
+    /// Requests that were given up since the beginning, in the warm-up too: together with those completed and
+    /// in flight they are those issued.
+    pub requests_failed: u64,
     /// Bytes of volumes that too few fragments are left of.
     pub bytes_lost: u64,
     /// The measured time by the second.
@@ -146,6 +149,7 @@ impl OutageTruth {
             phases,
             recoveries: recoveries.collect(),
             failed_requests: outages.failed,
+            requests_failed: cluster.tallies.iter().map(|tally| tally.failed).sum(),
             bytes_lost: cluster.protocol.bytes_lost().get(),
             timeline: (0..).zip(&outages.seconds).map(second).collect(),
         })

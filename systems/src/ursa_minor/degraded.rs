@@ -307,6 +307,15 @@ impl Core {
         }
     }
 
+    /// A job that too few nodes are left for ends now, not at its next timeout.
+    fn end_if_hopeless<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        let plan = self.failed().plans.get(part);
+        let hopeless = plan.filter(|plan| plan.is_repair && plan.is_short);
+        if let Some(request) = hopeless.map(|plan| plan.request) {
+            self.cancel_job(hosts, request);
+        }
+    }
+
     /// A request has waited for too long: it fails.
     fn fail_request<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         for part in self.failed().plans.such(|plan| plan.request == id && !plan.is_complete) {
@@ -356,6 +365,7 @@ impl Core {
                     self.settle(hosts, part);
                 } else {
                     ask(self, hosts, part);
+                    self.end_if_hopeless(hosts, part);
                 }
             }
         }
