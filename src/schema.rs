@@ -16,8 +16,14 @@ macro_rules! documents {
 /// By name.
 const DOCUMENTS: &[(&str, &str)] = documents![
     "ask",
+    "calibrate-cluster",
     "calibrate-cpu",
+    "calibrate-disk",
+    "estimate",
     "import-ceph",
+    "import-cluster",
+    "import-trace",
+    "init",
     "inspect",
     "learn-evaluate",
     "learn-explain",
@@ -29,10 +35,17 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "plan",
     "replay-cache",
     "replay-disk",
+    "report",
     "run",
     "runs",
     "score",
+    "show",
+    "sweep",
+    "sweep-check",
+    "sweep-missing",
+    "sweep-shard",
     "trace",
+    "validate",
 ];
 
 /// Runs the command.

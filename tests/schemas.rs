@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use common::measured::{CONFIG, POINTS};
 use common::{foretell, root, succeed};
 use foretell_ati::rusqlite::Connection;
 use serde_json::Value;
@@ -83,6 +84,23 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
     let accesses = (0..500).map(|number| format!("{}\n", number * 7919 % 61));
     std::fs::write(&blocks, accesses.collect::<String>()).unwrap();
     succeed(words(&format!("run first-look {brief} -o {run}")));
+    let [sweep, config, points, few, twin] =
+        ["sweep.toml", "config.json", "points.csv", "few.csv", "twin"].map(path);
+    let factor = "path = 'workload.mail.outstanding'\nvalues = [1, 2]";
+    let text =
+        format!("title = 't'\nscenario = 'run/run.toml'\nreplicates = 1\n[factor.o]\n{factor}\n");
+    let mixes = "bs,read_percent,iops\n4096,0,1000\n4096,100,4000\n4096,70,2000\n65536,0,300\n65536,100,900\n";
+    let rows: Vec<&str> = POINTS.lines().collect();
+    let chosen = [rows[0], rows[3], rows[4], ""].join("\n");
+    for (name, text) in [
+        ("sweep.toml", &*text),
+        ("mixes.csv", mixes),
+        ("config.json", CONFIG),
+        ("points.csv", POINTS),
+        ("few.csv", &*chosen),
+    ] {
+        std::fs::write(directory.join(name), text).unwrap();
+    }
     let database = Connection::open(Path::new(&run).join("run.db")).unwrap();
     let sql = "SELECT breadcrumb FROM request LIMIT 1";
     let breadcrumb: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
@@ -109,6 +127,22 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
         ("learn-explain", format!("learn explain {learn}")),
         ("learn-score", format!("learn score {learn} --test {data}")),
         ("calibrate-cpu", "calibrate cpu".to_owned()),
+        ("init", format!("init {}", path("mine.toml"))),
+        ("show", "show sata-ssd".to_owned()),
+        ("report", format!("report {run} -o {}", path("page.html"))),
+        ("import-trace", format!("import auto {blocks} -o {}", path("blocks.trace"))),
+        ("estimate", format!("estimate --csv {} --read 30,70", path("mixes.csv"))),
+        ("sweep-check", format!("sweep {sweep} --check")),
+        ("sweep", format!("sweep {sweep} -o {}", path("set"))),
+        ("sweep-shard", format!("sweep {sweep} --shard 1/2 -o {}", path("shards"))),
+        ("sweep-shard", format!("sweep {sweep} --shard 2/2 -o {}", path("shards"))),
+        ("sweep-missing", format!("sweep missing {}", path("shards"))),
+        ("import-cluster", format!("import cluster {config} --points {points} -o {twin}")),
+        ("validate", format!("validate {twin} --points {points}")),
+        (
+            "calibrate-cluster",
+            format!("calibrate cluster {twin} --points {few} --predict {points}"),
+        ),
     ];
     commands.map(|(name, command)| (name, words(&format!("{command} --json")))).into()
 }
@@ -124,8 +158,15 @@ fn documents_are_as_their_schemas_say() {
         all.push(("import-ceph", words(&["import", "ceph", &report, "--check", "--json"])));
         let plan = ["plan", &report, "--what-if", "osd.3=out", "--upmap", "stay", "--json"];
         all.push(("plan", words(&plan)));
+        let fio = root().join("../shared/data/fio/randrw-interleaved");
+        let fio = |run: &str| fio.join(run).display().to_string();
+        let (writes, reads) = (fio("c1-4k-0.json"), fio("c1-4k-100.json"));
+        let device = directory.path().join("device.toml").display().to_string();
+        let disk =
+            ["calibrate", "disk", "--fio", &writes, &reads, "--capacity", "200GiB", "-o", &device];
+        all.push(("calibrate-disk", words(&[&disk[..], &["--json"]].concat())));
     } else {
-        println!("skipped: plan and import ceph: ../shared/data is absent");
+        println!("skipped: plan, import ceph, calibrate disk: ../shared/data is absent");
     }
     let mut schemas: BTreeMap<&str, Value> = BTreeMap::new();
     for (name, command) in all {

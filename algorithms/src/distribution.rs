@@ -72,7 +72,7 @@ impl Distribution {
         nodes: &[u32],
     ) -> Result<Self, PlacementError> {
         let whole_blocks = !encoding.is_replication() || cipher != Cipher::None;
-        let fragment = encoding.fragment_len(cipher.sealed_len(block)).get();
+        let fragment = encoding.fragment_len(block).get();
         let stride =
             if whole_blocks { fragment.next_multiple_of(SECTOR_BYTES) } else { block.get() };
         // about a hundred fragments' worth on each node, as Ceph's manual advises

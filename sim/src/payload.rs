@@ -359,8 +359,7 @@ impl Vault {
     /// The sealed block that a request has taken fragments of.
     fn decode(&self, pinned: &Pinned) -> Result<Vec<u8>, SimError> {
         let codec = &self.volumes[pinned.volume as usize];
-        let sealed = codec.cipher.sealed_len(foretell_units::Bytes(codec.block));
-        let decoded = codec.erasure.decode(&pinned.fragments(), sealed.get() as usize);
+        let decoded = codec.erasure.decode(&pinned.fragments(), codec.block as usize);
         decoded.map_err(|error| self.wrong(pinned, error.to_string()))
     }
 

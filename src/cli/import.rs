@@ -131,6 +131,9 @@ pub struct ClusterArguments {
     /// Write here: a scenario for each configuration, and `map.toml`, which says which is which.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
+    /// Print JSON instead of the list.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Inputs of a CRUSH map: first and last.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
 use foretell_scenarios::Document;
+use serde_json::json;
 
 use crate::cli::ClusterArguments;
 use crate::clusters::config::Source;
@@ -42,6 +43,15 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
         directory.write(file, text.as_bytes())?;
     }
     directory.write(MAP_FILE, map.text().as_bytes())?;
+    if arguments.json {
+        let Map { source: name, config, drives } = &map;
+        return crate::output::print(&crate::output::json(&json!({
+            "source": name,
+            "config": config,
+            "drives": drives,
+            "notes": source.notes,
+        })));
+    }
     let mut text = String::new();
     for config in &map.config {
         match (&config.scenario, &config.refused) {

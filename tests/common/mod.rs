@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file is a crate that uses its part of this")]
 
 pub(crate) mod fio;
+pub(crate) mod measured;
 
 use std::ffi::OsStr;
 use std::fmt::Write;

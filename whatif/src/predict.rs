@@ -289,6 +289,13 @@ impl Prediction<'_> {
                 }
                 Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
             };
+            // where the replay is corrected, so is what it found to be the most
+            let corrected = throughput_rps / found.throughput_rps.max(1e-9);
+            let peak = if model == Model::Bounds || model == Model::Mva {
+                peak
+            } else {
+                (peak * corrected).max(throughput_rps)
+            };
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
             let before = self.before(workload);
             let answer = WorkloadAnswer {

@@ -1,13 +1,15 @@
 //! Encryption of blocks.
 //!
-//! AES-128 in CBC mode with PKCS#7 padding (FIPS 197, NIST SP 800-38A, RFC 5652 6.3), the cipher
-//! of Thereska et al. 2006's experiments. It hides contents; it does not authenticate them.
+//! AES-128 in CBC mode (FIPS 197, NIST SP 800-38A), the cipher of Thereska et al. 2006's
+//! experiments. Blocks of volumes are whole sectors, so there is no padding: an encrypted block
+//! is as long as the plain one, as on encrypted disks. It hides contents; it does not
+//! authenticate them, so a wrong key gives wrong data instead of an error.
 
 use std::fmt;
 use std::str::FromStr;
 
 use aes::Aes128;
-use aes::cipher::block_padding::Pkcs7;
+use aes::cipher::block_padding::NoPadding;
 use aes::cipher::{BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, KeyInit, KeyIvInit};
 use foretell_units::{Bytes, VolumeId};
 use thiserror::Error;
@@ -18,7 +20,7 @@ use crate::names;
 pub const KEY_LEN: usize = 16;
 /// Bytes of an initialisation vector.
 pub const IV_LEN: usize = 16;
-/// Sealed lengths are multiples of this.
+/// Encrypted data are a multiple of this.
 pub const CIPHER_BLOCK: Bytes = Bytes(16);
 
 /// How blocks are encrypted.
@@ -27,7 +29,7 @@ pub enum Cipher {
     /// Not at all: sealed and plain are the same.
     #[default]
     None,
-    /// AES with a 128-bit key, cipher block chaining, PKCS#7 padding.
+    /// AES with a 128-bit key, cipher block chaining, without padding.
     Aes128Cbc,
 }
 
@@ -42,17 +44,11 @@ pub enum CipherError {
         /// The names there are.
         wanted: String,
     },
-    /// Not a whole number of cipher blocks, or none.
-    #[error("sealed data has {found} bytes; `{cipher}` gives a multiple of 16, at least 16")]
+    /// Not a whole number of cipher blocks.
+    #[error("sealed data has {found} bytes; `{cipher}` gives a multiple of 16")]
     Length {
         /// Bytes there are.
         found: usize,
-        /// The cipher.
-        cipher: Cipher,
-    },
-    /// Another key, another vector, or altered bytes.
-    #[error("sealed data does not open with `{cipher}` and this key: its padding is wrong")]
-    Padding {
         /// The cipher.
         cipher: Cipher,
     },
@@ -67,14 +63,6 @@ impl Cipher {
         match self {
             Self::None => "none",
             Self::Aes128Cbc => "aes-128-cbc",
-        }
-    }
-
-    /// What `plain` bytes take when sealed: padding adds 1 to 16.
-    pub const fn sealed_len(self, plain: Bytes) -> Bytes {
-        match self {
-            Self::None => plain,
-            Self::Aes128Cbc => Bytes((plain.0 / CIPHER_BLOCK.0 + 1) * CIPHER_BLOCK.0),
         }
     }
 
@@ -103,12 +91,16 @@ impl Cipher {
         nonce.into()
     }
 
-    /// Seals `plain`.
+    /// Seals `plain`, to as many bytes.
+    ///
+    /// # Panics
+    ///
+    /// With a cipher, if `plain` is not a multiple of [`CIPHER_BLOCK`].
     pub fn encrypt(self, key: &[u8; KEY_LEN], iv: &[u8; IV_LEN], plain: &[u8]) -> Vec<u8> {
         match self {
             Self::None => plain.to_vec(),
             Self::Aes128Cbc => cbc::Encryptor::<Aes128>::new(key.into(), iv.into())
-                .encrypt_padded_vec::<Pkcs7>(plain),
+                .encrypt_padded_vec::<NoPadding>(plain),
         }
     }
 
@@ -116,7 +108,7 @@ impl Cipher {
     ///
     /// # Errors
     ///
-    /// If the length is not one that the cipher gives, or the padding found is none.
+    /// If the length is not a multiple of [`CIPHER_BLOCK`].
     pub fn decrypt(
         self,
         key: &[u8; KEY_LEN],
@@ -125,14 +117,9 @@ impl Cipher {
     ) -> Result<Vec<u8>, CipherError> {
         match self {
             Self::None => Ok(sealed.to_vec()),
-            Self::Aes128Cbc => {
-                if sealed.is_empty() || !sealed.len().is_multiple_of(CIPHER_BLOCK.0 as usize) {
-                    return Err(CipherError::Length { found: sealed.len(), cipher: self });
-                }
-                cbc::Decryptor::<Aes128>::new(key.into(), iv.into())
-                    .decrypt_padded_vec::<Pkcs7>(sealed)
-                    .map_err(|_| CipherError::Padding { cipher: self })
-            }
+            Self::Aes128Cbc => cbc::Decryptor::<Aes128>::new(key.into(), iv.into())
+                .decrypt_padded_vec::<NoPadding>(sealed)
+                .map_err(|_| CipherError::Length { found: sealed.len(), cipher: self }),
         }
     }
 }
@@ -176,12 +163,7 @@ mod tests {
         let iv = hex("000102030405060708090a0b0c0d0e0f").try_into().unwrap();
         let plain = hex("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51");
         let sealed = AES.encrypt(&key, &iv, &plain);
-        // the padding makes a third block, which the standard's example does not have
-        assert_eq!(sealed.len(), 48);
-        assert_eq!(
-            sealed[..32],
-            hex("7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2")
-        );
+        assert_eq!(sealed, hex("7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2"));
         assert_eq!(AES.decrypt(&key, &iv, &sealed), Ok(plain));
     }
 
@@ -197,12 +179,18 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_an_error() {
         let (key, iv) = ([1; 16], [2; 16]);
-        for found in [0, 15, 17] {
+        for found in [1, 15, 17] {
             let error = AES.decrypt(&key, &iv, &vec![0; found]).unwrap_err();
             assert_eq!(error, CipherError::Length { found, cipher: AES });
         }
-        let sealed = AES.encrypt(&key, &iv, b"attack at dawn");
-        assert_eq!(AES.decrypt(&[3; 16], &iv, &sealed), Err(CipherError::Padding { cipher: AES }));
+    }
+
+    #[test]
+    fn another_key_does_not_open() {
+        let (iv, plain) = ([2; 16], *b"attack at dawn, ");
+        let sealed = AES.encrypt(&[1; 16], &iv, &plain);
+        assert_eq!(AES.decrypt(&[1; 16], &iv, &sealed), Ok(plain.to_vec()));
+        assert_ne!(AES.decrypt(&[3; 16], &iv, &sealed), Ok(plain.to_vec()));
     }
 
     #[test]
@@ -219,7 +207,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_sealed_and_encoded_comes_back(
-            plain in prop::collection::vec(any::<u8>(), 0..500),
+            plain in (0..32_usize).prop_flat_map(|n| prop::collection::vec(any::<u8>(), 16 * n)),
             key in any::<[u8; 16]>(),
             block in any::<u64>(),
             aes in any::<bool>(),
@@ -229,7 +217,7 @@ mod tests {
             let codec = Erasure::new(Encoding::new(m, n).unwrap());
             let iv = cipher.iv(&key, VolumeId(1), block, 0);
             let sealed = cipher.encrypt(&key, &iv, &plain);
-            prop_assert_eq!(Bytes(sealed.len() as u64), cipher.sealed_len(Bytes(plain.len() as u64)));
+            prop_assert_eq!(sealed.len(), plain.len());
             let fragments = codec.encode(&sealed);
             let last: Vec<_> =
                 fragments.iter().enumerate().skip((n - m) as usize).map(|(i, f)| (i, &f[..])).collect();
