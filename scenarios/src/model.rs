@@ -115,7 +115,7 @@ pub struct Ceph {
     /// Threads of an OSD; `None`: its work runs on any core of its host.
     pub threads: Option<Threads>,
     /// What its threads do next; `None`: whatever has waited longest. Only with threads.
-    pub scheduler: Option<OpScheduler>,
+    pub scheduler: Option<Box<OpScheduler>>,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.

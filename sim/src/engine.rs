@@ -10,8 +10,8 @@ use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request,
-    Software, Then, Timer, Volume, Work,
+    Access, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol,
+    Request, Software, Then, Timer, Volume, Work,
 };
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
 

@@ -287,32 +287,20 @@ impl Vault {
     pub(crate) fn copy(&mut self, copied: &Copied) -> Result<(), SimError> {
         let &Copied { volume, first_block, blocks, sources, targets } = copied;
         for number in first_block..first_block + blocks {
-            let held = |version: Option<&Version>| {
-                sources.iter().all(|&(fragment, node)| match version {
-                    Some(version) => version.stored.contains(&(fragment, node)),
-                    None => {
-                        let (request, version, blocks) = (0, 0, 1);
-                        let first_block = number;
-                        self.holds_initial(
-                            number,
-                            Fragments {
-                                request,
-                                version,
-                                volume,
-                                first_block,
-                                blocks,
-                                fragment,
-                                node,
-                            },
-                        )
-                    }
-                })
+            let held = |version: &Version| {
+                sources.iter().all(|&(fragment, node)| version.stored.contains(&(fragment, node)))
             };
+            let held_initially = sources.iter().all(|&(fragment, node)| {
+                let (request, version, first_block, blocks) = (0, 0, number, 1);
+                let what =
+                    Fragments { request, version, volume, first_block, blocks, fragment, node };
+                self.holds_initial(number, what)
+            });
             let versions = self.blocks.get(&(volume, number));
             let versions = versions.map_or(&[][..], |block| &block.versions);
             let mut whole: Vec<u64> =
-                versions.iter().filter(|v| held(Some(v))).map(|version| version.number).collect();
-            if held(None) {
+                versions.iter().filter(|v| held(v)).map(|version| version.number).collect();
+            if held_initially {
                 whole.push(0);
             }
             for version in whole {

@@ -14,7 +14,7 @@ use crate::model::{
     Threads,
 };
 use crate::raw::{
-    At, RawCeph, RawOpQueue, RawProfile, RawOpScheduler, RawStore, RawSwift, RawThreads,
+    At, RawCeph, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
 };
 use crate::tree::{Entry, Node, Table};
 
@@ -58,7 +58,9 @@ impl Context<'_> {
             None => Some(None),
         };
         let scheduler = match &raw.scheduler {
-            Some(scheduler) => self.scheduler(scheduler, raw, tree).map(Some),
+            Some(scheduler) => {
+                self.scheduler(scheduler, raw, tree).map(|found| Some(Box::new(found)))
+            }
             None => Some(None),
         };
         Some(Ceph {

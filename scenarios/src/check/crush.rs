@@ -83,13 +83,7 @@ impl Context<'_> {
             let volume = found.model.as_ref()?;
             let raw: RawVolume = self.read(&entry.node)?;
             let has_events = section(tree, "event").next().is_some();
-            all.push(self.places(
-                (&map, has_events),
-                ceph,
-                index,
-                (entry, &raw, volume),
-                &osds,
-            )?);
+            all.push(self.places((&map, has_events), ceph, index, (entry, &raw, volume), &osds)?);
         }
         self.devices_hold(tree, hosts, volumes, &all);
         Some(all)

@@ -59,10 +59,9 @@ impl Context<'_> {
         // of equal times, what ends comes first
         steps.sort_by_key(|step| {
             let begins = match step.event.action {
-                Action::Fail { .. } => true,
+                Action::Fail { .. } | Action::Drain => true,
                 Action::Slow { factor } => factor > 1.0,
                 Action::Return | Action::Add => false,
-                Action::Drain => true,
             };
             (step.event.at, begins)
         });
@@ -100,10 +99,8 @@ impl Context<'_> {
     fn fits_events(&mut self, tree: &Table, system: Option<&System>) {
         let first = section(tree, "event").next().map_or_else(Place::default, |e| e.key_place);
         if let Some(system @ System::Swift(_)) = system {
-            let message = format!(
-                "events are not simulated with `system = \"{}\"` yet",
-                system.name()
-            );
+            let message =
+                format!("events are not simulated with `system = \"{}\"` yet", system.name());
             let help = "leave the events out; `ursa-minor` and `ceph` have them";
             self.add(Problem::new(first, message).help(help));
         }
@@ -142,7 +139,8 @@ impl Context<'_> {
         let recovery = tree.get("recovery").and_then(Node::table);
         let timeout = recovery.and_then(|table| table.entry("timeout"));
         if let Some(entry) = timeout.filter(|entry| entry.node.text() != Some(USUAL_TIMEOUT)) {
-            let message = "`timeout` has no effect: clients of Ceph wait for a new map of the cluster";
+            let message =
+                "`timeout` has no effect: clients of Ceph wait for a new map of the cluster";
             let help = "leave it out; `grace` says when a new map comes";
             self.add(Problem::new(entry.key_place, message).help(help));
         }
@@ -415,12 +413,12 @@ impl Context<'_> {
                 Action::Return => down.get(&scope).copied(),
                 _ => earlier(&down),
             };
-            let (met, gone) = (earlier(&seen), earlier(&left));
+            let (known, gone) = (earlier(&seen), earlier(&left));
             seen.entry(scope).or_insert(index);
             let place = steps[index].place;
             let problem = match (action, before) {
-                (Action::Add, _) => met.map(|met| {
-                    let first = &steps[met];
+                (Action::Add, _) => known.map(|known| {
+                    let first = &steps[known];
                     let message = format!(
                         "`{host_name}` joins at {at} (event `{name}`), and something happens to it \
                          before, at {} (event `{}`)",

@@ -134,18 +134,17 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let broken = &broken;
     let (converged, is_ceph) = (false, false);
     let crush_text = None;
-    let mut context =
-        Context {
-            problems,
-            sources,
-            broken,
-            base,
-            profiles,
-            devices,
-            converged,
-            is_ceph,
-            crush_text,
-        };
+    let mut context = Context {
+        problems,
+        sources,
+        broken,
+        base,
+        profiles,
+        devices,
+        converged,
+        is_ceph,
+        crush_text,
+    };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
@@ -249,8 +248,7 @@ impl Context<'_> {
         };
         let warmup = self.warmup(tree, &workloads);
         let duration_found = duration.flatten();
-        let outages =
-            self.events(tree, (&hosts, &workloads), system.as_ref(), duration_found);
+        let outages = self.events(tree, (&hosts, &workloads), system.as_ref(), duration_found);
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
         }

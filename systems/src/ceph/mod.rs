@@ -144,7 +144,7 @@ impl Rules for Ceph {
     }
 
     fn scheduler(&self) -> Option<OpScheduler> {
-        self.settings.scheduler
+        self.settings.scheduler.as_deref().copied()
     }
 
     fn transaction(&self, task: &Task) -> SimSpan {

@@ -30,8 +30,8 @@ use crate::system::{Few, Stretch, System, SystemError};
 use crate::volume::Volume;
 
 use daemon::{Daemons, Next, Place};
-pub(crate) use outages::{Mapper, What};
 use outages::Outages;
+pub(crate) use outages::{Mapper, What};
 pub(crate) use pool::{Finding, Groups, Pool, capacities};
 pub use pool::{Shard, Target};
 pub(crate) use store::{Later, Settings};
@@ -399,13 +399,13 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
-        if let Purpose::Chore(chore) = core.exchanges[exchange].purpose {
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
             if self.daemons.is_some() {
                 return (SimSpan::ZERO, SimSpan::ZERO);
             }
-            let carried = self.chore_bytes(chore);
+            let carried = self.chore_bytes(duty);
             let copying = cpu.copy.of(carried);
-            let work = self.chore_work(core, cpu, chore);
+            let work = self.chore_work(core, cpu, duty);
             return (cpu.request.of(carried) + copying + work, copying);
         }
         let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
@@ -428,8 +428,8 @@ impl<R: Rules> System for Objects<R> {
             core.exchanges.remove(exchange);
             return;
         }
-        if let Purpose::Chore(chore) = core.exchanges[exchange].purpose {
-            return self.chore_arrived(core, hosts, chore);
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.chore_arrived(core, hosts, duty);
         }
         let id = Self::task_of(core, exchange);
         if self.daemons.is_some() {
@@ -440,8 +440,8 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
-        if let Purpose::Chore(chore) = core.exchanges[exchange].purpose {
-            return self.chore_stored(core, hosts, chore);
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.chore_stored(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
         if std::mem::take(&mut self.tasks[task].holds) {
@@ -458,8 +458,8 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
-        if let Purpose::Chore(chore) = core.exchanges[exchange].purpose {
-            return self.perform(core, hosts, chore);
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.perform(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
         self.coded(core, hosts, task);
@@ -538,8 +538,8 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn lost(&mut self, core: &mut Core, exchange: u32) {
-        if let Purpose::Chore(chore) = core.exchanges[exchange].purpose {
-            self.free_chore(core, chore);
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            self.free_chore(core, duty);
         }
     }
 

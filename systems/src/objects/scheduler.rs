@@ -60,7 +60,10 @@ pub(super) enum Pick {
 pub(super) enum Policy {
     Wpq,
     /// Operations a second of the shard, and what each class has of them.
-    Mclock { capacity: f64, shares: Shares },
+    Mclock {
+        capacity: f64,
+        shares: Shares,
+    },
 }
 
 /// Operations of clients, or of recovery, in order.
@@ -103,11 +106,9 @@ impl Scheduler {
         let is_mclock = matches!(self.policy, Policy::Mclock { .. });
         let place = match class {
             Class::Continued => None,
-            Class::Client => Some(0),
-            Class::Recovery => Some(1),
             Class::Replica | Class::RecoveryMessage if is_mclock => None,
-            Class::Replica => Some(0),
-            Class::RecoveryMessage => Some(1),
+            Class::Client | Class::Replica => Some(0),
+            Class::Recovery | Class::RecoveryMessage => Some(1),
         };
         let Some(place) = place else { return self.strict.push_back(job) };
         let bytes = if class == Class::Recovery { RECOVERY_COST } else { bytes };
@@ -247,25 +248,21 @@ mod tests {
     #[test]
     fn closed_form_limits_hold() {
         // alone, recovery gets its limit: 2000 operations/s, of which an object costs 461 (20 MiB, 11 ns a byte)
-        let shares = Shares {
-            client: share(0.5, 2.0, None),
-            recovery: share(0.25, 1.0, Some(1.0)),
-        };
+        let shares =
+            Shares { client: share(0.5, 2.0, None), recovery: share(0.25, 1.0, Some(1.0)) };
         let policy = Policy::Mclock { capacity: 2000.0, shares };
         let [_, objects] = served(policy, 1000, 4096, [0, 4]);
         assert_eq!(objects, 10 * 2000 / 461 + 1);
         let twice = Shares { recovery: share(0.25, 1.0, Some(2.0)), ..shares };
-        let [_, objects] = served(Policy::Mclock { capacity: 2000.0, shares: twice }, 1000, 4096, [0, 4]);
+        let [_, objects] =
+            served(Policy::Mclock { capacity: 2000.0, shares: twice }, 1000, 4096, [0, 4]);
         assert!((86..=88).contains(&objects), "{objects}");
     }
 
     #[test]
     fn closed_form_reservations_and_weights() {
         // too slow a shard: clients get what is reserved for them, and recovery its own
-        let shares = Shares {
-            client: share(0.5, 1.0, None),
-            recovery: share(0.25, 1.0, None),
-        };
+        let shares = Shares { client: share(0.5, 1.0, None), recovery: share(0.25, 1.0, None) };
         let policy = Policy::Mclock { capacity: 1000.0, shares };
         let [clients, objects] = served(policy, 500, 4096, [64, 4]);
         // 250 of 1000 operations/s are reserved for objects of 231: one in 0.92 s, and weights add more

@@ -272,7 +272,6 @@ impl<R: Rules> Objects<R> {
         match job.next {
             Next::Committed | Next::Nothing | Next::Wake => false,
             Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
-            Next::Counted => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
             Next::ChoreArrived | Next::ChoreDecided => {
                 self.comes_to_nothing(core, exchange, Then::Taken { exchange })
             }
@@ -336,16 +335,20 @@ impl<R: Rules> Objects<R> {
 
     /// A server carries out a chore, or has what it writes wait for the kv thread.
     fn perform_job<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
-        let chore = job.task & !CHORE;
-        if self.writes(chore) {
+        let duty = job.task & !CHORE;
+        if self.writes(duty) {
             self.commit(core, hosts, job);
         } else {
-            self.perform(core, hosts, chore);
+            self.perform(core, hosts, duty);
         }
     }
 
     fn exchange_of(&self, task: u32) -> u32 {
-        if task & CHORE == 0 { self.tasks[task].exchange } else { self.chore_exchange(task & !CHORE) }
+        if task & CHORE == 0 {
+            self.tasks[task].exchange
+        } else {
+            self.chore_exchange(task & !CHORE)
+        }
     }
 
     fn begin_round<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {

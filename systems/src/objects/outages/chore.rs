@@ -53,11 +53,7 @@ pub(in crate::objects) struct Chore {
 }
 
 impl Chore {
-    pub(super) fn new(
-        what: What,
-        (group, epoch): (usize, u32),
-        (from, to): (Osd, Osd),
-    ) -> Self {
+    pub(super) fn new(what: What, (group, epoch): (usize, u32), (from, to): (Osd, Osd)) -> Self {
         let (work, bytes, exchange, holds) = (0, Bytes::ZERO, NO_EXCHANGE, false);
         Self { what, group, epoch, work, from, to, bytes, exchange, holds }
     }
@@ -65,16 +61,16 @@ impl Chore {
 
 impl<R: Rules> Objects<R> {
     /// A chore sets off: its message is sent, unless a server does it for itself.
-    pub(super) fn set_off<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, chore: Chore) {
+    pub(super) fn set_off<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, duty: Chore) {
         let out = self.out();
-        let id = out.chores.insert(chore);
-        let [from, to] = [chore.from, chore.to].map(|osd| out.servers[osd as usize].target);
+        let id = out.chores.insert(duty);
+        let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
         let of_nobody = (Breadcrumb::NONE, NOBODY);
         let (purpose, between) = (Purpose::Chore(id), (from.host, to.host));
-        let exchange = Exchange::new(purpose, Asks::Server, between, chore.bytes, of_nobody);
+        let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, of_nobody);
         let exchange = core.exchanges.insert(exchange);
         self.out().chores[id].exchange = exchange;
-        if chore.from != chore.to {
+        if duty.from != duty.to {
             self.send(core, hosts, exchange, from.disk);
         } else if self.daemons.is_some() {
             self.queue_chore(core, hosts, id);
@@ -107,14 +103,14 @@ impl<R: Rules> Objects<R> {
         id: u32,
     ) -> SimSpan {
         let out = self.outages.as_ref().expect("there are events");
-        let chore = &out.chores[id];
-        let Some(work) = out.works.get(&chore.work) else {
-            return self.rules.chore(chore.what, Bytes::ZERO);
+        let duty = &out.chores[id];
+        let Some(work) = out.works.get(&duty.work) else {
+            return self.rules.chore(duty.what, Bytes::ZERO);
         };
-        if chore.what != What::Code {
-            return self.rules.chore(chore.what, work.shard.size);
+        if duty.what != What::Code {
+            return self.rules.chore(duty.what, work.shard.size);
         }
-        let volume = &core.volumes[out.groups[chore.group].volume as usize];
+        let volume = &core.volumes[out.groups[duty.group].volume as usize];
         let m = volume.distribution.encoding().m() as u64;
         let lost = work.targets.len() as u64;
         // each missing shard is a sum of m others: a pass over the object
@@ -134,13 +130,13 @@ impl<R: Rules> Objects<R> {
     /// For whom a chore is, the bytes that it brings, and its placement group.
     pub(in crate::objects) fn schedule_chore(&self, id: u32) -> (Class, u64, u32) {
         let out = self.outages.as_ref().expect("there are events");
-        let chore = &out.chores[id];
-        let class = match chore.what {
-            What::Read if chore.from == chore.to => Class::Recovery,
+        let duty = &out.chores[id];
+        let class = match duty.what {
+            What::Read if duty.from == duty.to => Class::Recovery,
             What::Read | What::Data | What::Push | What::Pushed => Class::RecoveryMessage,
             What::Query | What::Info | What::Code => Class::Continued,
         };
-        (class, chore.bytes.get(), out.groups[chore.group].number)
+        (class, duty.bytes.get(), out.groups[duty.group].number)
     }
 
     /// Whether a server does nothing.
@@ -163,8 +159,8 @@ impl<R: Rules> Objects<R> {
         if self.daemons.is_none() {
             return self.perform(core, hosts, id);
         }
-        let chore = self.out().chores[id];
-        let span = self.messaging(core.exchanges[chore.exchange].message());
+        let duty = self.out().chores[id];
+        let span = self.messaging(core.exchanges[duty.exchange].message());
         let step = (Place::Messenger, Next::ChoreArrived);
         self.start_chore(core, hosts, id, step, span);
     }
@@ -202,19 +198,19 @@ impl<R: Rules> Objects<R> {
         hosts: &mut H,
         id: u32,
     ) {
-        let chore = self.out().chores[id];
-        match chore.what {
+        let duty = self.out().chores[id];
+        match duty.what {
             What::Read => return self.chore_device(core, hosts, id, Op::Read),
             What::Push => return self.chore_device(core, hosts, id, Op::Write),
             _ => {}
         }
         self.free_chore(core, id);
-        match chore.what {
-            What::Query => self.tell(core, hosts, &chore),
-            What::Info => self.told(core, hosts, chore.group),
-            What::Data => self.source_here(core, hosts, &chore),
-            What::Code => self.push(core, hosts, &chore),
-            What::Pushed => self.pushed(core, hosts, &chore),
+        match duty.what {
+            What::Query => self.tell(core, hosts, &duty),
+            What::Info => self.told(core, hosts, duty.group),
+            What::Data => self.source_here(core, hosts, &duty),
+            What::Code => self.push(core, hosts, &duty),
+            What::Pushed => self.pushed(core, hosts, &duty),
             What::Read | What::Push => unreachable!("these use the device"),
         }
     }
@@ -261,35 +257,35 @@ impl<R: Rules> Objects<R> {
         hosts: &mut H,
         id: u32,
     ) {
-        let chore = self.out().chores[id];
-        let target = self.out().servers[chore.to as usize].target;
-        let number = self.out().groups[chore.group].number;
-        if chore.what == What::Push {
-            self.reached_store(core, hosts, target, chore.bytes);
+        let duty = self.out().chores[id];
+        let target = self.out().servers[duty.to as usize].target;
+        let number = self.out().groups[duty.group].number;
+        if duty.what == What::Push {
+            self.reached_store(core, hosts, target, duty.bytes);
         }
-        if chore.holds {
+        if duty.holds {
             self.let_go_of(core, hosts, target, number);
         }
-        let is_over = self.is_over(&chore) || self.out().is_down(chore.to);
+        let is_over = self.is_over(&duty) || self.out().is_down(duty.to);
         self.free_chore(core, id);
-        match chore.what {
+        match duty.what {
             _ if is_over => {}
-            What::Read => self.source_read(core, hosts, &chore),
-            _ => self.written(core, hosts, &chore),
+            What::Read => self.source_read(core, hosts, &duty),
+            _ => self.written(core, hosts, &duty),
         }
     }
 
-    fn is_over(&self, chore: &Chore) -> bool {
+    fn is_over(&self, duty: &Chore) -> bool {
         let out = self.outages.as_ref().expect("there are events");
-        out.groups[chore.group].epoch != chore.epoch
-            || chore.work != 0 && !out.works.contains_key(&chore.work)
+        out.groups[duty.group].epoch != duty.epoch
+            || duty.work != 0 && !out.works.contains_key(&duty.work)
     }
 
     /// Whether a chore has come to nothing; it ends then.
     pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Then) -> bool {
-        let chore = self.out().chores[id];
-        let at = if matches!(then, Then::Sent { .. }) { chore.from } else { chore.to };
-        let ends = self.is_over(&chore) || self.out().is_down(at);
+        let duty = self.out().chores[id];
+        let at = if matches!(then, Then::Sent { .. }) { duty.from } else { duty.to };
+        let ends = self.is_over(&duty) || self.out().is_down(at);
         if ends {
             self.free_chore(core, id);
         }

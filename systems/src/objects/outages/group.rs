@@ -35,10 +35,7 @@ pub(super) struct Holder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// Its servers find out what they have; so many rounds and answers are to come.
-    Peering {
-        rounds: u8,
-        answers: u32,
-    },
+    Peering { rounds: u8, answers: u32 },
     /// It serves.
     Active,
     /// It has fewer servers than `min_size`.
@@ -159,9 +156,8 @@ impl Group {
     pub(super) fn to_fill(&self, is_coded: bool, is_up: impl Fn(Osd) -> bool) -> Vec<(u8, Osd)> {
         let lacks = |(position, osd): (u8, &Option<Osd>)| {
             let osd = (*osd).filter(|osd| is_up(*osd))?;
-            let has = |holder: &Holder| {
-                holder.osd == osd && (!is_coded || holder.position == position)
-            };
+            let has =
+                |holder: &Holder| holder.osd == osd && (!is_coded || holder.position == position);
             (!self.holders.iter().any(has)).then_some((position, osd))
         };
         (0..).zip(&self.members).filter_map(lacks).collect()

@@ -44,7 +44,7 @@ impl Mapper {
         self.out.clone_from(out);
         if let Kind::Map { remap, without } = &mut self.kind {
             let is_out = |host, disk| out.contains(&Target { host, disk });
-            *without = Box::new(remap.without(&is_out));
+            **without = remap.without(&is_out);
         }
     }
 

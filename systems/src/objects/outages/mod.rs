@@ -71,6 +71,7 @@ pub(super) struct Outages {
 }
 
 /// A server.
+#[allow(clippy::struct_excessive_bools, reason = "what it is, what it is taken for, what it was")]
 struct Server {
     target: Target,
     /// Whether it does nothing.
@@ -159,7 +160,8 @@ impl<R: Rules> Objects<R> {
         scenario: &Scenario,
         clocks: &Clocks,
     ) -> Result<(), SystemError> {
-        let Some((outages, failures)) = scenario.outages.as_ref().zip(core.failures.as_mut()) else {
+        let Some((outages, failures)) = scenario.outages.as_ref().zip(core.failures.as_mut())
+        else {
             return Ok(());
         };
         let mut mappers = Vec::new();

@@ -98,21 +98,23 @@ impl<R: Rules> Objects<R> {
             return self.activate(core, hosts, index);
         }
         for to in others {
-            let chore = Chore::new(What::Query, (index, epoch), (primary, to));
-            self.set_off(core, hosts, chore);
+            let duty = Chore::new(What::Query, (index, epoch), (primary, to));
+            self.set_off(core, hosts, duty);
         }
     }
 
     /// A server answers what it has.
     pub(super) fn tell<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, asked: &Chore) {
         let what = (asked.group, asked.epoch);
-        let chore = Chore::new(What::Info, what, (asked.to, asked.from));
-        self.set_off(core, hosts, Chore { bytes: INFO, ..chore });
+        let duty = Chore::new(What::Info, what, (asked.to, asked.from));
+        self.set_off(core, hosts, Chore { bytes: INFO, ..duty });
     }
 
     /// The primary has an answer.
     pub(super) fn told<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
-        let State::Peering { rounds, answers } = &mut self.out().groups[index].state else { return };
+        let State::Peering { rounds, answers } = &mut self.out().groups[index].state else {
+            return;
+        };
         *answers -= 1;
         let (answers, rounds) = (*answers, *rounds);
         match (answers, rounds) {
@@ -155,12 +157,7 @@ impl<R: Rules> Objects<R> {
 
     /// A group in which nobody is to be filled: those that were filled serve from now on; once all is whole,
     /// others forget what they have of it.
-    pub(super) fn settle_group<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        index: usize,
-    ) {
+    pub(super) fn settle_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         self.end_turn(index);
         self.take_turns(core, hosts);
         let Self { outages, pools, .. } = self;
@@ -179,9 +176,10 @@ impl<R: Rules> Objects<R> {
         let is_up = |osd: Osd| servers[osd as usize].is_up;
         if group.is_whole(is_coded, is_up) {
             let Group { holders, members, .. } = group;
-            let place = |holder: &Holder| match is_coded {
-                true => members[usize::from(holder.position)] == Some(holder.osd),
-                false => members.contains(&Some(holder.osd)),
+            let place = |holder: &Holder| {
+                let osd = Some(holder.osd);
+                let position = usize::from(holder.position);
+                if is_coded { members[position] == osd } else { members.contains(&osd) }
             };
             let (stay, leave): (Vec<Holder>, Vec<Holder>) =
                 std::mem::take(holders).into_iter().partition(place);

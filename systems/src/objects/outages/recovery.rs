@@ -169,7 +169,12 @@ impl<R: Rules> Objects<R> {
     }
 
     /// A server has paused.
-    pub(in crate::objects) fn wake<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, unit: HostId) {
+    pub(in crate::objects) fn wake<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        unit: HostId,
+    ) {
         let osd = unit.0 - self.out().hosts;
         self.out().servers[osd as usize].sleeps = false;
         core.failed().objects.under_way -= 1;
@@ -198,13 +203,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    fn begin_work<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        index: usize,
-        object: u64,
-    ) {
+    fn begin_work<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize, object: u64) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
         let group = &out.groups[index];
@@ -240,8 +239,8 @@ impl<R: Rules> Objects<R> {
         };
         out.works.insert(serial, work);
         for (_, osd) in sources {
-            let chore = Chore::new(What::Read, (index, epoch), (primary, osd));
-            self.set_off(core, hosts, Chore { work: serial, ..chore });
+            let duty = Chore::new(What::Read, (index, epoch), (primary, osd));
+            self.set_off(core, hosts, Chore { work: serial, ..duty });
         }
     }
 
@@ -254,9 +253,9 @@ impl<R: Rules> Objects<R> {
             return self.source_here(core, hosts, done);
         }
         let what = (done.group, done.epoch);
-        let chore = Chore::new(What::Data, what, (done.to, done.from));
+        let duty = Chore::new(What::Data, what, (done.to, done.from));
         core.failed().recoveries.all[recovery].sent += size;
-        self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..chore });
+        self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
     }
 
     /// The primary has one of the shards that it needs.
@@ -271,8 +270,8 @@ impl<R: Rules> Objects<R> {
         if !self.pools[volume as usize].is_coded() {
             return self.push(core, hosts, done);
         }
-        let chore = Chore::new(What::Code, (group, done.epoch), (primary, primary));
-        self.set_off(core, hosts, Chore { work: done.work, ..chore });
+        let duty = Chore::new(What::Code, (group, done.epoch), (primary, primary));
+        self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
     /// What is missing is made: it goes to those who lack it.
@@ -285,8 +284,8 @@ impl<R: Rules> Objects<R> {
             if osd != primary {
                 core.failed().recoveries.all[recovery].sent += size;
             }
-            let chore = Chore::new(What::Push, (group, done.epoch), (primary, osd));
-            self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..chore });
+            let duty = Chore::new(What::Push, (group, done.epoch), (primary, osd));
+            self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
         }
     }
 
@@ -301,8 +300,8 @@ impl<R: Rules> Objects<R> {
             return self.pushed(core, hosts, done);
         }
         let what = (done.group, done.epoch);
-        let chore = Chore::new(What::Pushed, what, (done.to, done.from));
-        self.set_off(core, hosts, Chore { work: done.work, ..chore });
+        let duty = Chore::new(What::Pushed, what, (done.to, done.from));
+        self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
     /// The primary knows of one more that has what it lacked.
@@ -327,9 +326,8 @@ impl<R: Rules> Objects<R> {
         out.groups[index].works.remove(&object);
         for target in &work.targets {
             let holders = &mut out.groups[index].holders;
-            let is_it = |holder: &&mut super::group::Holder| {
-                (holder.position, holder.osd) == *target
-            };
+            let is_it =
+                |holder: &&mut super::group::Holder| (holder.position, holder.osd) == *target;
             let holder = holders.iter_mut().find(is_it).expect("it was to get it");
             if holder.missing.remove(&object) {
                 let key = holder.key;
@@ -403,9 +401,7 @@ impl Outages {
             return;
         }
         self.open.remove(&key);
-        let is_it = |one: &&mut crate::Recovery| {
-            (one.host, one.kind) == key && one.ended.is_none()
-        };
+        let is_it = |one: &&mut crate::Recovery| (one.host, one.kind) == key && one.ended.is_none();
         if let Some(recovery) = core.failed().recoveries.all.iter_mut().find(is_it) {
             recovery.ended = Some(now);
         }

@@ -210,13 +210,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// The primary reads `size` of as many shards as it takes.
-    fn gather_in_group<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        id: u32,
-        size: Bytes,
-    ) {
+    fn gather_in_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, size: Bytes) {
         let task = self.tasks[id];
         let part = Self::part_of(core, task.exchange);
         let pool = &self.pools[task.volume as usize];
@@ -516,7 +510,7 @@ impl<R: Rules> Objects<R> {
             _ => true,
         };
         match asked.purpose {
-            Purpose::Chore(chore) => self.ends_chore(core, chore, then),
+            Purpose::Chore(duty) => self.ends_chore(core, duty, then),
             Purpose::Object(Errand { task, part: NO_PART }) => {
                 let task = &self.tasks[task];
                 if task.is_dead {
