@@ -41,6 +41,7 @@ const RESOURCES: [(&str, &str, &str); 4] = [
 ];
 
 /// The layout of a sweep's tables.
+#[allow(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
 #[derive(Debug)]
 pub(super) struct Tables {
     workloads: Vec<String>,
