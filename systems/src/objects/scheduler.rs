@@ -252,7 +252,7 @@ mod tests {
             Shares { client: share(0.5, 2.0, None), recovery: share(0.25, 1.0, Some(1.0)) };
         let policy = Policy::Mclock { capacity: 2000.0, shares };
         let [_, objects] = served(policy, 1000, 4096, [0, 4]);
-        assert_eq!(objects, 10 * 2000 / 461 + 1);
+        assert_eq!(objects, 10 * 2000 / 461);
         let twice = Shares { recovery: share(0.25, 1.0, Some(2.0)), ..shares };
         let [_, objects] =
             served(Policy::Mclock { capacity: 2000.0, shares: twice }, 1000, 4096, [0, 4]);
