@@ -14,6 +14,7 @@ mod replay_cache;
 mod replay_disk;
 mod report;
 mod reproduce;
+mod serve;
 mod sweep;
 mod validate;
 
@@ -59,6 +60,7 @@ pub use replay_cache::{PolicyChoice, ReplayCacheArguments};
 pub use replay_disk::ReplayDiskArguments;
 pub use report::ReportArguments;
 pub use reproduce::{Paper, ReproduceArguments};
+pub use serve::ServeArguments;
 pub use sweep::{
     ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,
 };
@@ -110,6 +112,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Make a page of lessons that simulates storage clusters in the browser.
     Laboratory(LaboratoryArguments),
+    /// Serve a page in which scenarios are written, run and asked.
+    Serve(ServeArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.

@@ -37,6 +37,8 @@ mod scenario;
 mod schema;
 mod score;
 mod screen;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod sweep;
 mod tables;
@@ -76,6 +78,12 @@ pub fn execute(cli: Cli) -> ExitCode {
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Laboratory(arguments) => laboratory::laboratory(&arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::serve(&arguments),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(Failure::Usage(
+            "this build has no server; build with `--features serve`".to_owned(),
+        )),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::ReplayCache(arguments) => replay_cache::replay_cache(&arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments),

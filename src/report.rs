@@ -5,7 +5,7 @@ mod sources;
 
 use std::path::{Path, PathBuf};
 
-use foretell_report::{Source, page};
+use foretell_report::{Page, Source, page};
 use serde_json::json;
 
 use crate::cli::ReportArguments;
@@ -43,11 +43,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
             )));
         }
     }
-    let names = sources::names(&arguments.results);
-    let sources = arguments.results.iter().zip(&names);
-    let sources: Vec<Source> =
-        sources.map(|(path, name)| sources::read(path, name)).collect::<Result<_, _>>()?;
-    let page = page(arguments.title.as_deref(), &sources);
+    let page = page_of(&arguments.results, arguments.title.as_deref())?;
     let html = page.html();
     foretell_files::write(output, html.as_bytes())?;
     if arguments.json {
@@ -63,6 +59,15 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         page.sections.len(),
         html.len() as f64 / 1e6
     ))
+}
+
+/// The page about these results.
+pub(crate) fn page_of(results: &[PathBuf], title: Option<&str>) -> Result<Page, Failure> {
+    let names = sources::names(results);
+    let sources = results.iter().zip(&names);
+    let sources: Vec<Source> =
+        sources.map(|(path, name)| sources::read(path, name)).collect::<Result<_, _>>()?;
+    Ok(page(title, &sources))
 }
 
 /// Whether the output would be a file beside or below what is read, other than a page: results there could not be read

@@ -3,6 +3,8 @@
 mod around;
 pub(crate) mod path;
 
+use std::path::Path;
+
 use foretell_ati::{Requests, RunDb, open_run};
 use foretell_units::Breadcrumb;
 use serde_json::json;
@@ -15,22 +17,32 @@ use crate::tables;
 
 /// Runs the command.
 pub(crate) fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
-    if arguments.breadcrumb == Breadcrumb::NONE.0 {
+    let steps = steps(&arguments.directory, arguments.breadcrumb)?;
+    let text =
+        if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
+    crate::output::print(&text)
+}
+
+/// What is printed with `--json`.
+#[cfg(feature = "serve")]
+pub(crate) fn document(directory: &Path, breadcrumb: u64) -> Result<String, Failure> {
+    Ok(as_json(breadcrumb, &steps(directory, breadcrumb)?))
+}
+
+fn steps(directory: &Path, breadcrumb: u64) -> Result<Vec<Step>, Failure> {
+    if breadcrumb == Breadcrumb::NONE.0 {
         return Err(Failure::Usage(
             "breadcrumb 0 marks what hosts do for no request; those of requests count from 1"
                 .to_owned(),
         ));
     }
-    let db = open_run(&arguments.directory).map_err(Failure::NotARun)?;
-    let records = db.trace(Breadcrumb(arguments.breadcrumb)).map_err(Failure::NotARun)?;
+    let db = open_run(directory).map_err(Failure::NotARun)?;
+    let records = db.trace(Breadcrumb(breadcrumb)).map_err(Failure::NotARun)?;
     if records.is_empty() {
-        return Err(Failure::Usage(nothing_of(&db, arguments.breadcrumb)?));
+        return Err(Failure::Usage(nothing_of(&db, breadcrumb)?));
     }
     let facts = db.facts().map_err(Failure::NotARun)?;
-    let steps = path::steps(&db, &facts, &records)?;
-    let text =
-        if arguments.json { as_json(arguments.breadcrumb, &steps) } else { as_table(&steps) };
-    crate::output::print(&text)
+    path::steps(&db, &facts, &records)
 }
 
 /// Why there may be no record of a request.

@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("no-schema", &[]),
     ("scenarios", &["units", "algorithms", "input", "ceph-maps", "no-schema"]),
     ("laboratory", &["scenarios"]),
+    ("serve", &["scenarios", "report", "core"]),
     ("web", &["core"]),
     ("systems", &["units", "algorithms", "scenarios"]),
     ("workloads", &["units", "algorithms", "input"]),

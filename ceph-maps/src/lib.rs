@@ -35,4 +35,4 @@ pub use files::{Imported, keepable, keepable_text, read_files, read_text};
 pub use inventory::{Inventory, OsdFacts, PoolFacts, Reported, Traffic};
 pub use plan::{Floor, Plan, moves_by, osd_bytes, plan, shard_bytes};
 pub use scenario::{Scenario, scenario};
-pub use whole::{WholeError, WholeSets, bare_cluster, whole_sets};
+pub use whole::{WholeError, WholeSets, all_up, bare_cluster, whole_sets};

@@ -60,9 +60,8 @@ pub fn bare_cluster(crush: CrushMap) -> Result<ClusterMap, ClusterMapError> {
     ClusterMap::new(crush, osds, [])
 }
 
-/// Where the groups of `pool` lie over `map`, which may have it or not. Exceptions of the map's pool of
-/// that number hold if it is of the same kind, size and number of groups.
-pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError> {
+/// `map` with this pool alone, all OSDs up, and nobody serving for others.
+pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapError> {
     let osds = map.osds().iter().map(|osd| osd.map(|osd| Osd { up: true, ..osd })).collect();
     let own = map.pools().get(&pool.id);
     let same = own.is_some_and(|own| {
@@ -75,6 +74,13 @@ pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError
         whole.upmap.clear();
         whole.upmap_items.clear();
     }
+    Ok(whole)
+}
+
+/// Where the groups of `pool` lie over `map`, which may have it or not. Exceptions of the map's pool of
+/// that number hold if it is of the same kind, size and number of groups.
+pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError> {
+    let whole = all_up(map, pool)?;
     let rule = whole.rule_of(pool);
     let rule = rule.ok_or(WholeError::NoRule { rule: pool.rule, size: pool.size })?;
     let is_in = |osd: &i32| whole.osd(*osd).is_some_and(|osd| osd.weight > 0);

@@ -21,7 +21,7 @@ mod path;
 mod run;
 mod words;
 
-pub use page::{Page, Part, Section, Table};
+pub use page::{CHART_SCRIPT, CHART_STYLE, Page, Part, Section, Table};
 pub use pages::{Ceph, Picture, Pool, Reproduction, Run, Source, Sweep, page};
 pub use path::Step;
 pub use run::{Completed, Observed, observe};

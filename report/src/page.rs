@@ -11,6 +11,10 @@ use sha2::{Digest, Sha256};
 
 use crate::chart::Chart;
 
+/// The charts' library (uPlot, MIT), for pages that draw charts of their own.
+pub const CHART_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
+/// Its style.
+pub const CHART_STYLE: &str = include_str!("../assets/uPlot.min.css");
 const STYLE: &str =
     concat!(include_str!("../assets/uPlot.min.css"), include_str!("../assets/report.css"));
 const SCRIPT: &str =

@@ -76,6 +76,14 @@ impl Document {
         Self { base: base.as_ref().to_owned(), ..self }
     }
 
+    /// Lets it name files below its base directory alone, in changes, too: for scenarios whose author may not
+    /// read whatever this process can.
+    #[must_use]
+    pub fn confined(mut self) -> Self {
+        self.sources.confined = true;
+        self
+    }
+
     /// Checks everything; errors with all that is wrong.
     pub fn check(&self) -> Result<Scenario, ScenarioErrors> {
         self.checked().map(|checked| checked.scenario)

@@ -2,7 +2,9 @@
 //! their figures. The simulator reads nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, Workspace};
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
@@ -112,6 +114,8 @@ pub struct Ceph {
     pub commit: Cost,
     /// Threads of an OSD; `None`: its work runs on any core of its host.
     pub threads: Option<Threads>,
+    /// What its threads do next; `None`: whatever has waited longest. Only with threads.
+    pub scheduler: Option<Box<OpScheduler>>,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.
@@ -142,6 +146,51 @@ pub struct Threads {
     pub flush: SimSpan,
 }
 
+/// What the threads of an OSD do next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OpScheduler {
+    /// Queues, each with its part of the threads.
+    pub shards: u32,
+    /// How they choose.
+    pub kind: OpSchedulerKind,
+    /// Bytes that may be on their way to the store: a thread whose transaction is beyond that waits with it.
+    pub throttle: Option<Bytes>,
+}
+
+/// How an OSD's queue chooses.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum OpSchedulerKind {
+    /// By priority.
+    Wpq,
+    /// By reservation, weight and limit.
+    Mclock {
+        /// Operations a second that the OSD is taken to be able to do.
+        capacity: f64,
+        /// Of these, what each class has.
+        shares: Shares,
+    },
+}
+
+/// What classes have of an OSD.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shares {
+    /// Clients.
+    pub client: Share,
+    /// Recovery and backfill.
+    pub recovery: Share,
+}
+
+/// What a class has of an OSD, as parts of its capacity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Share {
+    /// What it has in any case.
+    pub reservation: f64,
+    /// Its part of the rest.
+    pub weight: f64,
+    /// What it has at the most; `None`: anything.
+    pub limit: Option<f64>,
+}
+
 /// Where the placement groups of a volume lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
@@ -155,7 +204,51 @@ pub struct Places {
     /// How many of each kind (`osd`, `host`, `rack`, ...) may fail at once, whichever they are, with all data
     /// readable.
     pub survives: Vec<(String, usize)>,
+    /// Where they lie when devices are out; only in scenarios with events.
+    pub remap: Option<Arc<Remap>>,
 }
+
+/// Where the groups of a volume lie when devices are out.
+#[derive(Debug)]
+pub struct Remap {
+    /// The map, in which all OSDs are up.
+    pub map: ClusterMap,
+    /// The pool.
+    pub pool: Pool,
+    /// The devices by the numbers of their OSDs.
+    pub devices: BTreeMap<i32, (HostId, u32)>,
+}
+
+impl Remap {
+    /// The map with these devices out.
+    pub fn without(&self, is_out: &dyn Fn(HostId, u32) -> bool) -> ClusterMap {
+        let mut map = self.map.clone();
+        for (number, (host, disk)) in &self.devices {
+            if let Some(osd) = map.osd(*number).filter(|_| is_out(*host, *disk)) {
+                map.set_osd(*number, Osd { weight: 0, ..osd });
+            }
+        }
+        map
+    }
+
+    /// The devices that the rule finds for a group in such a map, in order, without holes.
+    pub fn devices(&self, map: &ClusterMap, group: u32) -> Vec<(HostId, u32)> {
+        let pg = Pg { pool: self.pool.id, seed: group };
+        let placed = map.place(pg, &mut Workspace::default());
+        let found = placed.map(|placed| placed.up).unwrap_or_default();
+        found.into_iter().filter_map(|osd| self.devices.get(&osd).copied()).collect()
+    }
+}
+
+impl PartialEq for Remap {
+    fn eq(&self, other: &Self) -> bool {
+        self.pool == other.pool
+            && self.devices == other.devices
+            && self.map.osds() == other.map.osds()
+    }
+}
+
+impl Eq for Remap {}
 
 impl Ceph {
     /// The monitors that the nodes of a group report to.

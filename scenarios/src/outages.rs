@@ -20,6 +20,8 @@ pub struct Event {
     pub at: SimSpan,
     /// To whom.
     pub host: HostId,
+    /// To which of its disks alone; `None`: to all of it.
+    pub disk: Option<u32>,
     /// What.
     pub action: Action,
 }
@@ -34,6 +36,10 @@ pub enum Action {
     },
     /// It is back.
     Return,
+    /// It takes part from now on; until then it held nothing.
+    Add,
+    /// What it holds moves elsewhere, and it takes part no more.
+    Drain,
     /// Its processor takes so many times as long from now on; 1: as long as ever.
     Slow {
         /// At least 1.
@@ -54,8 +60,10 @@ pub struct Recovery {
     pub timeout: SimSpan,
     /// How long a client's request may take until it fails.
     pub give_up: SimSpan,
-    /// Fragments that a node rebuilds side by side.
+    /// Fragments that a node rebuilds side by side; of Ceph, objects that an OSD recovers as a primary.
     pub parallel: u32,
+    /// Of Ceph: placement groups whose recovery an OSD takes part in at a time, as a primary and as a target.
+    pub backfills: u32,
     /// Pause after each of them.
     pub pause: SimSpan,
 }

@@ -52,6 +52,8 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<Source>,
+    /// Whether files below the scenario's directory alone may be named.
+    pub(crate) confined: bool,
 }
 
 impl Sources {

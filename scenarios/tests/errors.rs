@@ -343,9 +343,34 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"\nrecovery.timeout = \"2 s\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"\ncluster.scheduler.kind = \"wpq\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\ncluster.system = \"ceph\"\ncluster.threads.op = 4\ncluster.scheduler.shards = 8",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"2 s\", what = \"fail\", host = \"brick3\", for = \"1 s\" }\nevent.f = { at = \"1 s\", what = \"drain\", host = \"brick3\" }\nevent.g = { at = \"5 s\", what = \"drain\", host = \"brick3\" }\nevent.h = { at = \"6 s\", what = \"add\", host = \"brick3\" }\ncluster.system = \"ceph\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.max_backfills = 2",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\", factor = 1.0 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"add\", host = \"brick3\" }",
     ),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_size = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),
 ];
 

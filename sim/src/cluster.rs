@@ -8,7 +8,9 @@ use foretell_ati::Recorder;
 use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event as OutageEvent};
-use foretell_systems::{Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer};
+use foretell_systems::{
+    Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer, Unit,
+};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 use std::ops::ControlFlow;
 
@@ -390,11 +392,14 @@ impl Cluster {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut().expect("there are events");
         outages.begin();
-        let OutageEvent { host, action, .. } = outages.events[number as usize];
+        let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
+        let what = Unit { host, disk };
         match action {
-            Action::Fail { keeps } => protocol.host_fails(engine, host, keeps),
+            Action::Fail { keeps } => protocol.host_fails(engine, what, keeps),
+            Action::Add => protocol.membership_changes(engine, what, true),
+            Action::Drain => protocol.membership_changes(engine, what, false),
             Action::Return => {
-                protocol.host_returns(engine, host);
+                protocol.host_returns(engine, what);
                 if let Some(place) = engine.stopped.iter().position(|other| *other == host) {
                     engine.stopped.swap_remove(place);
                     let (node, mut around) = engine.node(host);

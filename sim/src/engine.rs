@@ -10,8 +10,8 @@ use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Clocks, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol, Request,
-    Software, Then, Timer, Volume, Work,
+    Access, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol,
+    Request, Software, Then, Timer, Volume, Work,
 };
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
 
@@ -24,7 +24,7 @@ use crate::ledger::Ledger;
 use crate::metrics::{self, Collectors};
 use crate::network::{Network, Step};
 use crate::node::{Node, Surroundings, Tag, call_disk};
-use crate::payload::{Home, Vault};
+use crate::payload::Vault;
 use crate::tracker::Tracker;
 
 /// Machines, and those who watch them.
@@ -148,7 +148,7 @@ impl Engine {
                 let encoding = volume.distribution.encoding();
                 (model.name.clone(), encoding, volume.cipher, model.block.get())
             };
-            let homes = || protocol.volumes().iter().map(Home::of).collect();
+            let homes = || protocol.homes();
             Vault::new(scenario.seed, volumes.map(codec).collect())
                 .with_failures(scenario.outages.as_ref().map(|_| homes()))
         });
@@ -498,6 +498,14 @@ impl Hosts for Engine {
     fn payload_rebuilt(&mut self, fragments: Fragments, ready: &mut Vec<u32>) {
         if let Some(vault) = &mut self.vault
             && let Err(error) = vault.rebuild(fragments, ready)
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn payload_copied(&mut self, copied: &Copied) {
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.copy(copied)
         {
             self.failure.get_or_insert(error);
         }

@@ -17,8 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
-use foretell_algorithms::distribution::Distribution;
-use foretell_systems::{Fragments, Volume};
+use foretell_systems::{Copied, Fragments, Home};
 use foretell_units::{HostId, Seed, Stream, VolumeId};
 
 use crate::error::SimError;
@@ -47,25 +46,6 @@ struct Losses {
     /// Fragments of blocks that were never written, as (volume, block, fragment, node), where they were
     /// rebuilt.
     rebuilt: BTreeSet<(u32, u64, u8, HostId)>,
-}
-
-/// Where a volume's fragments are at the beginning.
-pub(crate) struct Home {
-    distribution: Distribution,
-    nodes: Vec<HostId>,
-}
-
-impl Home {
-    pub(crate) fn of(volume: &Volume) -> Self {
-        Self { distribution: volume.distribution.clone(), nodes: volume.nodes.clone() }
-    }
-
-    fn node(&self, block: u64, fragment: u8) -> HostId {
-        let (mut nodes, mut places) = (Vec::new(), Vec::new());
-        let group = block / self.distribution.group_blocks();
-        self.distribution.places(group, &mut nodes, &mut places);
-        self.nodes[places[usize::from(fragment)].node as usize]
-    }
 }
 
 /// How a volume's blocks are sealed.
@@ -299,6 +279,68 @@ impl Vault {
             self.unpin(volume, pinned.block, pinned.version);
         }
         self.wake(woken);
+        Ok(())
+    }
+
+    /// Servers have made fragments of those that others hold. Of each version that is there in full, and of
+    /// what was there at the beginning, they are really decoded and encoded, and compared.
+    pub(crate) fn copy(&mut self, copied: &Copied) -> Result<(), SimError> {
+        let &Copied { volume, first_block, blocks, sources, targets } = copied;
+        for number in first_block..first_block + blocks {
+            let held = |version: &Version| {
+                sources.iter().all(|&(fragment, node)| version.stored.contains(&(fragment, node)))
+            };
+            let held_initially = sources.iter().all(|&(fragment, node)| {
+                let (request, version, first_block, blocks) = (0, 0, number, 1);
+                let what =
+                    Fragments { request, version, volume, first_block, blocks, fragment, node };
+                self.holds_initial(number, what)
+            });
+            let versions = self.blocks.get(&(volume, number));
+            let versions = versions.map_or(&[][..], |block| &block.versions);
+            let mut whole: Vec<u64> =
+                versions.iter().filter(|v| held(v)).map(|version| version.number).collect();
+            if held_initially {
+                whole.push(0);
+            }
+            for version in whole {
+                self.copy_version((volume, number, version), sources, targets)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_version(
+        &mut self,
+        (volume, block, version): (u32, u64, u64),
+        sources: &[(u8, HostId)],
+        targets: &[(u8, HostId)],
+    ) -> Result<(), SimError> {
+        let mut pinned = Pinned { volume, block, version, taken: Vec::new() };
+        for (fragment, _) in sources {
+            let bytes = self.fragment(volume, &pinned, *fragment);
+            pinned.taken.push((usize::from(*fragment), bytes));
+        }
+        let sealed = self.decode(&pinned)?;
+        let made = self.volumes[volume as usize].erasure.encode(&sealed);
+        for &(fragment, node) in targets {
+            if made[usize::from(fragment)] != self.fragment(volume, &pinned, fragment) {
+                let reason = format!("fragment {fragment} was recovered as something else");
+                return Err(self.wrong(&pinned, reason));
+            }
+            if version == 0 {
+                let losses = self.failures.as_mut().expect("only with events");
+                losses.rebuilt.insert((volume, block, fragment, node));
+                continue;
+            }
+            let known = self.blocks.get_mut(&(volume, block));
+            let mut versions = known.into_iter().flat_map(|block| &mut block.versions);
+            if let Some(found) = versions.find(|found| found.number == version)
+                && !found.stored.contains(&(fragment, node))
+            {
+                found.stored.push((fragment, node));
+            }
+        }
         Ok(())
     }
 

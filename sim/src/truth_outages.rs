@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_systems::Unit;
 use foretell_units::SimTime;
 use serde::Serialize;
 
@@ -19,6 +20,9 @@ pub struct OutageTruth {
     pub recoveries: Vec<RecoveryTruth>,
     /// Requests that were given up in the measured time.
     pub failed_requests: u64,
+    /// Requests that were given up since the beginning, in the warm-up too: together with those completed and
+    /// in flight they are those issued.
+    pub requests_failed: u64,
     /// Bytes of volumes that too few fragments are left of.
     pub bytes_lost: u64,
     /// The measured time by the second.
@@ -54,9 +58,9 @@ pub struct PhaseWorkload {
 /// A recovery.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecoveryTruth {
-    /// The host whose failure made it necessary.
+    /// The host whose failure made it necessary, or its disk: `osd1.disk0`.
     pub host: String,
-    /// `rebuild`: on others; `catch-up`: on the host itself.
+    /// `rebuild`: on others; `catch-up`: on the host itself; `rebalance`: because it joins or leaves.
     pub kind: &'static str,
     /// When the first fragment was begun, from the end of the warm-up.
     pub began_s: f64,
@@ -121,7 +125,11 @@ impl OutageTruth {
         }
         let since = |time: SimTime| time.saturating_since(mark).as_secs_f64();
         let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
-            host: cluster.scenario.host(one.host).name.clone(),
+            host: {
+                let Unit { host, disk } = cluster.protocol.unit(one);
+                let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
+                format!("{}{disk}", cluster.scenario.host(host).name)
+            },
             kind: one.kind.name(),
             began_s: since(one.began),
             ended_s: one.ended.map(since),
@@ -141,6 +149,7 @@ impl OutageTruth {
             phases,
             recoveries: recoveries.collect(),
             failed_requests: outages.failed,
+            requests_failed: cluster.tallies.iter().map(|tally| tally.failed).sum(),
             bytes_lost: cluster.protocol.bytes_lost().get(),
             timeline: (0..).zip(&outages.seconds).map(second).collect(),
         })

@@ -24,6 +24,7 @@ fn ceph() -> Ceph {
         write: cost(60),
         commit: cost(60),
         threads: None,
+        scheduler: None,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

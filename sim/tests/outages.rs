@@ -27,11 +27,12 @@ fn recovery() -> Recovery {
         give_up: SimSpan::from_secs(30),
         parallel: 4,
         pause: SimSpan::ZERO,
+        backfills: 1,
     }
 }
 
 fn event(at: SimSpan, host: u32, action: Action) -> Event {
-    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), action }
+    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), disk: None, action }
 }
 
 fn fails(at: u64, host: u32, keeps: bool) -> Event {
@@ -413,4 +414,43 @@ fn a_slow_processor_takes_longer_and_nothing_else() {
     let more = p50(slow) - p50(before);
     assert!((more / (49.0 * per_read) - 1.0).abs() < 0.05, "{more} ms, {per_read} ms a read");
     assert_eq!(slow.phase, "degraded");
+}
+
+#[test]
+fn requests_add_up_with_those_that_fail_in_the_warm_up() {
+    // 40 wait for a disk that does some hundred a second, and give up after 100 ms
+    let mut scenario = small(1, 1, 1, 1.0, 40);
+    set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
+    scenario.volumes[0].size = Bytes::gib(1);
+    set_working_set(&mut scenario, Bytes::gib(1), Bytes::kib(8));
+    let recovery = Recovery { timeout: ms(50), give_up: ms(100), ..recovery() };
+    let truth = run(&with(scenario, vec![fails(5900, 0, true)], recovery)).unwrap();
+    let found = outages(&truth);
+    assert!(found.requests_failed > found.failed_requests, "{found:?}");
+    let ended = truth.requests_completed + found.requests_failed + truth.requests_in_flight;
+    assert_eq!(truth.requests_issued, ended);
+}
+
+#[test]
+fn a_recovery_with_nothing_left_to_rebuild_from_is_not_under_way() {
+    // what brick0 held is being rebuilt on the others when one of these is lost, too
+    for (m, n, nodes) in [(1, 2, 3), (2, 3, 5)] {
+        for (timeout, parallel, pause) in [(100, 1, 50), (2000, 4, 0), (2000, 1, 20)] {
+            let mut scenario = small(nodes, m, n, 0.3, 4);
+            scenario.duration = Some(SimSpan::from_secs(12));
+            scenario.volumes[0].size = Bytes::mib(32);
+            let events = vec![fails(1000, 0, false), fails(1400, 1, false)];
+            let (timeout, pause) = (ms(timeout), ms(pause));
+            let out_after = SimSpan::ZERO;
+            let recovery = Recovery { out_after, parallel, pause, timeout, ..recovery() };
+            let truth = run(&with(scenario, events, recovery)).unwrap();
+            let found = outages(&truth);
+            let text = format!("{m}-of-{n} {timeout} {parallel} {pause}: {:?}", found.recoveries);
+            let last: Vec<u64> = found.timeline.iter().map(|one| one.recovered_bytes).collect();
+            let idle = last.iter().rev().take_while(|bytes| **bytes == 0).count();
+            let phase = found.phases.iter().find(|phase| phase.phase == "recovering");
+            let lasted = phase.map_or(0.0, |phase| phase.seconds);
+            assert!(lasted < 12.5 - idle as f64, "{text}: {lasted} s, idle for {idle} s");
+        }
+    }
 }

@@ -117,6 +117,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
         write: cost,
         commit: cost,
         threads: None,
+        scheduler: None,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

@@ -15,6 +15,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("export", "foretell export out -o tables --csv"),
     ("report", "foretell report out -o report.html"),
     ("laboratory", "foretell laboratory -o laboratory.html"),
+    ("serve", "foretell serve --port 8080"),
     ("trace", "foretell trace out 5000"),
     ("replay-cache", "foretell replay-cache t.csv --policy lru,arc --size 1%,10%"),
     ("calibrate", "foretell calibrate cpu -o cpus/mine.toml"),

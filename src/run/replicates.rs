@@ -20,6 +20,9 @@ use foretell_core::Simulation;
 /// Parts of a truth that are figures of the measured time.
 const PARTS: [&str; 3] = ["workloads", "hosts", "caches"];
 
+/// Phases of runs with events, in order.
+const PHASES: [&str; 4] = ["before", "degraded", "recovering", "after"];
+
 /// Runs the scenario `count` times and prints what it found.
 pub(super) fn run(
     document: &Document,
@@ -35,7 +38,7 @@ pub(super) fn run(
         Ok(Simulation::new(&document)?.run(interrupt::unless_asked)?)
     });
     let truths = truths.all()?;
-    let figures = figures(&truths);
+    let (figures, phases) = (figures(&truths), phases(&truths));
     let text = if arguments.json {
         let mut found = json!({
             "replicates": count,
@@ -45,9 +48,13 @@ pub(super) fn run(
         for (part, figures) in PARTS.iter().zip(figures) {
             found[part] = figures;
         }
+        if let Some(phases) = phases {
+            found["phases"] = phases;
+        }
         output::json(&found)
     } else {
-        as_text(count, &figures[0])
+        let phases = phases.as_ref().map(phases_as_text).unwrap_or_default();
+        format!("{}{phases}", as_text(count, &figures[0]))
     };
     output::print(&text)
 }
@@ -66,6 +73,47 @@ fn figures(truths: &[Truth]) -> Vec<Value> {
         joined(&parts).unwrap_or(Value::Null)
     };
     PARTS.iter().map(part).collect()
+}
+
+/// Phases of runs with events, by name; a run without one of them says nothing of it.
+fn phases(truths: &[Truth]) -> Option<Value> {
+    let of = |truth: &Truth| {
+        let mut found = Map::new();
+        for phase in PHASES {
+            let phases = truth.outages.as_ref().map_or(&[][..], |outages| &outages.phases);
+            let one = phases.iter().find(|one| one.phase == phase);
+            let value = one.map_or(Value::Null, |one| {
+                let workloads = serde_json::to_value(&one.workloads).expect("a truth is JSON");
+                json!({ "seconds": one.seconds, "workloads": workloads })
+            });
+            found.insert(phase.to_owned(), value);
+        }
+        Value::Object(found)
+    };
+    truths.iter().find(|truth| truth.outages.is_some())?;
+    let documents: Vec<Value> = truths.iter().map(of).collect();
+    joined(&documents.iter().collect::<Vec<_>>())
+}
+
+fn phases_as_text(phases: &Value) -> String {
+    let mut table =
+        table(&["phase", "seconds", "workload", "requests/s", "mean ms", "p99", "failed"]);
+    for phase in PHASES {
+        let found = &phases[phase];
+        for (row, (name, of)) in found["workloads"].as_object().into_iter().flatten().enumerate() {
+            let times = &of["response_time_ms"];
+            table.add_row([
+                if row == 0 { phase.to_owned() } else { String::new() },
+                if row == 0 { cell(&found["seconds"], number) } else { String::new() },
+                name.clone(),
+                cell(&of["throughput_rps"], number),
+                cell(&times["mean"], number),
+                cell(&times["p99"], number),
+                cell(&of["failed_requests"], number),
+            ]);
+        }
+    }
+    format!("{}\n", fitted(&table, 3))
 }
 
 /// Documents of the same form as one of spreads; `None` where there are no numbers. Half-widths of single

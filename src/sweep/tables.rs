@@ -6,6 +6,7 @@
 
 mod metrics;
 mod names;
+mod outages;
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,7 @@ const RESOURCES: [(&str, &str, &str); 4] = [
 ];
 
 /// The layout of a sweep's tables.
+#[allow(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
 #[derive(Debug)]
 pub(super) struct Tables {
     workloads: Vec<String>,
@@ -52,6 +54,8 @@ pub(super) struct Tables {
     records: Vec<RecordKind>,
     /// Whether runs collect low-level metrics.
     metrics: bool,
+    /// Whether the base scenario has events.
+    outages: bool,
     schemas: Vec<TableSchema>,
 }
 
@@ -101,7 +105,9 @@ impl Tables {
             .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
         let (intervals, metrics) = (base.intervals.is_some(), base.tracking.metrics.is_some());
         let schemas = Vec::new();
-        let mut tables = Self { workloads, groups, intervals, requests, records, metrics, schemas };
+        let outages = base.outages.is_some();
+        let mut tables =
+            Self { workloads, groups, intervals, requests, records, metrics, outages, schemas };
         tables.schemas.push(tables.runs(factors));
         tables.schemas.push(failures(factors));
         if tables.requests {
@@ -148,6 +154,9 @@ impl Tables {
         if let Some(workload) = workload {
             return Some(format!("workload `{}`", workload.name));
         }
+        if scenario.outages.is_some() && !self.outages {
+            return Some("events".to_owned());
+        }
         let known = |group: &str| self.groups.iter().any(|(name, _)| name == group);
         let host = scenario.hosts.iter().find(|host| !known(&host.group));
         host.map(|host| format!("group of hosts `{}`", host.group))
@@ -168,6 +177,9 @@ impl Tables {
         }
         for (group, is_node) in &self.groups {
             group_columns(group, *is_node, &mut columns);
+        }
+        if self.outages {
+            outages::columns(&self.workloads, &mut columns);
         }
         let observed =
             |name, kind, unit, told: &str| Column::new(name, kind, Role::Observed, unit, told);
@@ -270,6 +282,9 @@ impl Tables {
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
         for (group, is_node) in &self.groups {
             group_cells(group, *is_node, &group_of, truth, &mut row);
+        }
+        if self.outages {
+            outages::cells(&self.workloads, truth.outages.as_ref(), &mut row);
         }
         let bottleneck = &truth.bottleneck;
         let group = group_of.get(&*bottleneck.host).copied().unwrap_or_default();

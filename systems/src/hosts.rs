@@ -93,6 +93,9 @@ pub trait Hosts {
     /// that may be answered now.
     fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
+    /// Servers have got fragments that others made of theirs.
+    fn payload_copied(&mut self, _copied: &Copied) {}
+
     /// What a host held is gone.
     fn payload_wiped(&mut self, _host: HostId) {}
 }
@@ -235,6 +238,21 @@ pub struct Fragments {
     pub fragment: u8,
     /// Who has it, or is to have it.
     pub node: HostId,
+}
+
+/// Fragments of an object that some servers have made of what others hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'a> {
+    /// The volume.
+    pub volume: u32,
+    /// The first block.
+    pub first_block: u64,
+    /// How many blocks.
+    pub blocks: u64,
+    /// Which fragments were read, of whom.
+    pub sources: &'a [(u8, HostId)],
+    /// Which were made, for whom.
+    pub targets: &'a [(u8, HostId)],
 }
 
 impl Fragments {

@@ -11,7 +11,7 @@
 //!
 //! A storage system is one folder, which implements `system::System`; `system.rs` lists them.
 //!
-//! Not modelled: failures of links, versions, authentication; with Ceph and Swift, failures of hosts.
+//! Not modelled: failures of links, versions, authentication; with Swift, failures of hosts.
 
 #![forbid(unsafe_code)]
 
@@ -34,8 +34,8 @@ mod volume;
 
 pub use devices::devices_of;
 pub use exchange::{Exchange, Exchanges, Purpose};
-pub use failures::{Health, Kind as RecoveryKind, Recovery};
-pub use hosts::{Fragments, Hosts, Labour, Then, Timer, Work};
+pub use failures::{Health, Home, Kind as RecoveryKind, ObjectHome, Recovery, Unit};
+pub use hosts::{Copied, Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};
 pub use store::{Access, Software};

@@ -6,7 +6,7 @@ use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
-use crate::failures::{Failures, Health, Recovery, spare_groups};
+use crate::failures::{Failures, Health, Home, Recovery, Unit, spare_groups};
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
@@ -75,7 +75,9 @@ impl Protocol {
             let of = |(id, volume)| spare_groups(scenario, VolumeId::from(id), volume);
             failures.holes.set_room(core.volumes.iter().enumerate().map(of).collect());
         }
-        Ok(Self { core, system: AnySystem::of(scenario, clocks)? })
+        let mut system = AnySystem::of(scenario, clocks)?;
+        system.prepare_for_failures(&mut core, scenario, clocks)?;
+        Ok(Self { core, system })
     }
 
     /// Sets the first timers.
@@ -111,7 +113,8 @@ impl Protocol {
         | Then::Taken { exchange }
         | Then::Answered { exchange }
         | Then::Step { exchange } = then
-            && !core.goes_on(exchange)
+            && (!core.goes_on(exchange)
+                || core.failures.is_some() && system.swallows(core, exchange, then))
         {
             return;
         }
@@ -120,6 +123,8 @@ impl Protocol {
             Then::Sent { exchange } => {
                 if core.finds_receiver(exchange) {
                     hosts.transmit(&core.exchanges, exchange);
+                } else {
+                    system.lost(core, exchange);
                 }
             }
             Then::Taken { exchange } => match core.exchanges[exchange].purpose {
@@ -194,16 +199,22 @@ impl Protocol {
     }
 
     /// A host stops, without a word to anybody. `keeps`: whether it will be back with what it held.
-    pub fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
-        self.core.host_fails(hosts, host, keeps);
+    pub fn host_fails<H: Hosts>(&mut self, hosts: &mut H, what: Unit, keeps: bool) {
+        let Self { core, system } = self;
+        system.fails(core, hosts, what, keeps);
     }
 
     /// A host is back, with what it held.
-    pub fn host_returns<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+    pub fn host_returns<H: Hosts>(&mut self, hosts: &mut H, what: Unit) {
         let Self { core, system } = self;
-        core.host_returns(host);
-        system.standing_changed(core, hosts, host);
+        system.returns(core, hosts, what);
         self.answer_ready(hosts);
+    }
+
+    /// A host, or a disk of one, takes part from now on (`joins`); or what it holds moves elsewhere.
+    pub fn membership_changes<H: Hosts>(&mut self, hosts: &mut H, what: Unit, joins: bool) {
+        let Self { core, system } = self;
+        system.membership_changes(core, hosts, what, joins);
     }
 
     /// Parts of requests that need no answer any more go on.
@@ -419,8 +430,19 @@ impl Protocol {
 
     /// Bytes of volumes that too few fragments are left of.
     pub fn bytes_lost(&self) -> Bytes {
-        let lost = |failures: &Failures| failures.bytes_lost(&self.core.volumes);
-        self.core.failures.as_deref().map_or(Bytes::ZERO, lost)
+        self.system.bytes_lost(&self.core)
+    }
+
+    /// The host, or the disk of one, whose failure a recovery is about.
+    pub fn unit(&self, recovery: &Recovery) -> Unit {
+        self.system.unit(recovery.host)
+    }
+
+    /// Which servers hold fragments at the beginning, by volume. What [`Fragments::node`] numbers.
+    ///
+    /// [`Fragments::node`]: crate::Fragments::node
+    pub fn homes(&self) -> Vec<Home> {
+        self.system.homes(&self.core)
     }
 
     /// Bytes in the file of the Activity DB.

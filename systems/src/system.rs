@@ -8,7 +8,8 @@ use foretell_units::{Bytes, HostId, Op, SimSpan};
 use smallvec::SmallVec;
 
 use crate::ceph::Ceph;
-use crate::hosts::Hosts;
+use crate::failures::{Failures, Home, Unit};
+use crate::hosts::{Hosts, Then};
 use crate::objects::Objects;
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
@@ -106,6 +107,63 @@ pub(crate) trait System {
     /// A host looks for fragments that it is to rebuild.
     fn begin_jobs<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
         unreachable!("{NO_EVENTS}")
+    }
+
+    /// Of a scenario with events: gets ready for what they do.
+    fn prepare_for_failures(
+        &mut self,
+        _core: &mut Core,
+        _scenario: &Scenario,
+        _clocks: &Clocks,
+    ) -> Result<(), SystemError> {
+        Ok(())
+    }
+
+    /// A host, or a disk of one, stops, without a word to anybody. `keeps`: whether it will be back with
+    /// what it held.
+    fn fails<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit, keeps: bool) {
+        core.host_fails(hosts, what.host, keeps);
+    }
+
+    /// It is back, with what it held.
+    fn returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
+        core.host_returns(what.host);
+        self.standing_changed(core, hosts, what.host);
+    }
+
+    /// It takes part from now on (`joins`), or no more: what it holds moves elsewhere.
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        _core: &mut Core,
+        _hosts: &mut H,
+        _what: Unit,
+        _joins: bool,
+    ) {
+        unreachable!("{NO_EVENTS}")
+    }
+
+    /// With events: whether an exchange has come to nothing when a computation for it ends.
+    fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Then) -> bool {
+        false
+    }
+
+    /// The message of an exchange found nobody.
+    fn lost(&mut self, _core: &mut Core, _exchange: u32) {}
+
+    /// Bytes of volumes that too few fragments are left of.
+    fn bytes_lost(&self, core: &Core) -> Bytes {
+        let lost = |failures: &Failures| failures.bytes_lost(&core.volumes);
+        core.failures.as_deref().map_or(Bytes::ZERO, lost)
+    }
+
+    /// What the number of a recovery stands for.
+    fn unit(&self, number: HostId) -> Unit {
+        Unit { host: number, disk: None }
+    }
+
+    /// Which servers hold fragments at the beginning, by volume.
+    fn homes(&self, core: &Core) -> Vec<Home> {
+        core.volumes.iter().map(Home::of).collect()
     }
 
     /// What a request makes nodes read or write, as far as their stores remember it.
@@ -228,6 +286,53 @@ impl System for AnySystem {
 
     fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
         each!(self, system => system.begin_jobs(core, hosts, host));
+    }
+
+    fn prepare_for_failures(
+        &mut self,
+        core: &mut Core,
+        scenario: &Scenario,
+        clocks: &Clocks,
+    ) -> Result<(), SystemError> {
+        each!(self, system => system.prepare_for_failures(core, scenario, clocks))
+    }
+
+    fn fails<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit, keeps: bool) {
+        each!(self, system => system.fails(core, hosts, what, keeps));
+    }
+
+    fn returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
+        each!(self, system => system.returns(core, hosts, what));
+    }
+
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        each!(self, system => system.membership_changes(core, hosts, what, joins));
+    }
+
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+        each!(self, system => system.swallows(core, exchange, then))
+    }
+
+    fn lost(&mut self, core: &mut Core, exchange: u32) {
+        each!(self, system => system.lost(core, exchange));
+    }
+
+    fn bytes_lost(&self, core: &Core) -> Bytes {
+        each!(self, system => system.bytes_lost(core))
+    }
+
+    fn unit(&self, number: HostId) -> Unit {
+        each!(self, system => system.unit(number))
+    }
+
+    fn homes(&self, core: &Core) -> Vec<Home> {
+        each!(self, system => system.homes(core))
     }
 
     fn touch(

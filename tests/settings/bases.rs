@@ -354,6 +354,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("crush-map", placed("crush = \"map.txt\"", "osds = \"0-1\"", "osds = \"2-5\"", "rule = \"spread\"")),
         ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
         ("failures", FAILURES.to_owned()),
+        ("failing OSDs", FAILING_OSDS.to_owned()),
         ("swift", objects("system = \"swift\"\nproxies = \"proxy\"", "encoding = \"1-of-2\"")),
     ]);
     bases
@@ -535,4 +536,63 @@ timeout   = "60 ms"
 give_up   = "200 ms"
 parallel  = 2
 pause     = "20 ms"
+"#;
+
+/// OSDs that fail while clients go on, with few threads and a scheduler whose limits are low.
+const FAILING_OSDS: &str = r#"
+seed     = 5
+warmup   = "200 ms"
+duration = "3 s"
+tracking = { overhead = false }
+
+[cluster]
+system    = "ceph"
+threads   = { op = 4 }
+scheduler = { kind = "mclock", shards = 2, capacity = 300.0, profile = "balanced", throttle = "16 KiB" }
+placement_groups_per_osd = 8
+
+[node.osd]
+count = 4
+cpu   = "xeon-2023"
+cache = { size = "1 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+
+[volume.rbd]
+size     = "16 MiB"
+nodes    = "osd"
+encoding = "1-of-2"
+group    = "256 KiB"
+min_size = 1
+
+[workload.load]
+volume      = "rbd"
+client      = "app"
+kind        = "ssio"
+reads       = "50%"
+access      = "8 KiB"
+outstanding = 8
+
+[event.crash]
+at   = "200 ms"
+what = "fail"
+host = "osd0"
+
+[event.blip]
+at   = "1500 ms"
+what = "fail"
+host = "osd1"
+for  = "300 ms"
+
+[recovery]
+heartbeat     = "50 ms"
+grace         = "100 ms"
+out_after     = "200 ms"
+give_up       = "2 s"
+parallel      = 2
+pause         = "1 ms"
+max_backfills = 1
 "#;

@@ -68,6 +68,26 @@ impl Crush {
         };
         hosts.into_iter().map(device).collect()
     }
+
+    /// All devices in the order in which a group falls back on them: of each host the one that it would use,
+    /// hosts in the order in which they would have a copy more, then of each host the next device.
+    pub fn ranked(&self, group: u64) -> Vec<DevicePlace> {
+        let mut hosts = vec![0; self.devices.len()];
+        self.hosts.nodes_for(group, &mut hosts);
+        let most = self.devices.iter().map(Layout::node_count).max().unwrap_or(0);
+        let mut of_hosts: Vec<Vec<u32>> = Vec::with_capacity(hosts.len());
+        for host in &hosts {
+            let devices = &self.devices[*host as usize];
+            let mut ranked = vec![0; devices.node_count()];
+            devices.nodes_for(group, &mut ranked);
+            of_hosts.push(ranked);
+        }
+        let at = |rank: usize| {
+            let devices = hosts.iter().zip(&of_hosts);
+            devices.filter_map(move |(host, ranked)| Some((*host, *ranked.get(rank)?)))
+        };
+        (0..most).flat_map(at).collect()
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +176,19 @@ mod tests {
         let (moved, _) = moved(&crush(&even(9, 4)), &crush(&even(10, 4)));
         // a tenth, and what its copies displace
         assert!((0.095..0.125).contains(&moved), "{moved}");
+    }
+
+    #[test]
+    fn ranked_devices_begin_with_those_of_the_copies() {
+        let crush = crush(&even(5, 3));
+        for group in 0..100 {
+            let ranked = crush.ranked(group);
+            assert_eq!(ranked[..3], crush.devices_for(group, 3));
+            let mut all = ranked.clone();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!((ranked.len(), all.len()), (15, 15));
+        }
     }
 
     #[test]

@@ -9,8 +9,13 @@ use super::host_list::Wanted;
 use super::{Context, Hosts, section, volumes};
 use crate::cpu_file::cost;
 use crate::error::Problem;
-use crate::model::{Ceph, Layout, OsdStore, Storage, Swift, System, Threads};
-use crate::raw::{At, RawCeph, RawStore, RawSwift, RawThreads};
+use crate::model::{
+    Ceph, Layout, OpScheduler, OpSchedulerKind, OsdStore, Share, Shares, Storage, Swift, System,
+    Threads,
+};
+use crate::raw::{
+    At, RawCeph, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
+};
 use crate::tree::{Entry, Node, Table};
 
 /// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
@@ -52,6 +57,12 @@ impl Context<'_> {
             Some(threads) => self.threads(threads).map(Some),
             None => Some(None),
         };
+        let scheduler = match &raw.scheduler {
+            Some(scheduler) => {
+                self.scheduler(scheduler, raw, tree).map(|found| Some(Box::new(found)))
+            }
+            None => Some(None),
+        };
         Some(Ceph {
             store: store?,
             metadata: metadata?,
@@ -60,10 +71,64 @@ impl Context<'_> {
             write: write?,
             commit: commit?,
             threads: threads?,
+            scheduler: scheduler?,
             monitors: monitors?,
             own_monitors: own_monitors?,
             places: None,
         })
+    }
+
+    fn scheduler(
+        &mut self,
+        raw: &RawOpScheduler,
+        ceph: &RawCeph,
+        tree: &Table,
+    ) -> Option<OpScheduler> {
+        let shards = u32::try_from(*raw.shards.get()).ok()?;
+        let Some(threads) = &ceph.threads else {
+            let cluster = tree.get("cluster").and_then(Node::table);
+            let place = cluster.and_then(|table| table.entry("scheduler"))?.key_place;
+            let message = "`scheduler` has no effect without `threads`: work of an OSD then runs on any \
+                           core at once";
+            self.add(Problem::new(place, message).help("add `threads = {}` to `[cluster]`"));
+            return None;
+        };
+        if i64::from(shards) > *threads.op.get() {
+            let message = format!(
+                "{shards} shards cannot share {} op threads: each needs one",
+                threads.op.get()
+            );
+            let place = threads.op.place();
+            self.add(Problem::new(raw.shards.place(), message).also(place));
+            return None;
+        }
+        let share = |reservation, weight, limit| Share { reservation, weight, limit };
+        let kind = match raw.kind.get() {
+            RawOpQueue::Wpq => OpSchedulerKind::Wpq,
+            RawOpQueue::Mclock => OpSchedulerKind::Mclock {
+                capacity: *raw.capacity.as_ref()?.get(),
+                // Ceph's configuration reference for mClock, Pacific and Quincy
+                shares: match raw.profile.as_ref()?.get() {
+                    RawProfile::HighClientOps => Shares {
+                        client: share(0.5, 2.0, None),
+                        recovery: share(0.25, 1.0, Some(1.0)),
+                    },
+                    RawProfile::Balanced => Shares {
+                        client: share(0.4, 1.0, Some(1.0)),
+                        recovery: share(0.4, 1.0, Some(1.5)),
+                    },
+                    RawProfile::HighRecoveryOps => Shares {
+                        client: share(0.3, 1.0, Some(0.8)),
+                        recovery: share(0.6, 2.0, Some(2.0)),
+                    },
+                },
+            },
+        };
+        let throttle = match &raw.throttle {
+            Some(size) => Some(self.size_above_zero(size, "a throttle")?),
+            None => None,
+        };
+        Some(OpScheduler { shards, kind, throttle })
     }
 
     fn threads(&mut self, raw: &RawThreads) -> Option<Threads> {
@@ -175,8 +240,15 @@ impl Context<'_> {
                 self.add(Problem::new(place, message).help(help));
             }
         }
-        if let Some(node) = tree.get("payload").filter(|node| node.text() == Some("real")) {
-            let message = format!("with `system = \"{name}\"` requests carry no real bytes");
+        let carries = matches!(system, System::Ceph(_)) && section(tree, "event").next().is_some();
+        let payload = tree.get("payload").filter(|_| !carries);
+        if let Some(node) = payload.filter(|node| node.text() == Some("real")) {
+            let events = match system {
+                System::Ceph(_) => " without events",
+                _ => "",
+            };
+            let message =
+                format!("with `system = \"{name}\"` requests carry no real bytes{events}");
             self.add(Problem::new(node.place, message).help("leave `payload` out"));
         }
         for entry in section(tree, "client") {

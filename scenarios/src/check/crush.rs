@@ -4,17 +4,19 @@
 //! volume is a pool of the map (`pool`, or the volume's own name), or a new one that a rule places.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, Pool, PoolKind, Rule, Step};
-use foretell_ceph_maps::{Imported, bare_cluster, keepable_text, read_text, survived, whole_sets};
+use foretell_ceph_maps::{
+    Imported, all_up, bare_cluster, keepable_text, read_text, survived, whole_sets,
+};
 use foretell_input::Limit;
 use foretell_units::HostId;
 
 use super::topology::LEVELS;
-use super::workloads::resolve;
 use super::{Context, Hosts, section, volumes};
 use crate::error::Problem;
-use crate::model::{Ceph, Places, Volume};
+use crate::model::{Ceph, Places, Remap, Volume};
 use crate::names::nearest;
 use crate::raw::{At, RawVolume};
 use crate::source::Place;
@@ -79,7 +81,8 @@ impl Context<'_> {
         for (index, (entry, found)) in section(tree, "volume").zip(volumes).enumerate() {
             let volume = found.model.as_ref()?;
             let raw: RawVolume = self.read(&entry.node)?;
-            all.push(self.places(&map, ceph, index, (entry, &raw, volume), &osds)?);
+            let has_events = section(tree, "event").next().is_some();
+            all.push(self.places((&map, has_events), ceph, index, (entry, &raw, volume), &osds)?);
         }
         self.devices_hold(tree, hosts, volumes, &all);
         Some(all)
@@ -204,17 +207,17 @@ impl Context<'_> {
         let (name, text) = if written.contains('\n') || written.starts_with('{') {
             ("the map in `crush`".to_owned(), written.to_owned())
         } else {
-            let path = resolve(written, self.sources.is_change(place), self.base);
-            let name = path.display().to_string();
-            let read = foretell_input::bytes(&path, Limit::CEPH)
-                .map_err(|error| format!("cannot read the CRUSH map `{name}`: {error}"));
-            let text = read.and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|_| {
+            let text = self.file(written, place).and_then(|path| {
+                let name = path.display().to_string();
+                let bytes = foretell_input::bytes(&path, Limit::CEPH)
+                    .map_err(|error| format!("cannot read the CRUSH map `{name}`: {error}"))?;
+                let text = String::from_utf8(bytes).map_err(|_| {
                     format!("the CRUSH map `{name}` is not text; `crushtool -d` makes text of it")
-                })
+                })?;
+                Ok((name, text))
             });
             match text {
-                Ok(text) => (name, text),
+                Ok(found) => found,
                 Err(message) => {
                     self.add(Problem::new(place, message));
                     return None;
@@ -263,7 +266,7 @@ impl Context<'_> {
     /// Where the groups of one volume lie.
     fn places(
         &mut self,
-        map: &Map,
+        (map, has_events): (&Map, bool),
         ceph: &Ceph,
         index: usize,
         (entry, raw, volume): (&Entry, &RawVolume, &Volume),
@@ -320,7 +323,10 @@ impl Context<'_> {
         let survives = survived(&map.cluster, &sets, usize::from(volume.m));
         let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
         let (groups, spread) = (pool.pg_num, different.len() as u64);
-        Some(Places { groups, devices, spread, survives })
+        // it was made once already
+        let map = if has_events { all_up(&map.cluster, &pool).ok() } else { None };
+        let remap = map.map(|map| Arc::new(Remap { map, pool, devices: osds.clone() }));
+        Some(Places { groups, devices, spread, survives, remap })
     }
 
     /// The pool of the map that a volume is, or a new one.

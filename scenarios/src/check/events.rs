@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use foretell_units::{HostId, SimSpan};
 
 use super::host_list::Wanted;
-use super::{Context, Hosts, section};
+use super::{Context, Hosts, section, workloads};
 use crate::error::Problem;
 use crate::model::System;
 use crate::outages::{Action, Event, Outages, Recovery};
-use crate::raw::{At, RawEvent, RawRecovery, RawWhat};
+use crate::raw::{At, RawEvent, RawRecovery, RawVolume, RawWhat};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// Shortest timeout of a client: less than a message there and back takes.
 const LEAST_TIMEOUT: SimSpan = SimSpan::from_us(100);
+
+/// The timeout of scenarios that do not say any.
+const USUAL_TIMEOUT: &str = "1 s";
 
 /// The number of a disk, in digits alone.
 fn disk_number(text: &str) -> Option<usize> {
@@ -33,7 +36,7 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        hosts: &Hosts,
+        (hosts, workloads): (&Hosts, &[workloads::Found]),
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -56,13 +59,14 @@ impl Context<'_> {
         // of equal times, what ends comes first
         steps.sort_by_key(|step| {
             let begins = match step.event.action {
-                Action::Fail { .. } => true,
+                Action::Fail { .. } | Action::Drain => true,
                 Action::Slow { factor } => factor > 1.0,
-                Action::Return => false,
+                Action::Return | Action::Add => false,
             };
             (step.event.at, begins)
         });
         good &= self.possible(&mut steps, hosts);
+        good &= self.without_clients(&steps, hosts, workloads);
         let events = steps.into_iter().map(|step| step.event).collect();
         match recovery {
             Some(recovery) if good => Ok(Some(Outages { events, recovery })),
@@ -79,10 +83,11 @@ impl Context<'_> {
             self.add(Problem::new(entry.key_place, message).help(help));
         }
         for volume in section(tree, "volume") {
-            let found = volume.node.table().and_then(|table| table.entry("min_write"));
-            if let Some(entry) = found {
+            for key in ["min_write", "min_size"] {
+                let found = volume.node.table().and_then(|table| table.entry(key));
+                let Some(entry) = found else { continue };
                 let message = format!(
-                    "`min_write` of volume `{}` has no effect in a scenario without events",
+                    "`{key}` of volume `{}` has no effect in a scenario without events",
                     volume.key
                 );
                 self.add(Problem::new(entry.key_place, message).help(help));
@@ -93,12 +98,23 @@ impl Context<'_> {
     /// What cannot be together with events.
     fn fits_events(&mut self, tree: &Table, system: Option<&System>) {
         let first = section(tree, "event").next().map_or_else(Place::default, |e| e.key_place);
-        if let Some(system) = system.filter(|system| **system != System::UrsaMinor) {
-            let message = format!(
-                "events are simulated with `system = \"ursa-minor\"` only so far, and this is `{}`",
-                system.name()
-            );
-            self.add(Problem::new(first, message).help("leave the events out"));
+        if let Some(system @ System::Swift(_)) = system {
+            let message =
+                format!("events are not simulated with `system = \"{}\"` yet", system.name());
+            let help = "leave the events out; `ursa-minor` and `ceph` have them";
+            self.add(Problem::new(first, message).help(help));
+        }
+        if self.is_ceph {
+            self.fits_ceph(tree, first);
+        } else {
+            let recovery = tree.get("recovery").and_then(Node::table);
+            let backfills = recovery.and_then(|table| table.entry("max_backfills"));
+            let volumes = section(tree, "volume").filter_map(|volume| volume.node.table());
+            let sizes = volumes.filter_map(|table| table.entry("min_size"));
+            for entry in backfills.into_iter().chain(sizes) {
+                let message = format!("`{}` has no effect: it is Ceph's", entry.key);
+                self.add(Problem::new(entry.key_place, message).help("leave it out"));
+            }
         }
         if let Some(entry) = tree.entry("intervals") {
             let message = "`intervals` may begin measuring again, which events do not follow";
@@ -116,6 +132,58 @@ impl Context<'_> {
                 self.add(Problem::new(guest.key_place, message).also(first).help(help));
             }
         }
+    }
+
+    /// What Ceph does not have.
+    fn fits_ceph(&mut self, tree: &Table, first: Place) {
+        let recovery = tree.get("recovery").and_then(Node::table);
+        let timeout = recovery.and_then(|table| table.entry("timeout"));
+        if let Some(entry) = timeout.filter(|entry| entry.node.text() != Some(USUAL_TIMEOUT)) {
+            let message =
+                "`timeout` has no effect: clients of Ceph wait for a new map of the cluster";
+            let help = "leave it out; `grace` says when a new map comes";
+            self.add(Problem::new(entry.key_place, message).help(help));
+        }
+        for entry in section(tree, "workload") {
+            let kind = entry.node.table().and_then(|table| table.get("kind"));
+            if let Some(kind) = kind.filter(|kind| kind.text() == Some("cosbench")) {
+                let message = format!(
+                    "workload `{}` has objects of its own sizes, which are not recovered yet",
+                    entry.key
+                );
+                let help = "use `ssio` or another kind, or leave the events out";
+                self.add(Problem::new(kind.place, message).also(first).help(help));
+            }
+        }
+    }
+
+    /// Clients on hosts that fail.
+    fn without_clients(
+        &mut self,
+        steps: &[Step],
+        hosts: &Hosts,
+        workloads: &[workloads::Found],
+    ) -> bool {
+        let mut good = true;
+        for step in steps {
+            let host = step.event.host;
+            let fails = matches!(step.event.action, Action::Fail { .. });
+            let runs = |found: &&workloads::Found| {
+                found.model.as_ref().is_some_and(|workload| workload.clients.contains(&host))
+            };
+            let Some(found) = workloads.iter().find(runs).filter(|_| fails) else { continue };
+            let name = found.model.as_ref().map_or("", |workload| workload.name.as_str());
+            let message = format!(
+                "`{}` fails (event `{}`), and workload `{name}` has a client there; failures of \
+                 clients are not simulated yet",
+                hosts.name(host),
+                step.event.name
+            );
+            let help = "let the workload run on other hosts, of a group in `[client]`";
+            self.add(Problem::new(step.place, message).help(help));
+            good = false;
+        }
+        good
     }
 
     fn recovery(&mut self, raw: &RawRecovery) -> Option<Recovery> {
@@ -149,7 +217,11 @@ impl Context<'_> {
         }
         let parallel = u32::try_from(*raw.parallel.get()).ok()?;
         let (out_after, pause) = (out_after?, pause?);
-        Some(Recovery { heartbeat, grace, out_after, timeout, give_up, parallel, pause })
+        let backfills = match &raw.max_backfills {
+            Some(most) => u32::try_from(*most.get()).ok()?,
+            None => 1,
+        };
+        Some(Recovery { heartbeat, grace, out_after, timeout, give_up, parallel, backfills, pause })
     }
 
     fn event(
@@ -160,8 +232,10 @@ impl Context<'_> {
         duration: Option<SimSpan>,
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
-        if matches!(what, RawWhat::Add | RawWhat::Drain | RawWhat::Set) {
-            let message = format!("event `{name}`: `{}` is not simulated yet", what.name());
+        let is_move = matches!(what, RawWhat::Add | RawWhat::Drain);
+        if what == RawWhat::Set || is_move && !self.is_ceph {
+            let with = if is_move { " with this system" } else { "" };
+            let message = format!("event `{name}`: `{}` is not simulated yet{with}", what.name());
             let help = "`what` is `fail`, `return` or `slow`";
             self.add(Problem::new(raw.what.place(), message).help(help));
             return None;
@@ -181,7 +255,18 @@ impl Context<'_> {
                 self.add(Problem::new(entry.key_place, message).help(help));
                 return None;
             }
+            (RawWhat::Slow, Some(factor)) if *factor.get() <= 1.0 => {
+                let message = format!(
+                    "event `{name}` has no effect: with a `factor` of {} the host is as fast as ever",
+                    factor.get()
+                );
+                let help = "write `factor = 4.0` for four times as long";
+                self.add(Problem::new(factor.place(), message).help(help));
+                return None;
+            }
             (RawWhat::Slow, Some(factor)) => Action::Slow { factor: *factor.get() },
+            (RawWhat::Add, _) => Action::Add,
+            (RawWhat::Drain, _) => Action::Drain,
             (RawWhat::Return, _) => Action::Return,
             _ => Action::Fail { keeps: lasts.flatten().is_some() },
         };
@@ -198,8 +283,8 @@ impl Context<'_> {
         };
         let place = entry.key_place;
         let mut steps = Vec::new();
-        for host in targets {
-            let event = |at, action| Event { name: name.clone(), at, host, action };
+        for (host, disk) in targets {
+            let event = |at, action| Event { name: name.clone(), at, host, disk, action };
             steps.push(Step { event: event(at, action), place });
             if let Some(lasts) = lasts {
                 steps.push(Step { event: event(at + lasts, ends), place });
@@ -209,7 +294,12 @@ impl Context<'_> {
     }
 
     /// The hosts that an event is about.
-    fn targets(&mut self, entry: &Entry, raw: &RawEvent, hosts: &Hosts) -> Option<Vec<HostId>> {
+    fn targets(
+        &mut self,
+        entry: &Entry,
+        raw: &RawEvent,
+        hosts: &Hosts,
+    ) -> Option<Vec<(HostId, Option<u32>)>> {
         let name = &entry.key;
         let RawEvent { host, disk, link, rack, .. } = raw;
         let given = [
@@ -235,8 +325,11 @@ impl Context<'_> {
             [_] => {
                 let whose = format!("event `{name}`");
                 match (host, disk) {
-                    (Some(patterns), _) => self.hosts_of(patterns, Wanted::Nodes, &whose, hosts),
-                    (_, Some(disk)) => self.disk(disk, raw, &whose, hosts).map(|host| vec![host]),
+                    (Some(patterns), _) => {
+                        let found = self.hosts_of(patterns, Wanted::Nodes, &whose, hosts)?;
+                        Some(found.into_iter().map(|host| (host, None)).collect())
+                    }
+                    (_, Some(disk)) => self.disk(disk, raw, &whose, hosts).map(|one| vec![one]),
                     _ => None,
                 }
             }
@@ -255,7 +348,7 @@ impl Context<'_> {
         event: &RawEvent,
         whose: &str,
         hosts: &Hosts,
-    ) -> Option<HostId> {
+    ) -> Option<(HostId, Option<u32>)> {
         let (text, place) = (raw.get().as_str(), raw.place());
         if *event.what.get() == RawWhat::Slow {
             let message = format!("{whose}: a slow disk is not simulated yet");
@@ -294,25 +387,66 @@ impl Context<'_> {
             self.add(Problem::new(place, message).help("name the hosts, which fail together"));
             return None;
         }
-        Some(host)
+        // elsewhere the whole node fails with it
+        Some((host, self.is_ceph.then_some(number as u32)))
     }
 
     /// Whether hosts fail and return in turn. What fails and is back later keeps its data.
     fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
-        let mut down: BTreeMap<HostId, usize> = BTreeMap::new();
+        type Scope = (HostId, Option<u32>);
+        let meet = |one: &Scope, other: &Scope| {
+            one.0 == other.0 && (one.1.is_none() || other.1.is_none() || one.1 == other.1)
+        };
+        let mut down: BTreeMap<Scope, usize> = BTreeMap::new();
         let mut slow: BTreeMap<HostId, usize> = BTreeMap::new();
+        let mut seen: BTreeMap<Scope, usize> = BTreeMap::new();
+        let mut left: BTreeMap<Scope, usize> = BTreeMap::new();
         let mut good = true;
         for index in 0..steps.len() {
-            let Event { host, action, at, name, .. } = steps[index].event.clone();
-            let (before, host_name) = (down.get(&host).copied(), hosts.name(host));
+            let Event { host, disk, action, at, name } = steps[index].event.clone();
+            let (scope, of_disk) = ((host, disk), disk.map(|disk| format!(".disk{disk}")));
+            let host_name = format!("{}{}", hosts.name(host), of_disk.unwrap_or_default());
+            let earlier = |of: &BTreeMap<Scope, usize>| {
+                of.iter().find(|(other, _)| meet(other, &scope)).map(|(_, index)| *index)
+            };
+            let before = match action {
+                Action::Return => down.get(&scope).copied(),
+                _ => earlier(&down),
+            };
+            let (known, gone) = (earlier(&seen), earlier(&left));
+            seen.entry(scope).or_insert(index);
             let place = steps[index].place;
             let problem = match (action, before) {
+                (Action::Add, _) => known.map(|known| {
+                    let first = &steps[known];
+                    let message = format!(
+                        "`{host_name}` joins at {at} (event `{name}`), and something happens to it \
+                         before, at {} (event `{}`)",
+                        first.event.at, first.event.name
+                    );
+                    let help = "what joins has not been there before";
+                    Problem::new(place, message).also(first.place).help(help)
+                }),
+                (Action::Drain, _) => {
+                    let earlier = before.or(gone);
+                    left.insert(scope, index);
+                    earlier.map(|earlier| {
+                        let first = &steps[earlier];
+                        let message = format!(
+                            "`{host_name}` is drained at {at} (event `{name}`), and is down or \
+                             drained since {} (event `{}`)",
+                            first.event.at, first.event.name
+                        );
+                        let help = "drain what is there";
+                        Problem::new(place, message).also(first.place).help(help)
+                    })
+                }
                 (Action::Fail { .. }, None) => {
-                    down.insert(host, index);
+                    down.insert(scope, index);
                     None
                 }
                 (Action::Return, Some(failed)) => {
-                    down.remove(&host);
+                    down.remove(&scope);
                     steps[failed].event.action = Action::Fail { keeps: true };
                     None
                 }
@@ -355,6 +489,29 @@ impl Context<'_> {
             }
         }
         good
+    }
+
+    /// Copies or shards without which a placement group does not serve.
+    pub(super) fn min_size(&mut self, raw: &RawVolume, (m, n): (u8, u8)) -> Option<u8> {
+        if let Some(least) = &raw.min_write {
+            let message = "`min_write` has no effect with Ceph, which reads no more than it writes \
+                           when too few are left";
+            self.add(Problem::new(least.place(), message).help("write `min_size`"));
+            return None;
+        }
+        let usual = if m == 1 { n - n / 2 } else { (m + 1).min(n) };
+        let Some(raw_least) = &raw.min_size else { return Some(usual) };
+        let least = u8::try_from(*raw_least.get()).ok().filter(|least| (m..=n).contains(least));
+        if least.is_none() {
+            let message = format!(
+                "a placement group cannot serve with {} of {n}: {m} are needed to read",
+                raw_least.get()
+            );
+            let help = format!("`min_size` is from {m} to {n}");
+            let place = raw.encoding.place();
+            self.add(Problem::new(raw_least.place(), message).also(place).help(help));
+        }
+        least
     }
 
     /// Fragments without which a write does not go on.

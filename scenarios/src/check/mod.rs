@@ -6,6 +6,7 @@
 mod cluster;
 mod crush;
 mod events;
+mod files;
 mod host_list;
 mod hosts;
 mod machines;
@@ -94,6 +95,7 @@ pub(crate) fn check(
         profiles: Profiles::new(&groups, base, &broken),
         devices: BTreeMap::new(),
         converged: false,
+        is_ceph: false,
         crush_text: None,
     };
     let scenario = context.scenario(&tree, &groups);
@@ -131,10 +133,19 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let profiles = Profiles::new(&empty, base, &broken);
     let devices = BTreeMap::new();
     let broken = &broken;
-    let converged = false;
+    let (converged, is_ceph) = (false, false);
     let crush_text = None;
-    let mut context =
-        Context { problems, sources, broken, base, profiles, devices, converged, crush_text };
+    let mut context = Context {
+        problems,
+        sources,
+        broken,
+        base,
+        profiles,
+        devices,
+        converged,
+        is_ceph,
+        crush_text,
+    };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
@@ -159,6 +170,8 @@ pub(crate) struct Context<'a> {
     devices: BTreeMap<String, Option<Device>>,
     /// Whether workloads may run on storage nodes.
     converged: bool,
+    /// Whether it is Ceph.
+    is_ceph: bool,
     /// The map of `crush` as text, for what is kept of a run.
     crush_text: Option<String>,
 }
@@ -209,6 +222,7 @@ impl Context<'_> {
         self.flash_fits(tree, &hosts);
         let mut system = self.system(tree, &hosts);
         self.converged = system.as_ref().is_some_and(|system| *system != System::UrsaMinor);
+        self.is_ceph = matches!(system, Some(System::Ceph(_)));
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let volumes = self.volumes(tree, &hosts);
         let ceph = match &mut system {
@@ -234,7 +248,8 @@ impl Context<'_> {
             None => Some(None),
         };
         let warmup = self.warmup(tree, &workloads);
-        let outages = self.events(tree, &hosts, system.as_ref(), duration.flatten());
+        let duration_found = duration.flatten();
+        let outages = self.events(tree, (&hosts, &workloads), system.as_ref(), duration_found);
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
         }

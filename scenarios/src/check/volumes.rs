@@ -83,7 +83,11 @@ impl Context<'_> {
         self.whole_blocks(size, block, (raw.size.place(), raw.block.place()), "the volume");
         let group = self.group(raw, block);
         let (m, n) = m_and_n(encoding?);
-        let min_write = self.min_write(raw.min_write.as_ref(), quorum?, (m, raw.encoding.place()));
+        let min_write = if self.is_ceph {
+            self.min_size(raw, (m, n))
+        } else {
+            self.min_write(raw.min_write.as_ref(), quorum?, (m, raw.encoding.place()))
+        };
         Some(Volume {
             name: name.to_owned(),
             size,

@@ -571,7 +571,13 @@ impl Context<'_> {
         key: &str,
         raw: &At<String>,
     ) -> Option<PathBuf> {
-        let path = self.resolve(raw.get(), raw.place());
+        let path = match self.file(raw.get(), raw.place()) {
+            Ok(path) => path,
+            Err(message) => {
+                self.add(Problem::new(raw.place(), message));
+                return None;
+            }
+        };
         let message = if raw.get().trim().is_empty() {
             format!("the name of the {what} is empty")
         } else {
@@ -590,17 +596,6 @@ impl Context<'_> {
         self.add(Problem::new(raw.place(), message).help(help));
         None
     }
-
-    /// A path as absolute, so that the resolved scenario means the same in any directory.
-    pub(crate) fn resolve(&self, path: &str, place: Place) -> PathBuf {
-        resolve(path, self.sources.is_change(place), self.base)
-    }
-}
-
-/// A path as absolute; one of a change is taken from the current directory.
-pub(crate) fn resolve(path: &str, is_change: bool, base: &std::path::Path) -> PathBuf {
-    let path = if is_change { PathBuf::from(path) } else { base.join(path) };
-    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// A count that is checked to be within its range.

@@ -84,6 +84,8 @@ pub(crate) struct RawCeph {
     /// The threads of an OSD, and the processors that it may use. Without it, its work runs on any core of
     /// its host.
     pub(crate) threads: Option<RawThreads>,
+    /// What the threads of an OSD do next. Without it, whatever has waited longest. Only with `threads`.
+    pub(crate) scheduler: Option<RawOpScheduler>,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
     /// Ceph's own placement: a file that `ceph report`, `ceph osd crush dump` or `crushtool -d` wrote, or
@@ -128,6 +130,55 @@ pub(crate) struct RawThreads {
     /// protection, nothing on others.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) flush: Time,
+}
+
+/// What the threads of an OSD do next, as `osd_op_queue` and the settings that belong to it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawOpScheduler {
+    /// How a queue chooses.
+    #[schemars(extend("default" = "wpq"))]
+    pub(crate) kind: At<RawOpQueue>,
+    /// Queues of an OSD, each with its part of the op threads: `osd_op_num_shards`, 8 on flash, 1 to 5 on disks.
+    #[schemars(extend("default" = 8, "minimum" = 1, "maximum" = 4096))]
+    pub(crate) shards: At<i64>,
+    /// Operations of 4 KiB a second that the OSD is taken to be able to do, as `ceph tell osd.N bench` measures
+    /// and `osd_mclock_max_capacity_iops_ssd` keeps.
+    #[schemars(extend(
+        "default" = 21_500.0, "exclusiveMinimum" = 0.0, "maximum" = 1e9, "x-when" = { "kind": ["mclock"] }
+    ))]
+    pub(crate) capacity: Option<At<f64>>,
+    /// Who has how much of it: `osd_mclock_profile`, with the shares of Pacific and Quincy.
+    #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
+    pub(crate) profile: Option<At<RawProfile>>,
+    /// Bytes that may be on their way to the store, `bluestore_throttle_bytes`: a thread whose transaction is
+    /// beyond that waits with it. Without it, any number.
+    pub(crate) throttle: Option<Size>,
+}
+
+/// How a queue chooses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum RawOpQueue {
+    /// By priority: 63 for clients, 3 for recovery.
+    Wpq,
+    /// By reservation, weight and limit.
+    Mclock,
+}
+
+/// A profile of mClock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawProfile {
+    /// Clients have half of the OSD reserved, and twice the weight of recovery.
+    HighClientOps,
+    /// Both have two fifths reserved, and equal weights.
+    Balanced,
+    /// Recovery has three fifths reserved, twice the weight of clients, and twice the capacity as its limit.
+    HighRecoveryOps,
 }
 
 /// How an OSD writes to its device.

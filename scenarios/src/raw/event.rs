@@ -17,8 +17,8 @@ pub(crate) struct RawEvent {
     pub(crate) what: At<RawWhat>,
     /// Storage nodes, as `nodes` of a volume names them; several at once fail together.
     pub(crate) host: Option<At<HostPatterns>>,
-    /// A disk of a storage node: `brick3.disk0`. Files are striped over all disks of a node, so a node that
-    /// has lost one serves nothing.
+    /// A disk of a storage node: `brick3.disk0`. With Ceph it is an OSD, which fails alone. Otherwise files are
+    /// striped over all disks of a node, so a node that has lost one serves nothing.
     #[schemars(extend("examples" = ["brick3.disk0"]))]
     pub(crate) disk: Option<At<String>>,
     /// The cable of a host. Not simulated yet.
@@ -30,7 +30,7 @@ pub(crate) struct RawEvent {
     #[serde(rename = "for")]
     #[schemars(extend("x-when" = { "what": ["fail", "slow"] }, "examples" = ["10 s"]))]
     pub(crate) lasts: Option<Time>,
-    /// How many times longer the host's processor takes.
+    /// How many times longer the host's processor takes: more than 1.
     #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
     pub(crate) factor: Option<At<f64>>,
 }
@@ -46,9 +46,9 @@ pub(crate) enum RawWhat {
     Return,
     /// Its processor takes `factor` times as long for everything.
     Slow,
-    /// A node joins. Not simulated yet.
+    /// With Ceph: it joins. Until then it holds nothing, and the map leaves it out.
     Add,
-    /// A node's data move elsewhere. Not simulated yet.
+    /// With Ceph: its data move elsewhere, while it goes on serving.
     Drain,
     /// A setting changes. Not simulated yet.
     Set,
@@ -83,16 +83,22 @@ pub(crate) struct RawRecovery {
     #[schemars(extend("default" = "10 min"))]
     pub(crate) out_after: Time,
     /// A client that waits in vain for a node for so long asks others, and leaves that node alone until it
-    /// is heard of again.
+    /// is heard of again. Ceph's clients have no such timeout: they wait for a new map.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) timeout: Time,
     /// A request that waits in vain fails when it was issued so long ago.
     #[schemars(extend("default" = "60 s"))]
     pub(crate) give_up: Time,
-    /// Fragments that a node rebuilds side by side.
+    /// Fragments that a node rebuilds side by side. With Ceph: objects that an OSD recovers side by side as a
+    /// primary, `osd_recovery_max_active` (10 on flash, 3 on disks).
     #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 1000))]
     pub(crate) parallel: At<i64>,
-    /// Pause of a node after each fragment that it has rebuilt, before the next one in its place.
+    /// Pause of a node after each fragment that it has rebuilt, before the next one in its place. With Ceph:
+    /// pause of a primary after it has begun with an object, `osd_recovery_sleep` (0.1 s on disks).
     #[schemars(extend("default" = "0 s"))]
     pub(crate) pause: Time,
+    /// With Ceph: placement groups whose recovery an OSD takes part in at a time as a primary, and as many as a
+    /// target: `osd_max_backfills`. Without it, 1.
+    #[schemars(extend("minimum" = 1, "maximum" = 10_000))]
+    pub(crate) max_backfills: Option<At<i64>>,
 }

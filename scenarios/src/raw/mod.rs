@@ -20,7 +20,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use cluster::{RawCeph, RawCluster, RawStore, RawSwift, RawThreads};
+pub(crate) use cluster::{
+    RawCeph, RawCluster, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
+};
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDevice, RawDisk, RawMeasured, RawSeek};
 pub(crate) use event::{RawEvent, RawRecovery, RawWhat};

@@ -43,6 +43,10 @@ pub(crate) struct RawVolume {
     /// `write_quorum`; without it, m.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_write: Option<At<i64>>,
+    /// With Ceph and events: copies or shards without which a placement group serves nothing, m to n. Without
+    /// it, of n copies n - n/2, of shards m + 1, as Ceph has it.
+    #[schemars(extend("minimum" = 1, "maximum" = 255))]
+    pub(crate) min_size: Option<At<i64>>,
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,

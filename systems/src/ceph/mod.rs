@@ -5,16 +5,18 @@
 //! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
 //! shards. The scenario's CRUSH map places groups; without one, straw2 over hosts does.
 //! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
-//! modelled: placement-group locks, heartbeats between OSDs.
+//! modelled: placement-group locks. OSDs that fail: `objects/outages`.
 
 use foretell_algorithms::node::NOBODY;
-use foretell_algorithms::placement::{Crush, CrushHost};
-use foretell_scenarios::model::{self, CpuProfile, OsdStore, Scenario, Threads};
+use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
+use foretell_scenarios::model::{self, CpuProfile, OpScheduler, OsdStore, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Timer};
-use crate::objects::{Finding, Groups, Later, Pool, Rules, Settings, Target, Task, capacities};
+use crate::objects::{
+    Finding, Groups, Later, Mapper, Pool, Rules, Settings, Target, Task, What, capacities,
+};
 use crate::protocol::{Clocks, Core};
 use crate::volume::Volume;
 
@@ -30,6 +32,16 @@ pub(crate) const BLUESTORE: Later =
 /// `filestore_wbthrottle_xfs_*_start_flusher`, `..._hard_limit`, `filestore_max_sync_interval`.
 const FILESTORE: Later =
     Later { writes: 500, bytes: 41_943_040, limit: 419_430_400, period: SimSpan::from_secs(5) };
+
+/// A volume's nodes and their devices.
+fn crush(scenario: &Scenario, id: VolumeId) -> Result<Crush, PlacementError> {
+    let host = |&node: &HostId| {
+        let devices = capacities(scenario, node).collect();
+        CrushHost { id: node.0, devices }
+    };
+    let hosts: Vec<CrushHost> = scenario.volume(id).nodes.iter().map(host).collect();
+    Crush::new(id, &hosts)
+}
 
 /// The rules of Ceph.
 pub(crate) struct Ceph {
@@ -87,14 +99,10 @@ impl Rules for Ceph {
                 devices: places.spread,
             });
         }
-        let hosts: Vec<CrushHost> = volume
-            .nodes
-            .iter()
-            .map(|&node| CrushHost { id: node.0, devices: capacities(scenario, node).collect() })
-            .collect();
-        let crush = Crush::new(id, &hosts).map_err(|error| error.to_string())?;
+        let crush = crush(scenario, id).map_err(|error| error.to_string())?;
         let copies = usize::from(volume.n);
-        let devices: usize = hosts.iter().map(|host| host.devices.len()).sum();
+        let devices = volume.nodes.iter().map(|&node| capacities(scenario, node).count());
+        let devices: usize = devices.sum();
         let wanted = devices * self.settings.placement_groups_per_osd as usize;
         let groups = wanted.div_ceil(copies).next_power_of_two();
         let places = (0..groups as u64).flat_map(|group| crush.devices_for(group, copies));
@@ -135,8 +143,33 @@ impl Rules for Ceph {
         self.settings.threads
     }
 
+    fn scheduler(&self) -> Option<OpScheduler> {
+        self.settings.scheduler.as_deref().copied()
+    }
+
     fn transaction(&self, task: &Task) -> SimSpan {
         self.settings.commit.of(task.shard.size)
+    }
+
+    fn mapper(&self, scenario: &Scenario, id: VolumeId) -> Result<Mapper, String> {
+        let places = self.settings.places.as_ref().and_then(|all| all.get(id.index()));
+        if let Some(places) = places {
+            let remap = places.remap.as_ref().ok_or("nothing is known of its CRUSH map")?;
+            return Ok(Mapper::map(remap));
+        }
+        let nodes = scenario.volume(id).nodes.clone();
+        let crush = crush(scenario, id).map_err(|error| error.to_string())?;
+        Ok(Mapper::straw(crush, nodes))
+    }
+
+    /// A recovery reads and writes as clients do. Peering is assumed to take as much as beginning a write.
+    fn chore(&self, what: What, bytes: Bytes) -> SimSpan {
+        let ceph = &self.settings;
+        match what {
+            What::Read => ceph.read.of(bytes),
+            What::Push => ceph.commit.of(bytes),
+            _ => ceph.write.of(Bytes::ZERO),
+        }
     }
 
     /// Nodes begin to report to monitors, each at a phase of its own.
@@ -150,11 +183,16 @@ impl Rules for Ceph {
     fn timer<H: Hosts>(&self, core: &mut Core, hosts: &mut H, host: HostId) {
         let reports = self.reports.iter().find(|(node, ..)| *node == host);
         let &(node, monitor, _) = reports.expect("only nodes that report have timers");
+        let next = hosts.now() + REPORT_PERIOD;
+        if core.failures.as_ref().is_some_and(|failures| failures.is_down(host)) {
+            hosts.set_timer(next, Timer::System { host: host.0 });
+            return;
+        }
         let between = (node, monitor);
         let of_nobody = (Breadcrumb::NONE, NOBODY);
         let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_nobody);
         let report = core.exchanges.insert(report);
         core.send(hosts, report);
-        hosts.set_timer(hosts.now() + REPORT_PERIOD, Timer::System { host: host.0 });
+        hosts.set_timer(next, Timer::System { host: host.0 });
     }
 }

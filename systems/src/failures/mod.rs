@@ -10,6 +10,7 @@
 
 mod blocks;
 mod holes;
+mod home;
 mod plan;
 mod recovery;
 
@@ -21,6 +22,7 @@ use foretell_units::{Beat, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;
 pub(crate) use holes::{Holes, Slot, spare_groups};
+pub use home::{Home, ObjectHome, Unit};
 pub(crate) use plan::{Asked, Plan, Plans, State};
 pub(crate) use recovery::{Job, Recoveries, Stage};
 pub use recovery::{Kind, Recovery};
@@ -44,9 +46,20 @@ pub(crate) struct Failures {
     pub(crate) recoveries: Recoveries,
     /// Parts of requests that are complete although no answer has come.
     pub(crate) ready: Vec<u32>,
+    /// Of systems with objects: recoveries of objects under way, and groups that are not whole.
+    pub(crate) objects: Objects,
 }
 
-/// A host.
+/// What a system with objects reports of itself.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Objects {
+    /// Objects that are being recovered, and servers that pause between two of them.
+    pub(crate) under_way: u64,
+    /// Placement groups that are not whole.
+    pub(crate) lacking: u64,
+}
+
+/// A host, or a server of one: whatever fails by itself. Hosts come first.
 pub(crate) struct HostState {
     /// Whether it does nothing.
     pub(crate) is_down: bool,
@@ -85,6 +98,19 @@ enum Fate {
     Abandoned,
 }
 
+impl HostState {
+    fn new(beat: Beat) -> Self {
+        Self {
+            is_down: false,
+            is_wiped: false,
+            standing: Standing::Up,
+            holds_nothing: false,
+            beat,
+            due: None,
+        }
+    }
+}
+
 /// How a cluster is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Health {
@@ -100,16 +126,11 @@ impl Failures {
     /// Of a scenario with events.
     pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
         let settings = scenario.outages.as_ref()?.recovery;
-        let state = |index| HostState {
-            is_down: false,
-            is_wiped: false,
-            standing: Standing::Up,
-            holds_nothing: false,
-            beat: Beat::drawn(
+        let state = |index| {
+            HostState::new(Beat::drawn(
                 settings.heartbeat,
                 &mut clocks(HostId::from(index)).stream("heartbeat"),
-            ),
-            due: None,
+            ))
         };
         Some(Box::new(Self {
             settings,
@@ -121,6 +142,7 @@ impl Failures {
             holes: Holes::of(scenario),
             recoveries: Recoveries::default(),
             ready: Vec::new(),
+            objects: Objects::default(),
         }))
     }
 
@@ -160,10 +182,10 @@ impl Failures {
 
     /// How the cluster is.
     pub(crate) fn health(&self) -> Health {
-        if self.recoveries.is_busy() {
+        if self.recoveries.is_busy() || self.objects.under_way > 0 {
             return Health::Recovering;
         }
-        if self.holes.any() || self.missed > 0 {
+        if self.holes.any() || self.missed > 0 || self.objects.lacking > 0 {
             return Health::Degraded;
         }
         Health::Whole
@@ -218,7 +240,7 @@ impl Core {
         }
     }
 
-    fn free(&mut self, exchange: u32) {
+    pub(crate) fn free(&mut self, exchange: u32) {
         *self.failed().fate(exchange) = Fate::Running;
         self.exchanges.remove(exchange);
     }
@@ -236,7 +258,6 @@ impl Core {
 
     /// A host stops: all that it works on, and all messages to and from it, are lost.
     pub(crate) fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
-        let now = hosts.now();
         self.cancel_jobs_of(hosts, host);
         let exchanges: Vec<u32> = self.exchanges.kept().collect();
         for exchange in exchanges {
@@ -252,23 +273,10 @@ impl Core {
                 }
             }
         }
-        let Failures { hosts: states, settings, missed, .. } = self.failed();
-        let state = &mut states[host.index()];
-        state.is_down = true;
-        *missed += 1;
         if !keeps {
-            state.is_wiped = true;
             hosts.payload_wiped(host);
         }
-        // a node that the cluster still misses since its last failure stays as it is
-        if state.standing == Standing::Up {
-            // the last sign of life was that of the beat before
-            let next = state.beat.after(now) + settings.grace;
-            let due = SimTime::from_ns(next.as_ns().saturating_sub(settings.heartbeat.as_ns()));
-            let due = due.max(now);
-            state.due = Some(due);
-            hosts.set_timer(due, Timer::Watch { host: host.0 });
-        }
+        self.failed().fails(hosts, host, keeps);
     }
 
     /// The standing of a host is looked at. Returns it if it has changed.
@@ -294,13 +302,43 @@ impl Core {
 
     /// A host is back, with what it held.
     pub(crate) fn host_returns(&mut self, host: HostId) {
-        let failures = self.failed();
-        let state = &mut failures.hosts[host.index()];
+        self.failed().returns(host);
+    }
+}
+
+impl Failures {
+    /// Servers that fail by themselves are watched as well; their numbers follow those of the hosts.
+    pub(crate) fn add_units(&mut self, beats: impl Iterator<Item = Beat>) {
+        self.hosts.extend(beats.map(HostState::new));
+    }
+
+    /// A host or server is down from now on.
+    pub(crate) fn fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
+        let now = hosts.now();
+        let Self { hosts: states, settings, missed, .. } = self;
+        let state = &mut states[host.index()];
+        state.is_down = true;
+        state.is_wiped |= !keeps;
+        *missed += 1;
+        // a node that the cluster still misses since its last failure stays as it is
+        if state.standing == Standing::Up {
+            // the last sign of life was that of the beat before
+            let next = state.beat.after(now) + settings.grace;
+            let due = SimTime::from_ns(next.as_ns().saturating_sub(settings.heartbeat.as_ns()));
+            let due = due.max(now);
+            state.due = Some(due);
+            hosts.set_timer(due, Timer::Watch { host: host.0 });
+        }
+    }
+
+    /// A host or server is back.
+    pub(crate) fn returns(&mut self, host: HostId) {
+        let state = &mut self.hosts[host.index()];
         state.is_down = false;
-        failures.missed -= u32::from(!state.holds_nothing);
+        self.missed -= u32::from(!state.holds_nothing);
         state.due = None;
         state.standing = Standing::Up;
         state.holds_nothing = false;
-        failures.suspicions.retain(|(_, node), _| *node != host);
+        self.suspicions.retain(|(_, node), _| *node != host);
     }
 }

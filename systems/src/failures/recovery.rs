@@ -14,6 +14,8 @@ pub enum Kind {
     Rebuild,
     /// A node gets what it has missed.
     CatchUp,
+    /// What a node that joins is to hold, or what one that leaves held, moves.
+    Rebalance,
 }
 
 impl Kind {
@@ -22,6 +24,7 @@ impl Kind {
         match self {
             Self::Rebuild => "rebuild",
             Self::CatchUp => "catch-up",
+            Self::Rebalance => "rebalance",
         }
     }
 }

@@ -15,6 +15,9 @@
 //! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
 //!   `numactl`.
 //!
+//! With a scheduler, op threads belong to shards, whose queues say what is next (`scheduler`); with a
+//! throttle, a thread whose transaction is too much for the store waits with it (`bluestore_throttle_bytes`).
+//!
 //! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its
 //! reads, and `BlueStore::_kv_sync_thread`. Left out: which shard or messenger thread it is (any that is
 //! free), locks of placement groups, the finisher (its work is the kv thread's).
@@ -22,10 +25,11 @@
 use std::collections::VecDeque;
 
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{Scenario, Threads};
-use foretell_units::{HostId, SimSpan};
+use foretell_scenarios::model::{OpScheduler, OpSchedulerKind, Scenario, Threads};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime};
 
 use super::capacities;
+use super::scheduler::{Class, Pick, Policy, Scheduler};
 
 /// Threads, or processors, and the jobs that wait for one.
 #[derive(Debug)]
@@ -86,10 +90,30 @@ pub(super) enum Next {
     Committed,
     /// A message to another OSD, or an answer, was written: it goes out.
     Send,
+    /// A shard whose operations had reached their limits looks at them again.
+    Wake,
+    /// The message of a chore was read: it waits for a thread.
+    ChoreArrived,
+    /// A chore is carried out.
+    ChoreDecided,
     /// Nothing: the key-value store has merged what was committed.
     Nothing,
     /// The answer of another OSD was read: the task of the server in front goes on.
     Counted,
+}
+
+/// Whether a transaction may go to a store with others on their way: one beyond the throttle by itself may if
+/// these are not (Ceph's `Throttle::_should_wait`).
+const fn fits(in_flight: u64, bytes: u64, throttle: u64) -> bool {
+    if bytes >= throttle { in_flight <= throttle } else { in_flight + bytes <= throttle }
+}
+
+/// Marks the numbers of chores among those of tasks.
+pub(super) const CHORE: u32 = 1 << 31;
+
+/// What a transaction counts for in the store's throttle: its bytes and `bluestore_throttle_cost_per_io_ssd`.
+const fn throttled(bytes: u64) -> u64 {
+    bytes + 4000
 }
 
 /// Work of a thread.
@@ -105,6 +129,10 @@ pub(super) struct Job {
     pub(super) exchange: u32,
     pub(super) span: SimSpan,
     pub(super) next: Next,
+    /// For whom an op thread works, the bytes that come with it, and in which shard.
+    pub(super) class: Class,
+    pub(super) bytes: u64,
+    pub(super) shard: u32,
 }
 
 #[derive(Debug)]
@@ -116,12 +144,38 @@ struct Osd {
     waiting: Vec<u32>,
     round: Vec<u32>,
     committing: bool,
+    /// Where a scheduler says which operation is next, instead of `op`.
+    shards: Vec<Shard>,
+    /// Bytes on their way to the store, and transactions that wait with their threads until there are fewer.
+    in_flight: u64,
+    held: VecDeque<Job>,
+}
+
+/// A part of an OSD's op threads, and their queue.
+#[derive(Debug)]
+struct Shard {
+    free: u32,
+    queue: Scheduler,
+    /// When it looks again, if all that waits has reached its limit.
+    wakes: Option<SimTime>,
+}
+
+/// What a shard does next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Following {
+    /// A job has a thread; whether it has a processor too.
+    Job(u32, bool),
+    /// It looks again then.
+    At(SimTime),
+    /// Nothing.
+    Nothing,
 }
 
 /// The OSDs of a cluster.
 #[derive(Debug)]
 pub(super) struct Daemons {
     pub(super) threads: Threads,
+    throttle: Option<u64>,
     /// By host: the number of its first OSD.
     first: Vec<u32>,
     osds: Vec<Osd>,
@@ -129,7 +183,27 @@ pub(super) struct Daemons {
 }
 
 impl Daemons {
-    pub(super) fn new(scenario: &Scenario, threads: Threads) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        threads: Threads,
+        scheduler: Option<&OpScheduler>,
+    ) -> Self {
+        let shards = || {
+            let Some(OpScheduler { shards, kind, .. }) = scheduler else { return Vec::new() };
+            let policy = match *kind {
+                OpSchedulerKind::Wpq => Policy::Wpq,
+                OpSchedulerKind::Mclock { capacity, shares } => {
+                    Policy::Mclock { capacity: capacity / f64::from(*shards), shares }
+                }
+            };
+            let shard = |number: u32| Shard {
+                free: threads.op / shards + u32::from(number < threads.op % shards),
+                queue: Scheduler::new(policy),
+                wakes: None,
+            };
+            (0..*shards).map(shard).collect()
+        };
+        let throttle = scheduler.and_then(|found| found.throttle).map(Bytes::get);
         let mut first = Vec::with_capacity(scenario.hosts.len());
         let mut count = 0;
         for index in 0..scenario.hosts.len() {
@@ -143,8 +217,11 @@ impl Daemons {
             waiting: Vec::new(),
             round: Vec::new(),
             committing: false,
+            shards: shards(),
+            in_flight: 0,
+            held: VecDeque::new(),
         };
-        Self { threads, first, osds: (0..count).map(osd).collect(), jobs: Slab::new() }
+        Self { threads, throttle, first, osds: (0..count).map(osd).collect(), jobs: Slab::new() }
     }
 
     /// The number of the OSD on a disk of a host.
@@ -153,9 +230,13 @@ impl Daemons {
     }
 
     /// A job is there. Returns it if it can run now.
-    pub(super) fn begin(&mut self, job: Job) -> Option<u32> {
+    pub(super) fn begin(&mut self, job: Job, now: SimTime) -> Option<u32> {
         let id = self.jobs.insert(job);
         let osd = &mut self.osds[job.osd as usize];
+        if job.place == Place::Op && !osd.shards.is_empty() {
+            osd.shards[job.shard as usize].queue.push(now, id, job.class, job.bytes);
+            return None;
+        }
         let has_thread = match job.place {
             Place::Messenger => osd.messenger.take(id),
             Place::Op => osd.op.take(id),
@@ -180,6 +261,81 @@ impl Daemons {
         osd.on_processor(next).then_some(next)
     }
 
+    /// Whether a scheduler says what the op threads do next.
+    pub(super) fn has_shards(&self) -> bool {
+        self.osds.first().is_some_and(|osd| !osd.shards.is_empty())
+    }
+
+    /// How many shards there are; at least one.
+    pub(super) fn shards(&self) -> u32 {
+        self.osds.first().map_or(1, |osd| (osd.shards.len() as u32).max(1))
+    }
+
+    /// A thread of a shard is free again.
+    pub(super) fn free_thread(&mut self, osd: u32, shard: u32) {
+        self.osds[osd as usize].shards[shard as usize].free += 1;
+    }
+
+    /// A shard has looked again.
+    pub(super) fn wakes(&mut self, osd: u32, shard: u32) {
+        self.osds[osd as usize].shards[shard as usize].wakes = None;
+    }
+
+    /// What a shard does next.
+    pub(super) fn next_of(&mut self, osd: u32, shard: u32, now: SimTime) -> Following {
+        let osd = &mut self.osds[osd as usize];
+        let found = &mut osd.shards[shard as usize];
+        if found.free == 0 {
+            return Following::Nothing;
+        }
+        match found.queue.pop(now) {
+            Pick::Nothing => Following::Nothing,
+            Pick::At(at) => {
+                if found.wakes.is_some_and(|wakes| wakes <= at) {
+                    return Following::Nothing;
+                }
+                found.wakes = Some(at);
+                Following::At(at)
+            }
+            Pick::Job(job) => {
+                found.free -= 1;
+                Following::Job(job, osd.on_processor(job))
+            }
+        }
+    }
+
+    /// Whether a transaction may go to the store; if not, it waits with its thread.
+    pub(super) fn admit(&mut self, job: &Job) -> bool {
+        let Some(throttle) = self.throttle else { return true };
+        let osd = &mut self.osds[job.osd as usize];
+        let bytes = throttled(job.bytes);
+        let may = osd.held.is_empty() && fits(osd.in_flight, bytes, throttle);
+        if may {
+            osd.in_flight += bytes;
+        } else {
+            osd.held.push_back(*job);
+        }
+        may
+    }
+
+    /// A transaction has reached the store.
+    pub(super) fn release(&mut self, osd: u32, bytes: u64) {
+        let osd = &mut self.osds[osd as usize];
+        osd.in_flight = osd.in_flight.saturating_sub(throttled(bytes));
+    }
+
+    /// The next of those that wait for others to reach the store, if it may go now.
+    pub(super) fn admit_held(&mut self, osd: u32) -> Option<Job> {
+        let throttle = self.throttle?;
+        let osd = &mut self.osds[osd as usize];
+        let bytes = throttled(osd.held.front()?.bytes);
+        if !fits(osd.in_flight, bytes, throttle) {
+            return None;
+        }
+        osd.in_flight += bytes;
+        osd.held.pop_front()
+    }
+
     /// A transaction waits for the kv thread. Returns whether that begins a round.
     pub(super) fn queue_commit(&mut self, osd: u32, task: u32) -> bool {
         let osd = &mut self.osds[osd as usize];
@@ -195,6 +351,29 @@ impl Daemons {
         let first = *osd.waiting.first()?;
         std::mem::swap(&mut osd.round, &mut osd.waiting);
         Some((first, kv_round + kv_transaction * osd.round.len() as u64))
+    }
+
+    /// An OSD stops: whatever waits for its threads is lost.
+    pub(super) fn stop(&mut self, osd: u32) {
+        let osd = &mut self.osds[osd as usize];
+        osd.waiting.clear();
+        osd.in_flight = 0;
+        for job in std::mem::take(&mut osd.held) {
+            match osd.shards.get_mut(job.shard as usize) {
+                Some(shard) => shard.free += 1,
+                None => osd.op.free += 1,
+            }
+        }
+        for shard in &mut osd.shards {
+            for job in shard.queue.drain() {
+                self.jobs.remove(job);
+            }
+        }
+        for pool in [&mut osd.messenger, &mut osd.op].into_iter().chain(&mut osd.processors) {
+            for job in pool.waiting.drain(..) {
+                self.jobs.remove(job);
+            }
+        }
     }
 
     /// A round is over: its transactions.

@@ -4,29 +4,34 @@
 //! which stands *in front* of the others: it has them read or write their copies or shards, and answers
 //! when enough of them have. `Rules` say what each system does differently.
 //!
-//! Not modelled: versions, locks, recovery, scrubbing, heartbeats.
+//! Servers that fail are the business of `outages`. Not modelled: versions, locks, scrubbing.
 
 mod daemon;
 mod log;
+mod outages;
 mod pool;
+mod scheduler;
 mod step;
 mod store;
 mod task;
 
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{CpuProfile, Scenario, Threads};
+use foretell_scenarios::model::{CpuProfile, OpScheduler, Scenario, Threads};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::{Home, Unit};
 use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::process::{SERVER, exchange_thread};
-use crate::protocol::{Core, NO_EXCHANGE};
+use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::store::Access;
 use crate::system::{Few, Stretch, System, SystemError};
 use crate::volume::Volume;
 
 use daemon::{Daemons, Next, Place};
+use outages::Outages;
+pub(crate) use outages::{Mapper, What};
 pub(crate) use pool::{Finding, Groups, Pool, capacities};
 pub use pool::{Shard, Target};
 pub(crate) use store::{Later, Settings};
@@ -58,8 +63,23 @@ pub(crate) trait Rules {
         None
     }
 
+    /// What these threads do next; none: whatever has waited longest.
+    fn scheduler(&self) -> Option<OpScheduler> {
+        None
+    }
+
     /// Of the work for a write, what prepares the server's own copy or shard.
     fn transaction(&self, _task: &Task) -> SimSpan {
+        SimSpan::ZERO
+    }
+
+    /// The map of a volume, with which servers may be out.
+    fn mapper(&self, _scenario: &Scenario, _volume: VolumeId) -> Result<Mapper, String> {
+        unreachable!("scenarios of this system have no events")
+    }
+
+    /// The work of a server that recovers or peers, with so many bytes of its device.
+    fn chore(&self, _what: What, _bytes: Bytes) -> SimSpan {
         SimSpan::ZERO
     }
 
@@ -83,6 +103,8 @@ pub(crate) struct Objects<R> {
     daemons: Option<Box<Daemons>>,
     /// Whether the access that was made last keeps its thread.
     holds: bool,
+    /// Only in scenarios with events.
+    outages: Option<Box<Outages>>,
 }
 
 /// What an exchange with a server is for.
@@ -109,8 +131,12 @@ impl<R: Rules> Objects<R> {
             base += pool.share(volume.size.get());
             pools.push(pool);
         }
-        let daemons = rules.threads().map(|threads| Box::new(Daemons::new(scenario, threads)));
-        Ok(Self { rules, pools, tasks: Slab::new(), daemons, holds: false })
+        let scheduler = rules.scheduler();
+        let daemons = rules
+            .threads()
+            .map(|threads| Box::new(Daemons::new(scenario, threads, scheduler.as_ref())));
+        let (tasks, holds, outages) = (Slab::new(), false, None);
+        Ok(Self { rules, pools, tasks, daemons, holds, outages })
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
@@ -128,38 +154,61 @@ impl<R: Rules> Objects<R> {
         let wanted = pool.encoding.m();
         let front = core.exchanges[exchange].node;
         let first = self.rules.first_read(front, targets.len(), wanted);
-        self.ask(core, hosts, task, (Op::Read, shard), &targets[first..first + wanted]);
+        let (targets, needed) = (&targets[first..first + wanted], wanted as u32);
+        self.ask_all(core, hosts, task, (Op::Read, shard), needed, targets);
     }
 
     /// The server in front writes, and has others write.
     fn scatter<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32) {
         let Task { piece, volume, shard, .. } = self.tasks[task];
-        let targets = Few::from_slice(self.pools[volume as usize].targets(piece.object));
-        self.ask(core, hosts, task, (Op::Write, shard), &targets);
+        if self.outages.is_some() {
+            return self.scatter_in_group(core, hosts, task);
+        }
+        let pool = &self.pools[volume as usize];
+        let targets = Few::from_slice(pool.targets(piece.object));
+        let needed = pool.quorum;
+        self.ask_all(core, hosts, task, (Op::Write, shard), needed, &targets);
     }
 
     /// Has servers read or write; where the server in front stores, the first target is its own device.
+    fn ask_all<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        task: u32,
+        what: (Op, Shard),
+        needed: u32,
+        targets: &[Target],
+    ) {
+        let own = usize::from(R::FRONT_STORES);
+        let others: Few<(u8, Target)> = (0..).zip(targets.iter().copied()).skip(own).collect();
+        self.ask(core, hosts, task, what, needed, R::FRONT_STORES, &others);
+    }
+
+    /// Has others, each with its shard, read or write, and the server in front as well if it is its `own`
+    /// device, too. Returns the tasks of the others.
+    #[allow(clippy::too_many_arguments, reason = "who, what, and of whom")]
     fn ask<H: Hosts>(
         &mut self,
         core: &mut Core,
         hosts: &mut H,
         task: u32,
         (op, shard): (Op, Shard),
-        targets: &[Target],
-    ) {
+        needed: u32,
+        own: bool,
+        others: &[(u8, Target)],
+    ) -> Few<u32> {
         let front = &mut self.tasks[task];
-        front.needed = match op {
-            Op::Read => targets.len() as u32,
-            Op::Write => self.pools[front.volume as usize].quorum,
-        };
-        front.outstanding = targets.len() as u32;
+        front.needed = needed;
+        front.outstanding = others.len() as u32 + u32::from(own);
         let copy = front.for_others(task, op, shard);
         let disk = front.disk;
         let asked = &core.exchanges[front.exchange];
         let (host, whose) = (asked.node, (asked.breadcrumb, asked.workload));
-        let own = usize::from(R::FRONT_STORES);
-        for target in &targets[own..] {
-            let id = self.tasks.insert(Task { disk: target.disk, ..copy });
+        let mut children = Few::new();
+        for &(position, target) in others {
+            let id = self.tasks.insert(Task { disk: target.disk, position, ..copy });
+            children.push(id);
             let data = if op == Op::Write { shard.size } else { Bytes::ZERO };
             let purpose = Purpose::Object(Errand { task: id, part: NO_PART });
             let between = (host, target.host);
@@ -168,11 +217,12 @@ impl<R: Rules> Objects<R> {
             self.tasks[id].exchange = exchange;
             self.send(core, hosts, exchange, disk);
         }
-        if R::FRONT_STORES && op == Op::Write && self.daemons.is_some() {
+        if own && op == Op::Write && self.daemons.is_some() {
             self.prepare(core, hosts, task);
-        } else if R::FRONT_STORES {
+        } else if own {
             self.use_device(core, hosts, task, op, shard);
         }
+        children
     }
 
     /// A server begins with a task: the one in front has others do their parts, others do theirs.
@@ -182,6 +232,9 @@ impl<R: Rules> Objects<R> {
             self.tasks[id].expect_own();
             self.use_device(core, hosts, id, task.op, task.shard);
             return;
+        }
+        if self.outages.is_some() {
+            return self.begin_in_group(core, hosts, id);
         }
         let pool = &self.pools[task.volume as usize];
         let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
@@ -224,6 +277,7 @@ impl<R: Rules> Objects<R> {
         self.holds = self.daemons.is_some() && op == Op::Read && waits > 0;
         self.tasks[task].holds = self.holds;
         if waits == 0 {
+            self.note_device(core, hosts, task);
             self.one_done(core, hosts, task);
         }
     }
@@ -237,6 +291,11 @@ impl<R: Rules> Objects<R> {
         if completes {
             if task.fetches() {
                 self.encode(core, hosts, id);
+                return;
+            }
+            let decoding = self.decoding(core, hosts, &task);
+            if !decoding.is_zero() {
+                self.decode(core, hosts, id, decoding);
                 return;
             }
             self.answer(core, hosts, &task);
@@ -253,6 +312,13 @@ impl<R: Rules> Objects<R> {
         let volume = &core.volumes[task.volume as usize];
         let pool = &self.pools[task.volume as usize];
         let span = pool.encoding_time(volume, hosts.cpu(asked.node), task.shard.size);
+        self.decode(core, hosts, id, span);
+    }
+
+    /// The server in front encodes or decodes.
+    fn decode<H: Hosts>(&mut self, core: &Core, hosts: &mut H, id: u32, span: SimSpan) {
+        let task = &self.tasks[id];
+        let asked = &core.exchanges[task.exchange];
         if self.daemons.is_some() {
             self.start(core, hosts, id, (Place::Op, Next::Encoded), span);
             return;
@@ -266,6 +332,18 @@ impl<R: Rules> Objects<R> {
             labour: Labour::Application,
             then: Then::Step { exchange: task.exchange },
         });
+    }
+
+    /// The server in front has encoded what it writes, or decoded what it has read.
+    fn coded<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        if self.tasks[id].fetches() {
+            self.tasks[id].end_fetch();
+            self.scatter(core, hosts, id);
+            return;
+        }
+        let task = self.tasks[id];
+        self.answer(core, hosts, &task);
+        self.tasks.remove(id);
     }
 }
 
@@ -289,6 +367,10 @@ impl<R: Rules> System for Objects<R> {
         let client_machine = core.machines[client.index()];
         let pieces = self.pools[volume as usize].pieces(offset, size, whole);
         for piece in pieces {
+            if self.outages.is_some() {
+                self.begin_op(core, hosts, request, (op, piece), operation);
+                continue;
+            }
             let pool = &self.pools[volume as usize];
             let target = self.rules.front(instance, pool.targets(piece.object));
             let shard = pool.shard(&piece);
@@ -317,6 +399,15 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            if self.daemons.is_some() {
+                return (SimSpan::ZERO, SimSpan::ZERO);
+            }
+            let carried = self.chore_bytes(duty);
+            let copying = cpu.copy.of(carried);
+            let work = self.chore_work(core, cpu, duty);
+            return (cpu.request.of(carried) + copying + work, copying);
+        }
         let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
             return (SimSpan::ZERO, SimSpan::ZERO);
         };
@@ -337,6 +428,9 @@ impl<R: Rules> System for Objects<R> {
             core.exchanges.remove(exchange);
             return;
         }
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.chore_arrived(core, hosts, duty);
+        }
         let id = Self::task_of(core, exchange);
         if self.daemons.is_some() {
             self.arrive(core, hosts, id);
@@ -346,17 +440,29 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.chore_stored(core, hosts, duty);
+        }
         let task = Self::task_of(core, exchange);
         if std::mem::take(&mut self.tasks[task].holds) {
             self.let_go(core, hosts, task);
         }
+        if self.daemons.is_some() {
+            self.task_stored(core, hosts, task);
+        }
+        if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+            return;
+        }
+        self.note_device(core, hosts, task);
         self.one_done(core, hosts, task);
     }
 
     fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            return self.perform(core, hosts, duty);
+        }
         let task = Self::task_of(core, exchange);
-        self.tasks[task].end_fetch();
-        self.scatter(core, hosts, task);
+        self.coded(core, hosts, task);
     }
 
     fn daemon_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: u32) {
@@ -376,15 +482,77 @@ impl<R: Rules> System for Objects<R> {
             unreachable!("reports are not answered")
         };
         if part != NO_PART {
-            return Some(part);
+            return self.take_answer(core, hosts, part, exchange).then_some(part);
         }
         let front = self.tasks.remove(task).front;
+        self.forget_child(core, front, task);
         self.count(core, hosts, front, message);
         None
     }
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
         self.rules.timer(core, hosts, host);
+    }
+
+    fn look_at_part<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        self.look_at_op(core, hosts, part);
+    }
+
+    fn standing_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        self.unit_changed(core, hosts, host);
+    }
+
+    fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        self.wake(core, hosts, host);
+    }
+
+    fn prepare_for_failures(
+        &mut self,
+        core: &mut Core,
+        scenario: &Scenario,
+        clocks: &Clocks,
+    ) -> Result<(), SystemError> {
+        self.prepare_outages(core, scenario, clocks)
+    }
+
+    fn fails<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit, keeps: bool) {
+        self.unit_fails(core, hosts, what, keeps);
+    }
+
+    fn returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
+        self.unit_returns(core, hosts, what);
+    }
+
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        self.unit_moves(core, hosts, what, joins);
+    }
+
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+        self.comes_to_nothing(core, exchange, then)
+    }
+
+    fn lost(&mut self, core: &mut Core, exchange: u32) {
+        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+            self.free_chore(core, duty);
+        }
+    }
+
+    fn bytes_lost(&self, _core: &Core) -> Bytes {
+        self.lost_bytes()
+    }
+
+    fn unit(&self, number: HostId) -> Unit {
+        self.unit_of(number)
+    }
+
+    fn homes(&self, core: &Core) -> Vec<Home> {
+        self.first_homes(core)
     }
 
     fn touch(

@@ -11,7 +11,7 @@ use foretell_units::{Bytes, HostId, SECTOR_BYTES, SimSpan};
 use super::BLOCK;
 
 /// A storage device of a host: an OSD, or a device of an object server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Target {
     /// The host.
     pub host: HostId,
@@ -149,13 +149,37 @@ impl Pool {
 
     /// The targets of an object, the primary first.
     pub(super) fn targets(&self, object: Bytes) -> &[Target] {
-        let group = match self.finding {
+        self.targets_of(self.group(object))
+    }
+
+    /// The targets of a group, the primary first.
+    pub(super) fn targets_of(&self, group: usize) -> &[Target] {
+        let copies = self.encoding.n();
+        &self.targets[group * copies..][..copies]
+    }
+
+    /// The group of an object.
+    pub(super) fn group(&self, object: Bytes) -> usize {
+        match self.finding {
             Finding::Mask(mask) => (mix(object.get()) & mask) as usize,
             Finding::StableMod(groups) => stable_mod(mix(object.get()) as u32, groups) as usize,
             Finding::Ring(power) => partition_of(power, object.get()),
-        };
-        let copies = self.encoding.n();
-        &self.targets[group * copies..][..copies]
+        }
+    }
+
+    /// The group of the object that has a byte of the volume, where objects are of equal size.
+    pub(crate) fn group_at(&self, address: u64) -> usize {
+        self.group(Bytes(address / self.object * self.object))
+    }
+
+    /// How many groups there are.
+    pub(super) fn groups(&self) -> usize {
+        self.targets.len() / self.encoding.n()
+    }
+
+    /// Bytes of the volume in one object.
+    pub(super) fn object(&self) -> u64 {
+        self.object
     }
 
     /// What a piece is on each server: its own bytes of a copy; of a shard, that of all blocks that
@@ -177,7 +201,7 @@ impl Pool {
     }
 
     /// Whether objects are erasure-coded.
-    fn is_coded(&self) -> bool {
+    pub(super) fn is_coded(&self) -> bool {
         !self.encoding.is_replication()
     }
 

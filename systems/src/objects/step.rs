@@ -6,7 +6,9 @@
 use foretell_algorithms::node::{FLUSHER, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
-use super::daemon::{Job, Next, Place};
+use super::daemon::{CHORE, Following, Job, Next, Place};
+use super::pool::Target;
+use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
@@ -28,7 +30,7 @@ impl<R: Rules> Objects<R> {
         self.start_for(core, hosts, (host, disk), (task, exchange), step, span);
     }
 
-    fn start_for<H: Hosts>(
+    pub(super) fn start_for<H: Hosts>(
         &mut self,
         core: &Core,
         hosts: &mut H,
@@ -37,10 +39,71 @@ impl<R: Rules> Objects<R> {
         (place, next): (Place, Next),
         span: SimSpan,
     ) {
+        let (class, bytes, group) = self.schedule(task, next);
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(host, disk);
-        let ready = daemons.begin(Job { osd, host, place, task, exchange, span, next });
+        let shard = group % daemons.shards();
+        let job = Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+        let ready = daemons.begin(job, hosts.now());
         self.run(core, hosts, ready);
+        if place == Place::Op {
+            self.go_on_in_shard(core, hosts, osd, shard);
+        }
+    }
+
+    /// For whom a job is, the bytes that it brings, and its placement group.
+    fn schedule(&self, task: u32, next: Next) -> (Class, u64, u32) {
+        let continued = (Class::Continued, 0, 0);
+        if task == u32::MAX {
+            return continued;
+        }
+        if task & CHORE != 0 {
+            return self.schedule_chore(task & !CHORE);
+        }
+        let task = &self.tasks[task];
+        let group = self.pools[task.volume as usize].group(task.piece.object) as u32;
+        let bytes = if task.op == Op::Write { task.shard.size.get() } else { 0 };
+        match next {
+            Next::Decided if task.is_front() => (Class::Client, bytes, group),
+            Next::Decided | Next::Prepared if !task.is_front() => (Class::Replica, bytes, group),
+            _ => (Class::Continued, bytes, group),
+        }
+    }
+
+    /// The free threads of a shard take what its queue says.
+    fn go_on_in_shard<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
+        let now = hosts.now();
+        loop {
+            let daemons = self.daemons.as_mut().expect("servers have threads");
+            if !daemons.has_shards() {
+                return;
+            }
+            match daemons.next_of(osd, shard, now) {
+                Following::Job(job, runs) => self.run(core, hosts, runs.then_some(job)),
+                Following::At(at) => {
+                    let (host, task, exchange) = (HostId(0), u32::MAX, NO_EXCHANGE);
+                    let (place, next, span) = (Place::Background, Next::Wake, SimSpan::ZERO);
+                    let (class, bytes) = (Class::Continued, 0);
+                    let job =
+                        Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+                    let job = daemons.jobs.insert(job);
+                    hosts.set_timer(at, Timer::Daemon { job });
+                    return;
+                }
+                Following::Nothing => return,
+            }
+        }
+    }
+
+    /// An op thread of an OSD is free.
+    fn leave_op_thread<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.has_shards() {
+            daemons.free_thread(osd, shard);
+            return self.go_on_in_shard(core, hosts, osd, shard);
+        }
+        let next = daemons.leave_thread(osd, Place::Op);
+        self.run(core, hosts, next);
     }
 
     /// A job has its thread and its processor.
@@ -69,7 +132,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// Time of a messenger thread for a message.
-    fn messaging(&self, message: Bytes) -> SimSpan {
+    pub(super) fn messaging(&self, message: Bytes) -> SimSpan {
         self.daemons.as_ref().map_or(SimSpan::ZERO, |daemons| daemons.threads.message.of(message))
     }
 
@@ -93,6 +156,7 @@ impl<R: Rules> Objects<R> {
 
     /// A server answers whoever asked it.
     pub(super) fn answer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
+        self.note_answered(core, hosts, task);
         let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
         let asked = &mut core.exchanges[task.exchange];
         asked.turn_back(carried);
@@ -136,10 +200,50 @@ impl<R: Rules> Objects<R> {
     /// The thread that waited for a task's device is free.
     pub(super) fn let_go<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let Task { exchange, disk, .. } = self.tasks[task];
+        let host = core.exchanges[exchange].node;
+        let Task { volume, piece, .. } = self.tasks[task];
+        let group = self.pools[volume as usize].group(piece.object) as u32;
+        self.let_go_of(core, hosts, Target { host, disk }, group);
+    }
+
+    /// A thread of a server that waited for its device is free.
+    pub(super) fn let_go_of<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        server: Target,
+        group: u32,
+    ) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
-        let osd = daemons.osd(core.exchanges[exchange].node, disk);
-        let next = daemons.leave_thread(osd, Place::Op);
-        self.run(core, hosts, next);
+        let osd = daemons.osd(server.host, server.disk);
+        let shard = group % daemons.shards();
+        self.leave_op_thread(core, hosts, osd, shard);
+    }
+
+    /// A server's device has done what a task asked for.
+    pub(super) fn task_stored<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+        let task = self.tasks[task];
+        if task.op == Op::Write && !task.fetches() {
+            let server = Target { host: core.exchanges[task.exchange].node, disk: task.disk };
+            self.reached_store(core, hosts, server, task.shard.size);
+        }
+    }
+
+    /// What a server wrote has reached its store: threads that waited for that go on.
+    pub(super) fn reached_store<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        server: Target,
+        bytes: Bytes,
+    ) {
+        let Some(daemons) = &mut self.daemons else { return };
+        let osd = daemons.osd(server.host, server.disk);
+        daemons.release(osd, bytes.get());
+        while let Some(job) = self.daemons.as_mut().and_then(|all| all.admit_held(osd)) {
+            self.admitted(core, hosts, &job);
+            self.leave_op_thread(core, hosts, osd, job.shard);
+        }
     }
 
     /// A thread has done a job.
@@ -149,23 +253,46 @@ impl<R: Rules> Objects<R> {
         let next = daemons.leave_processor(job.osd);
         self.run(core, hosts, next);
         self.holds = false;
+        if self.outages.is_none() || !self.job_ends(core, &job) {
+            self.job_goes_on(core, hosts, job);
+        }
+        if !std::mem::take(&mut self.holds) || job.place != Place::Op {
+            if job.place == Place::Op {
+                return self.leave_op_thread(core, hosts, job.osd, job.shard);
+            }
+            let daemons = self.daemons.as_mut().expect("servers have threads");
+            let next = daemons.leave_thread(job.osd, job.place);
+            self.run(core, hosts, next);
+        }
+    }
+
+    /// With events: whether what a job was for has come to nothing.
+    fn job_ends(&mut self, core: &mut Core, job: &Job) -> bool {
+        let exchange = job.exchange;
         match job.next {
+            Next::Committed | Next::Nothing | Next::Wake => false,
+            Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
+            Next::ChoreArrived | Next::ChoreDecided => {
+                self.comes_to_nothing(core, exchange, Then::Taken { exchange })
+            }
+            _ => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
+        }
+    }
+
+    /// What follows a job.
+    fn job_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
+        match job.next {
+            Next::ChoreArrived => self.queue_chore(core, hosts, job.task & !CHORE),
+            Next::ChoreDecided => self.perform_job(core, hosts, &job),
+            Next::Wake => unreachable!("it is a timer's"),
             Next::Arrived => self.arrived(core, hosts, job.task),
             Next::Decided => self.begin_task(core, hosts, job.task),
-            Next::Encoded => {
-                self.tasks[job.task].end_fetch();
-                self.scatter(core, hosts, job.task);
-            }
+            Next::Encoded => self.coded(core, hosts, job.task),
             Next::Prepared => self.commit(core, hosts, &job),
             Next::Committed => self.flush(core, hosts, job),
             Next::Send => core.send(hosts, job.exchange),
             Next::Nothing => {}
             Next::Counted => self.one_done(core, hosts, job.task),
-        }
-        if !std::mem::take(&mut self.holds) || job.place != Place::Op {
-            let daemons = self.daemons.as_mut().expect("servers have threads");
-            let next = daemons.leave_thread(job.osd, job.place);
-            self.run(core, hosts, next);
         }
     }
 
@@ -191,18 +318,47 @@ impl<R: Rules> Objects<R> {
     /// A transaction waits for the kv thread.
     fn commit<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
+        if daemons.admit(job) {
+            self.admitted(core, hosts, job);
+        } else {
+            self.holds = true;
+        }
+    }
+
+    /// The store takes a transaction.
+    fn admitted<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         if daemons.queue_commit(job.osd, job.task) {
             self.begin_round(core, hosts, job);
+        }
+    }
+
+    /// A server carries out a chore, or has what it writes wait for the kv thread.
+    fn perform_job<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
+        let duty = job.task & !CHORE;
+        if self.writes(duty) {
+            self.commit(core, hosts, job);
+        } else {
+            self.perform(core, hosts, duty);
+        }
+    }
+
+    fn exchange_of(&self, task: u32) -> u32 {
+        if task & CHORE == 0 {
+            self.tasks[task].exchange
+        } else {
+            self.chore_exchange(task & !CHORE)
         }
     }
 
     fn begin_round<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let Some((task, span)) = daemons.begin_round(job.osd) else { return };
-        let exchange = self.tasks[task].exchange;
+        let exchange = self.exchange_of(task);
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         let (place, next) = (Place::Commit, Next::Committed);
         let round = Job { place, task, exchange, span, next, ..*job };
-        let ready = daemons.begin(round);
+        let ready = daemons.begin(round, hosts.now());
         self.run(core, hosts, ready);
     }
 
@@ -222,6 +378,10 @@ impl<R: Rules> Objects<R> {
     pub(super) fn flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let job = *daemons.jobs.remove(id);
+        if job.next == Next::Wake {
+            daemons.wakes(job.osd, job.shard);
+            return self.go_on_in_shard(core, hosts, job.osd, job.shard);
+        }
         self.committed(core, hosts, &job);
     }
 
@@ -232,10 +392,20 @@ impl<R: Rules> Objects<R> {
         let span = daemons.threads.merge * round.len() as u64;
         if !span.is_zero() {
             let (place, next, exchange) = (Place::Background, Next::Nothing, NO_EXCHANGE);
-            let ready = daemons.begin(Job { place, exchange, span, next, ..*job });
+            let ready = daemons.begin(Job { place, exchange, span, next, ..*job }, hosts.now());
             self.run(core, hosts, ready);
         }
         for task in round {
+            if task & CHORE != 0 {
+                let exchange = self.exchange_of(task);
+                if !self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                    self.chore_device(core, hosts, task & !CHORE, Op::Write);
+                }
+                continue;
+            }
+            if self.outages.is_some() && (self.tasks[task].is_dead || self.has_stopped(job.osd)) {
+                continue;
+            }
             let shard = self.tasks[task].shard;
             self.use_device(core, hosts, task, Op::Write, shard);
         }

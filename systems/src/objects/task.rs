@@ -25,6 +25,10 @@ pub(crate) struct Task {
     pub(super) outstanding: u32,
     /// Whether a thread waits for its device.
     pub(super) holds: bool,
+    /// Which shard its server has.
+    pub(super) position: u8,
+    /// Whether nobody waits for it any more.
+    pub(super) is_dead: bool,
 }
 
 const NO_TASK: u32 = u32::MAX;
@@ -34,8 +38,22 @@ impl Task {
     pub(super) fn in_front(op: Op, volume: u32, piece: Piece, shard: Shard, disk: u32) -> Self {
         let (stage, needed, outstanding) = (Stage::Transfer, 0, 0);
         let (exchange, front) = (0, NO_TASK);
-        let holds = false;
-        Self { exchange, front, op, volume, piece, shard, disk, stage, needed, outstanding, holds }
+        let (holds, position, is_dead) = (false, 0, false);
+        Self {
+            exchange,
+            front,
+            op,
+            volume,
+            piece,
+            shard,
+            disk,
+            stage,
+            needed,
+            outstanding,
+            holds,
+            position,
+            is_dead,
+        }
     }
 
     /// What the server in front, whose task this is, asks others.

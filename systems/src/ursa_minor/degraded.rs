@@ -198,10 +198,11 @@ impl Core {
 
     /// An answer of a part has been counted: what that means for its plan.
     pub(crate) fn settle<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
-        if self.failures.is_none() || self.parts[part].needed > 0 {
+        let Some(failures) = &mut self.failures else { return };
+        if failures.plans.get(part).is_none() || self.parts[part].needed > 0 {
             return;
         }
-        let mut plan = self.failed().plans.take(part).expect("the part has not ended");
+        let mut plan = failures.plans.take(part).expect("it is there");
         if plan.op == Op::Read {
             self.give_up_waiting(hosts, &mut plan, |_| true);
         }
@@ -306,6 +307,15 @@ impl Core {
         }
     }
 
+    /// A job that too few nodes are left for ends now, not at its next timeout.
+    fn end_if_hopeless<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
+        let plan = self.failed().plans.get(part);
+        let hopeless = plan.filter(|plan| plan.is_repair && plan.is_short);
+        if let Some(request) = hopeless.map(|plan| plan.request) {
+            self.cancel_job(hosts, request);
+        }
+    }
+
     /// A request has waited for too long: it fails.
     fn fail_request<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         for part in self.failed().plans.such(|plan| plan.request == id && !plan.is_complete) {
@@ -355,6 +365,7 @@ impl Core {
                     self.settle(hosts, part);
                 } else {
                     ask(self, hosts, part);
+                    self.end_if_hopeless(hosts, part);
                 }
             }
         }

@@ -1,0 +1,77 @@
+//! Files that scenarios name: traces, job files, CRUSH maps.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Context;
+use crate::source::Place;
+
+impl Context<'_> {
+    /// Where a file is: relative to the scenario, or in a change to the current directory. The path is absolute,
+    /// so that the resolved scenario means the same in any directory.
+    ///
+    /// Errors if the scenario is confined to its directory and the file is elsewhere.
+    pub(super) fn file(&self, written: &str, place: Place) -> Result<PathBuf, String> {
+        let confined = self.sources.confined;
+        let path = if self.sources.is_change(place) && !confined {
+            PathBuf::from(written)
+        } else {
+            self.base.join(written)
+        };
+        if confined && !is_below(&path, Path::new(written), self.base) {
+            return Err(format!(
+                "`{written}` is not below the scenario's directory, and no other file may be read here"
+            ));
+        }
+        Ok(std::path::absolute(&path).unwrap_or(path))
+    }
+}
+
+/// Whether a path leads to something below a directory, or to nothing in it. What it leads to elsewhere is not
+/// looked at.
+fn is_below(path: &Path, written: &Path, base: &Path) -> bool {
+    let stays =
+        written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    // a link may lead out
+    let found = || match (path.canonicalize(), base.canonicalize()) {
+        (Ok(path), Ok(base)) => path.starts_with(base),
+        (Err(error), _) => error.kind() == std::io::ErrorKind::NotFound,
+        (Ok(_), Err(_)) => false,
+    };
+    stays && found()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Document;
+
+    fn first_error(text: &str, changes: &[(&str, &str)], base: &std::path::Path) -> String {
+        let mut document = Document::parse("test", text, base).unwrap().confined();
+        for (path, value) in changes {
+            document.set(path, value).unwrap();
+        }
+        document.check().map_or_else(|errors| errors.lines(), |_| String::new())
+    }
+
+    #[test]
+    fn a_confined_scenario_names_files_of_its_directory_alone() {
+        let outside = tempfile::tempdir().unwrap();
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "1\n2\n").unwrap();
+        let inside = tempfile::tempdir().unwrap();
+        std::fs::write(inside.path().join("t.trace"), "1\n2\n").unwrap();
+        std::os::unix::fs::symlink(&secret, inside.path().join("link")).unwrap();
+        let text = Document::shipped("trace-replay").unwrap().unwrap().text().to_owned();
+        let with =
+            |path: &str| first_error(&text, &[("workload.replay.file", path)], inside.path());
+        let shown = secret.display().to_string();
+        for path in
+            [shown.as_str(), "../secret", "a/../../secret", "link", "/etc/passwd", "/nosuch"]
+        {
+            let error = with(path);
+            assert!(error.contains("no other file may be read here"), "{path}: {error}");
+        }
+        assert!(with("nosuch").contains("there is no trace"), "{}", with("nosuch"));
+        let error = with("t.trace");
+        assert!(!error.contains("may be read here") && !error.contains("there is no"), "{error}");
+    }
+}

@@ -1,0 +1,430 @@
+// The page of `foretell serve`: it uses the API that /api/openapi.json describes, and nothing else.
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const make = (name, attributes = {}, ...children) => {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key in element && typeof value !== "string") element[key] = value;
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+};
+const say = (text) => { at("said").textContent = text; };
+const three = (value) => Number.isFinite(value) ? Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }) : "–";
+
+async function call(path, body, signal, method) {
+  const sent = body === undefined ? { method: method ?? "GET" } : {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+  };
+  const response = await fetch(path, { ...sent, signal });
+  if (response.status === 204) return null;
+  const found = await response.json();
+  if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
+  return found;
+}
+const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
+
+// --- the editor ---
+
+const text = at("text");
+let schema = null;
+let checking = null;
+
+function mark(faults) {
+  const marks = at("marks");
+  marks.replaceChildren();
+  const bytes = new TextEncoder().encode(text.value);
+  const decode = (from, to) => new TextDecoder().decode(bytes.slice(from, to));
+  let reached = 0;
+  const spans = faults.map((fault) => fault.span).filter(Boolean).sort((a, b) => a[0] - b[0]);
+  for (const [from, to] of spans) {
+    if (from < reached) continue;
+    marks.append(decode(reached, from), make("mark", {}, decode(from, Math.max(to, from + 1))));
+    reached = Math.max(to, from + 1);
+  }
+  marks.append(decode(reached), "\n");
+  marks.scrollTop = text.scrollTop;
+  marks.scrollLeft = text.scrollLeft;
+  const select = ([from, to]) => {
+    const [start, end] = [decode(0, from).length, decode(0, to).length];
+    text.focus();
+    text.setSelectionRange(start, end);
+  };
+  at("faults").replaceChildren(...faults.map((fault) => make("li", {},
+    make("button", { type: "button", disabled: !fault.span, onclick: () => select(fault.span) },
+      (fault.at ? `line ${fault.at[0]}: ` : "") + fault.message),
+    fault.help ? make("p", { class: "help" }, fault.help) : "")));
+  text.setAttribute("aria-invalid", faults.length > 0);
+  at("run").disabled = faults.length > 0;
+}
+
+async function check() {
+  checking?.abort();
+  checking = new AbortController();
+  try {
+    const found = await call("/api/check", { text: text.value }, checking.signal);
+    mark(found.faults);
+    remember();
+  } catch (error) {
+    if (error.name !== "AbortError") mark([{ message: error.message }]);
+  }
+}
+
+let soon = 0;
+function changed() {
+  clearTimeout(soon);
+  soon = setTimeout(check, 250);
+}
+text.addEventListener("input", () => { changed(); suggest(false); });
+text.addEventListener("scroll", () => {
+  at("marks").scrollTop = text.scrollTop;
+  at("marks").scrollLeft = text.scrollLeft;
+});
+new ResizeObserver(() => { at("marks").style.height = `${text.offsetHeight}px`; }).observe(text);
+
+// The state of the page is its address: the scenario's text, deflated.
+async function remember() {
+  const stream = new Blob([text.value]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const code = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  history.replaceState(null, "", code.length < 20000 ? `#${code}` : "#");
+}
+async function recall() {
+  if (location.hash.length < 2) return false;
+  try {
+    const code = atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
+    const stream = new Blob([Uint8Array.from(code, (c) => c.charCodeAt(0))]).stream();
+    text.value = await new Response(stream.pipeThrough(new DecompressionStream("deflate-raw"))).text();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// --- completion, from the schema ---
+
+const words = at("words");
+let chosen = 0;
+
+/** The schema of a table of the scenario. */
+function schemaOf(names) {
+  let tables = [schema];
+  for (const name of names) {
+    tables = tables.flatMap((table) => [table, ...(table.anyOf ?? []), ...(table.oneOf ?? [])])
+      .flatMap((table) => table.items ? [table.items] : [table])
+      .map((table) => table.properties?.[name] ?? (typeof table.additionalProperties === "object" ? table.additionalProperties : null))
+      .filter(Boolean);
+  }
+  return tables.flatMap((table) => [table, ...(table.anyOf ?? []), ...(table.oneOf ?? [])]);
+}
+
+function suggest(asked) {
+  const before = text.value.slice(0, text.selectionStart);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  const word = /^\s*([A-Za-z_]*)$/.exec(line);
+  const header = [...before.matchAll(/^\s*\[\[?([^\]\n]+)\]\]?/gm)].at(-1);
+  words.hidden = true;
+  if (!schema || !word || (!asked && word[1].length < 2)) return;
+  const names = header ? header[1].split(".").map((name) => name.trim().replaceAll('"', "")) : [];
+  const known = new Map();
+  for (const table of schemaOf(names)) {
+    for (const [key, value] of Object.entries(table.properties ?? {})) {
+      if (key.startsWith(word[1]) && key !== word[1]) known.set(key, value.description ?? "");
+    }
+  }
+  if (known.size === 0) return;
+  chosen = 0;
+  words.replaceChildren(...[...known].slice(0, 40).map(([key, about], index) => make("li", {
+    role: "option", id: `word-${index}`, "aria-selected": String(index === 0), "data-key": key,
+    onmousedown: (event) => { event.preventDefault(); take(key, word[1]); },
+  }, key, make("small", {}, about.split(/(?<=\.) |\n/)[0].slice(0, 90)))));
+  const rows = before.split("\n").length;
+  words.style.top = `${Math.min(rows * 21 + 8 - text.scrollTop, text.offsetHeight)}px`;
+  words.style.left = `${Math.min(line.length * 8.4 + 8, text.offsetWidth / 2)}px`;
+  words.dataset.word = word[1];
+  words.hidden = false;
+}
+function take(key, word) {
+  text.setRangeText(`${key.slice(word.length)} = `, text.selectionStart, text.selectionEnd, "end");
+  words.hidden = true;
+  changed();
+}
+text.addEventListener("blur", () => { words.hidden = true; });
+text.addEventListener("keydown", (event) => {
+  if (event.ctrlKey && event.code === "Space") { event.preventDefault(); suggest(true); return; }
+  if (words.hidden) return;
+  const options = [...words.children];
+  if (event.key === "Escape") words.hidden = true;
+  else if (event.key === "Enter") take(options[chosen].dataset.key, words.dataset.word);
+  else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    options[chosen].setAttribute("aria-selected", "false");
+    chosen = (chosen + (event.key === "ArrowDown" ? 1 : options.length - 1)) % options.length;
+    options[chosen].setAttribute("aria-selected", "true");
+    options[chosen].scrollIntoView({ block: "nearest" });
+    text.setAttribute("aria-activedescendant", `word-${chosen}`);
+  } else return;
+  event.preventDefault();
+});
+
+// --- runs ---
+
+const picked = new Set();
+const followed = new Map();
+let asked = null;
+
+function row(run) {
+  const over = !["waiting", "running"].includes(run.state);
+  const share = run.share ?? 0;
+  const words = {
+    waiting: "waits for its turn",
+    running: run.share === null || run.share === undefined ? "running" : `${Math.round(100 * share)} % of the simulated time, ${(run.requests ?? 0).toLocaleString("en")} requests`,
+    done: "", failed: run.error, stopped: "stopped",
+  }[run.state];
+  return make("div", { class: "run", "data-id": run.id },
+    make("input", {
+      type: "checkbox", "aria-label": `Choose ${run.title}`, disabled: run.state !== "done", checked: picked.has(run.id),
+      onchange: (event) => { event.target.checked ? picked.add(run.id) : picked.delete(run.id); at("compare").disabled = picked.size === 0 || picked.size > 4; },
+    }),
+    make("span", {}, make("b", {}, run.title), " ", make("span", { class: run.state === "failed" ? "wrong" : "" }, words)),
+    make("span", {},
+      run.state === "done" ? make("button", { type: "button", onclick: () => choose(run) }, "Ask") : "", " ",
+      run.served ? make("button", { type: "button", onclick: () => remove(run, over) }, over ? "Remove" : "Stop") : ""),
+    run.state === "running" ? make("progress", { class: "more", max: "1", value: String(share), "aria-label": `Progress of ${run.title}` }) : "");
+}
+
+async function list() {
+  const { runs } = await call("/api/runs");
+  at("runs").replaceChildren(...(runs.length ? runs.map(row) : [make("p", {}, "None yet.")]));
+  for (const run of runs) if (["waiting", "running"].includes(run.state)) follow(run);
+}
+
+function follow(run) {
+  if (followed.has(run.id)) return;
+  const events = new EventSource(path("runs", run.id, "events"));
+  followed.set(run.id, events);
+  const show = (event) => {
+    Object.assign(run, JSON.parse(event.data));
+    document.querySelector(`.run[data-id="${CSS.escape(run.id)}"]`)?.replaceWith(row(run));
+  };
+  events.addEventListener("progress", show);
+  events.addEventListener("over", (event) => {
+    show(event);
+    events.close();
+    followed.delete(run.id);
+    say(run.state === "done" ? `${run.title} is done.` : `${run.title}: ${run.error ?? run.state}`);
+    if (run.state === "done" && asked === null) choose(run);
+  });
+  events.onerror = () => { events.close(); followed.delete(run.id); setTimeout(list, 2000); };
+}
+
+async function remove(run, over) {
+  if (over && !confirm(`Remove ${run.title} and its records?`)) return;
+  try {
+    await call(path("runs", run.id), undefined, undefined, "DELETE");
+    picked.delete(run.id);
+    if (asked?.id === run.id) { asked = null; at("ask").hidden = true; }
+    await list();
+  } catch (error) { say(error.message); }
+}
+
+at("run").addEventListener("click", async () => {
+  try {
+    const run = await call("/api/runs", { text: text.value, title: at("title").value.trim() });
+    say(`${run.title} began.`);
+    await list();
+  } catch (error) { say(error.message); }
+});
+at("compare").addEventListener("click", () => {
+  open("/api/report?" + [...picked].map((id) => `run=${encodeURIComponent(id)}`).join("&"), "_blank");
+});
+
+// --- questions ---
+
+let question = null;
+let before = null;
+let sliders = [];
+
+async function choose(run) {
+  asked = run;
+  at("ask").hidden = false;
+  at("asked").textContent = run.title;
+  try {
+    const [{ settings }, truth] = await Promise.all([call(path("runs", run.id, "settings")), call(path("runs", run.id))]);
+    before = truth.workloads;
+    sliders = settings;
+    at("sliders").replaceChildren(...settings.map((setting, index) => {
+      const shown = make("output", { id: `value-${index}` }, pretty(setting.values[setting.now]));
+      const input = make("input", {
+        type: "range", id: `slider-${index}`, min: "0", max: String(setting.values.length - 1), step: "1", value: String(setting.now),
+        "aria-valuetext": setting.values[setting.now],
+        oninput: (event) => {
+          const value = setting.values[event.target.value];
+          shown.textContent = pretty(value);
+          event.target.setAttribute("aria-valuetext", value);
+          ask();
+        },
+      });
+      return make("div", { class: "slider" }, make("label", { for: `slider-${index}` }, setting.path), input, shown);
+    }));
+    at("curve-of").replaceChildren(...settings.filter((setting) => /^workload\..*\.(outstanding|rate)$/.test(setting.path))
+      .map((setting) => make("option", { value: setting.path }, setting.path)));
+    at("plot").replaceChildren();
+    at("knee").textContent = "";
+    at("path").replaceChildren();
+    ask();
+  } catch (error) { say(error.message); }
+}
+
+/** Bytes as people write them. */
+function pretty(value) {
+  const bytes = /^(\d+) B$/.exec(value);
+  if (!bytes) return value;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let [size, unit] = [Number(bytes[1]), 0];
+  while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  return `${three(size)} ${units[unit]}`;
+}
+
+const changesNow = () => sliders.flatMap((setting, index) => {
+  const value = Number(at(`slider-${index}`).value);
+  return value === setting.now ? [] : [`${setting.path}=${setting.values[value]}`];
+});
+
+async function ask() {
+  question?.abort();
+  question = new AbortController();
+  const { signal } = question;
+  const changes = changesNow();
+  at("changes").textContent = changes.join("  ") || "none";
+  at("command").textContent = `foretell ask ${asked.path}${changes.map((change) => ` --what-if '${change}'`).join("")}`;
+  let refused = "";
+  for (const model of ["fast", "replay"]) {
+    try {
+      show(await call(path("runs", asked.id, "ask"), { what_if: changes, model }, signal), model, refused);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      refused = error.message;
+      if (model === "replay") at("answer").replaceChildren(make("p", { class: "wrong" }, error.message));
+    }
+  }
+}
+
+function show(answer, model, refused) {
+  const between = (found, metric) => {
+    const range = found.interval?.[metric];
+    return range ? ` (${three(range.low)} to ${three(range.high)})` : "";
+  };
+  const rows = Object.entries(answer.workloads).map(([name, found]) => {
+    const now = before[name];
+    const was = now?.response_time_ms?.all?.mean ?? now?.response_time_ms?.mean;
+    return make("tr", {}, make("td", {}, name),
+      make("td", {}, three(now?.throughput_rps)), make("td", {}, three(found.throughput_rps) + between(found, "throughput_rps")),
+      make("td", {}, three(was)), make("td", {}, three(found.response_time_ms.mean) + between(found, "response_time_ms.mean")),
+      make("td", {}, three(found.response_time_ms.p99)), make("td", {}, found.bottleneck || "–"));
+  });
+  const head = ["workload", "requests/s was", "would be", "mean ms was", "would be", "p99 ms", "bottleneck"];
+  const busy = answer.bottleneck;
+  at("answer").replaceChildren(
+    make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Answer" }, make("table", {},
+      make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, ...rows))),
+    make("p", {}, `By the model ${model}, in ${three(answer.elapsed_ms)} ms. `,
+      busy ? `Busiest: ${busy.host}.${busy.resource}, ${Math.round(100 * busy.utilization)} % busy. ` : "",
+      model === "replay" && refused ? make("span", { class: "close" }, `The fast model cannot say: ${refused}`) : ""));
+}
+
+// --- the load curve ---
+
+at("curve").addEventListener("click", async () => {
+  const setting = sliders.find((known) => known.path === at("curve-of").value);
+  if (!setting) return;
+  const name = setting.path.split(".")[1];
+  const others = changesNow().filter((change) => !change.startsWith(`${setting.path}=`));
+  const points = [];
+  at("curve").disabled = true;
+  try {
+    for (const value of setting.values) {
+      const what_if = [...others, `${setting.path}=${value}`];
+      let answer = null;
+      for (const model of ["fast", "replay"]) {
+        try { answer = await call(path("runs", asked.id, "ask"), { what_if, model }); break; } catch (error) { say(error.message); }
+      }
+      if (answer) points.push([parseFloat(value), answer.workloads[name].throughput_rps, answer.workloads[name].response_time_ms.mean, answer.workloads[name].outstanding_to_saturate]);
+      if (points.length > 1) draw(points, setting.path, name);
+    }
+  } finally { at("curve").disabled = false; }
+});
+
+function draw(points, of, name) {
+  const ink = getComputedStyle(document.body).color;
+  const plot = at("plot");
+  plot.replaceChildren();
+  const axis = { stroke: ink, grid: { stroke: "#8884" } };
+  new uPlot({
+    width: Math.max(300, Math.min(plot.clientWidth, 900)), height: 320, title: `${name}: load curve`,
+    scales: { x: { time: false, distr: 3, log: 2 }, rps: { range: (_, __, max) => [0, 1.05 * max] }, ms: { range: (_, __, max) => [0, 1.05 * max] } },
+    series: [{ label: of }, { label: "requests/s", scale: "rps", stroke: "#0072b2", width: 2, points: { show: true } },
+      { label: "mean ms", scale: "ms", stroke: "#d55e00", width: 2, dash: [6, 4], points: { show: true } }],
+    axes: [{ ...axis, label: of }, { ...axis, scale: "rps", label: "requests/s", size: 70 }, { ...axis, scale: "ms", side: 1, label: "mean ms", grid: { show: false } }],
+  }, [points.map((point) => point[0]), points.map((point) => point[1]), points.map((point) => point[2])], plot);
+  const most = Math.max(...points.map((point) => point[1]));
+  const knee = points.find((point) => point[1] >= 0.9 * most);
+  at("knee").textContent = `90 % of the highest throughput, ${three(most)} requests/s, is reached at ${three(knee[0])}, with a mean of ${three(knee[2])} ms. More load mostly adds waiting.`;
+}
+
+// --- the path of a request ---
+
+at("trace").addEventListener("click", async () => {
+  try {
+    const found = await call(path("runs", asked.id, "requests", String(Number(at("number").value))));
+    // what happens behind its back, such as flushes, comes after its end
+    const whole = found.steps.find((step) => step.resource === "request" && step.what.endsWith("is complete"));
+    const end = Math.max(whole?.at_ms ?? Math.max(...found.steps.map((step) => step.at_ms + (step.waiting_ms ?? 0) + (step.service_ms ?? 0))), 1e-6);
+    const head = ["ms", "host", "resource", "what", "waits ms", "served ms", ""];
+    const bar = (step) => {
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      svg.setAttribute("viewBox", "0 0 200 12");
+      svg.setAttribute("width", "200");
+      svg.setAttribute("height", "12");
+      svg.setAttribute("aria-hidden", "true");
+      if (step.at_ms > end) return make("span", {}, "later");
+      const part = (from, length, color) => {
+        const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+        for (const [key, value] of Object.entries({ x: 200 * from / end, y: 1, width: Math.max(200 * length / end, 0.8), height: 10, fill: color })) rect.setAttribute(key, value);
+        svg.append(rect);
+      };
+      const waits = step.waiting_ms ?? 0;
+      if (waits > 0) part(step.at_ms, waits, "#d55e00");
+      part(step.at_ms + waits, step.service_ms ?? 0, "#0072b2");
+      return svg;
+    };
+    const cell = (value) => make("td", typeof value === "string" ? { class: "words" } : {}, value === null || value === undefined ? "" : typeof value === "number" ? value.toFixed(3) : value);
+    at("path").replaceChildren(
+      make("p", { class: "hint" }, "Orange: it waits. Blue: it is served."),
+      make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Path of the request" }, make("table", {},
+        make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name || "time")))),
+        make("tbody", {}, ...found.steps.map((step) => make("tr", {},
+          cell(step.at_ms), cell(step.host), cell(step.resource), cell(step.what), cell(step.waiting_ms), cell(step.service_ms), make("td", {}, bar(step))))))));
+  } catch (error) { at("path").replaceChildren(make("p", { class: "wrong" }, error.message)); }
+});
+
+// --- the beginning ---
+
+at("shipped").addEventListener("change", async (event) => {
+  if (!event.target.value) return;
+  text.value = (await call(path("scenarios", event.target.value))).text;
+  check();
+});
+(async () => {
+  const [{ scenarios }, found] = await Promise.all([call("/api/scenarios"), call("/api/schema")]);
+  schema = found;
+  at("shipped").append(make("option", { value: "" }, "–"), ...scenarios.map((name) => make("option", { value: name }, name)));
+  if (!await recall()) {
+    at("shipped").value = "first-look";
+    text.value = (await call(path("scenarios", "first-look"))).text;
+  }
+  check();
+  list();
+})();

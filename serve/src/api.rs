@@ -1,0 +1,373 @@
+//! What can be asked of the server: paths, what they take, what they answer. `page/openapi.json` says the same.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, RawQuery, Request, State};
+use axum::http::{HeaderName, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use foretell_core::{Asked, Error, Model, SCENARIO_FILE, Scenario, TRUTH_FILE};
+use foretell_report::{CHART_SCRIPT, CHART_STYLE};
+use foretell_scenarios::{Change, schema_text, shipped_names};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+
+use crate::guard::{self, Guard};
+use crate::problem::{self, Problem};
+use crate::runs::{Listed, Runs, changes};
+use crate::{Tools, limits, settings};
+
+/// Time for a request; what is simulated takes its own.
+const TIMEOUT: Duration = Duration::from_secs(120);
+const PAGE: &str = include_str!("../page/index.html");
+const SCRIPT: &str = include_str!("../page/app.js");
+const STYLE: &str = include_str!("../page/app.css");
+const OPENAPI: &str = include_str!("../page/openapi.json");
+
+/// What all requests share.
+struct Server {
+    runs: Arc<Runs>,
+    tools: Arc<dyn Tools>,
+    asking: Semaphore,
+    waiting: AtomicUsize,
+    followers: Arc<Semaphore>,
+    /// Answers, the latest last: run, model, changes, and the document.
+    answers: Mutex<VecDeque<(Question, Arc<str>)>>,
+}
+
+/// A question that was answered.
+type Question = (String, String, Vec<String>);
+type Shared = State<Arc<Server>>;
+
+/// The routes.
+pub(crate) fn router(runs: Arc<Runs>, tools: Arc<dyn Tools>, guard: Arc<Guard>) -> Router {
+    let server = Arc::new(Server {
+        runs,
+        tools,
+        asking: Semaphore::new(limits::ASKING),
+        waiting: AtomicUsize::new(0),
+        followers: Arc::new(Semaphore::new(limits::FOLLOWERS)),
+        answers: Mutex::default(),
+    });
+    let text = |kind: &'static str, text: &'static str| {
+        get(async move || ([(header::CONTENT_TYPE, kind)], text))
+    };
+    Router::new()
+        .route("/", text("text/html; charset=utf-8", PAGE))
+        .route("/app.js", text("text/javascript; charset=utf-8", SCRIPT))
+        .route("/app.css", text("text/css; charset=utf-8", STYLE))
+        .route("/chart.js", text("text/javascript; charset=utf-8", CHART_SCRIPT))
+        .route("/chart.css", text("text/css; charset=utf-8", CHART_STYLE))
+        .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
+        .route("/api/openapi.json", text("application/json", OPENAPI))
+        .route("/api/schema", get(schema))
+        .route("/api/scenarios", get(scenarios))
+        .route("/api/scenarios/{name}", get(scenario))
+        .route("/api/check", post(check))
+        .route("/api/runs", get(list).post(begin))
+        .route("/api/runs/{id}", get(show).delete(remove))
+        .route("/api/runs/{id}/events", get(events))
+        .route("/api/runs/{id}/scenario", get(scenario_of))
+        .route("/api/runs/{id}/settings", get(settings_of))
+        .route("/api/runs/{id}/ask", post(ask))
+        .route("/api/runs/{id}/requests/{number}", get(trace))
+        .route("/api/report", get(report))
+        .fallback(async || Problem::missing("such page"))
+        .method_not_allowed_fallback(async || {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this page takes other methods")
+        })
+        .layer(middleware::from_fn(in_time))
+        .layer(DefaultBodyLimit::max(limits::BODY))
+        .layer(middleware::from_fn_with_state(guard, guard::pass))
+        .with_state(server)
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    let late = || Problem::new(StatusCode::REQUEST_TIMEOUT, "this took too long").into_response();
+    tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(|_| late())
+}
+
+/// A body of JSON; what is wrong with it is said as everything else is.
+struct Body<T>(T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let read = Json::<T>::from_request(request, state).await;
+        read.map(|Json(body)| Self(body))
+            .map_err(|error: JsonRejection| Problem::new(error.status(), error.body_text()))
+    }
+}
+
+/// Runs what computes or reads files, where it keeps no other request waiting.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let failed = |_| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "this is a fault of the program; please report it",
+        )
+    };
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
+fn as_json(text: impl Into<axum::body::Body>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
+}
+
+async fn schema() -> Response {
+    as_json(schema_text())
+}
+
+async fn scenarios() -> Json<Value> {
+    Json(json!({ "scenarios": shipped_names().collect::<Vec<_>>() }))
+}
+
+async fn scenario(Path(name): Path<String>) -> Result<Json<Value>, Problem> {
+    if !shipped_names().any(|known| known == name) {
+        return Err(Problem::missing("such scenario"));
+    }
+    let found = Scenario::load(&name)?;
+    Ok(Json(json!({ "name": name, "text": found.document().text() })))
+}
+
+/// A scenario that was sent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    text: String,
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    title: String,
+}
+
+impl Sent {
+    /// As a scenario that may read files of the served directory alone.
+    fn scenario(&self, runs: &Runs) -> Result<Scenario, Problem> {
+        let changes = changes(&self.set)?;
+        self.changed(&changes, runs).map_err(|error| Problem::about(&self.text, error))
+    }
+
+    /// The same, checked, with these changes.
+    fn changed(&self, changes: &[Change], runs: &Runs) -> Result<Scenario, Error> {
+        let document = Scenario::parse(&self.text, runs.directory())?.into_document().confined();
+        let mut scenario = Scenario::from(document);
+        scenario.change(changes)?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+}
+
+async fn check(State(server): Shared, Body(sent): Body<Sent>) -> Result<Json<Value>, Problem> {
+    aside(move || {
+        let changes = changes(&sent.set)?;
+        match sent.changed(&changes, &server.runs) {
+            Ok(scenario) => Ok(Json(json!({ "faults": [], "settings": settings::of(&scenario) }))),
+            Err(Error::Scenario(errors)) => {
+                Ok(Json(json!({ "faults": problem::faults(&errors, &sent.text) })))
+            }
+            Err(error) => Err(error.into()),
+        }
+    })
+    .await
+}
+
+async fn list(State(server): Shared) -> Result<Json<Value>, Problem> {
+    aside(move || Ok(Json(json!({ "runs": server.runs.list() })))).await
+}
+
+async fn begin(
+    State(server): Shared,
+    Body(sent): Body<Sent>,
+) -> Result<(StatusCode, Json<Listed>), Problem> {
+    aside(move || {
+        if sent.title.chars().count() > 100 {
+            return Err(Problem::bad("a title has 100 characters at most"));
+        }
+        let scenario = sent.scenario(&server.runs)?;
+        Ok((StatusCode::CREATED, Json(server.runs.begin(scenario, sent.title)?)))
+    })
+    .await
+}
+
+async fn show(State(server): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
+    aside(move || read(&server, &id, TRUTH_FILE).map(as_json)).await
+}
+
+async fn scenario_of(
+    State(server): Shared,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    aside(move || Ok(Json(json!({ "text": read(&server, &id, SCENARIO_FILE)? })))).await
+}
+
+/// A file of a run.
+fn read(server: &Server, id: &str, file: &str) -> Result<String, Problem> {
+    let path = server.runs.find(id)?.join(file);
+    fs::read_to_string(path).map_err(|error| Problem::bad(format!("cannot read `{file}`: {error}")))
+}
+
+async fn settings_of(
+    State(server): Shared,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    aside(move || {
+        let text = read(&server, &id, SCENARIO_FILE)?;
+        let scenario = Scenario::parse(&text, server.runs.directory())?;
+        Ok(Json(json!({ "settings": settings::of(&scenario) })))
+    })
+    .await
+}
+
+async fn remove(State(server): Shared, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    aside(move || {
+        server.runs.remove(&id)?;
+        let mut answers = server.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.retain(|((run, ..), _)| *run != id);
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+async fn events(
+    State(server): Shared,
+    Path(id): Path<String>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let place = Arc::clone(&server.followers).try_acquire_owned();
+    let place = place.map_err(|_| Problem::busy("too many clients follow runs already"))?;
+    let mut status = aside(move || server.runs.follow(&id)).await?;
+    let (send, received) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let now = status.borrow_and_update().clone();
+            let is_over = now.is_over();
+            // an end, or nobody who follows
+            if send.send(now).await.is_err() || is_over || status.changed().await.is_err() {
+                break;
+            }
+        }
+    });
+    let events = ReceiverStream::new(received).map(move |status| {
+        let _held = &place;
+        let name = if status.is_over() { "over" } else { "progress" };
+        let data = serde_json::to_string(&status).expect("keys are texts");
+        Ok(Event::default().event(name).data(data))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}
+
+/// A question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asking {
+    what_if: Vec<String>,
+    /// A model's name, or `auto`.
+    #[serde(default)]
+    model: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answered<'a> {
+    #[serde(flatten)]
+    answer: &'a foretell_core::Answer,
+    /// Milliseconds that the answer took.
+    elapsed_ms: f64,
+}
+
+async fn ask(
+    State(server): Shared,
+    Path(id): Path<String>,
+    Body(asking): Body<Asking>,
+) -> Result<Response, Problem> {
+    let model = asking.model.unwrap_or_else(|| "auto".to_owned());
+    let asked = match Model::ALL.into_iter().find(|known| known.to_string() == model) {
+        Some(found) => Asked::Of(found),
+        None if model == "auto" => Asked::Auto,
+        None => return Err(Problem::bad("`model` is `auto`, `bounds`, `mva`, `fast` or `replay`")),
+    };
+    let changes = changes(&asking.what_if)?;
+    let question = (id, model, asking.what_if);
+    if let Some(known) = known(&server, &question) {
+        return Ok(as_json(known.to_string()));
+    }
+    if server.waiting.fetch_add(1, Ordering::Relaxed) >= limits::QUEUED {
+        server.waiting.fetch_sub(1, Ordering::Relaxed);
+        return Err(Problem::busy("too many questions wait already"));
+    }
+    let turn = server.asking.acquire().await;
+    server.waiting.fetch_sub(1, Ordering::Relaxed);
+    if let Some(known) = known(&server, &question) {
+        return Ok(as_json(known.to_string()));
+    }
+    let shared = Arc::clone(&server);
+    let text = aside(move || {
+        let run = shared.runs.open(&question.0)?;
+        let began = Instant::now();
+        let answer = run.ask_any(&changes, asked)?;
+        let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
+        let text = foretell_core::to_json(&Answered { answer: &answer, elapsed_ms });
+        let mut answers = shared.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= limits::ANSWERS {
+            answers.pop_front();
+        }
+        answers.push_back((question, text.as_str().into()));
+        Ok(text)
+    })
+    .await?;
+    drop(turn);
+    Ok(as_json(text))
+}
+
+/// The answer to a question that was asked before.
+fn known(server: &Server, question: &Question) -> Option<Arc<str>> {
+    let answers = server.answers.lock().unwrap_or_else(PoisonError::into_inner);
+    answers.iter().find(|(known, _)| known == question).map(|(_, text)| Arc::clone(text))
+}
+
+async fn trace(
+    State(server): Shared,
+    Path((id, number)): Path<(String, u64)>,
+) -> Result<Response, Problem> {
+    aside(move || {
+        let path = server.runs.find(&id)?;
+        server.tools.trace(&path, number).map(as_json).map_err(Problem::bad)
+    })
+    .await
+}
+
+async fn report(State(server): Shared, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    aside(move || {
+        let query = query.unwrap_or_default();
+        let named = query.split('&').filter_map(|pair| pair.strip_prefix("run="));
+        let named: Vec<String> = named.map(|name| name.replace("%20", " ")).collect();
+        if named.is_empty() || named.len() > limits::COMPARED {
+            return Err(Problem::bad(format!("name 1 to {} runs, as `?run=served-1`", limits::COMPARED)));
+        }
+        let paths: Vec<PathBuf> =
+            named.iter().map(|id| server.runs.find(id)).collect::<Result<_, _>>()?;
+        let html = server.tools.report(&paths).map_err(Problem::bad)?;
+        // the page carries its own script and style, and may load nothing
+        let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; font-src data:; sandbox allow-scripts allow-downloads; frame-ancestors 'none'";
+        let headers: [(HeaderName, &str); 2] =
+            [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, policy)];
+        Ok((headers, html).into_response())
+    })
+    .await
+}

@@ -1,0 +1,392 @@
+//! Runs: those that wait, those under way, those that are kept.
+//!
+//! A run of this server is kept in `served/run-N` below the directory that is served, and is called
+//! `served-N`. Other runs in the directory are called as their directories and are only read.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use foretell_core::{Error, Run, RunDirectory, SCENARIO_FILE, Scenario, TRUTH_FILE};
+use foretell_scenarios::Change;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::limits;
+use crate::problem::Problem;
+
+/// Where runs of the server are kept.
+const SERVED: &str = "served";
+/// Between two reports of progress.
+const TICK: Duration = Duration::from_millis(100);
+/// Entries of the served directory that are looked at.
+const MOST_ENTRIES: usize = 2_000;
+
+/// How far a run is.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// For its turn.
+    Waiting,
+    /// It is simulated.
+    Running {
+        /// Part of the simulated time that has passed, if its end is known.
+        share: Option<f64>,
+        /// Simulated seconds.
+        simulated_s: f64,
+        requests: u64,
+        events: u64,
+    },
+    /// It is kept, and can be asked.
+    Done,
+    Failed {
+        error: String,
+    },
+    Stopped,
+}
+
+impl Status {
+    pub(crate) fn is_over(&self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running { .. })
+    }
+}
+
+/// A run of this server, since it began.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    number: u64,
+    title: String,
+    scenario: Scenario,
+    directory: PathBuf,
+    status: watch::Sender<Status>,
+    stop: AtomicBool,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Listed {
+    id: String,
+    /// Below the served directory.
+    path: String,
+    title: String,
+    /// Whether this server made it, and may remove it.
+    served: bool,
+    #[serde(flatten)]
+    status: Status,
+}
+
+/// All runs.
+pub(crate) struct Runs {
+    directory: PathBuf,
+    state: Arc<(Mutex<State>, Condvar)>,
+    open: Mutex<VecDeque<(String, Arc<Run>)>>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    entries: BTreeMap<u64, Arc<Entry>>,
+    queue: VecDeque<Arc<Entry>>,
+}
+
+/// What a run is called.
+enum Name<'a> {
+    Served(u64),
+    Own(&'a str),
+}
+
+impl Runs {
+    /// Of a directory; begins the threads that simulate.
+    pub(crate) fn new(directory: &Path, jobs: usize) -> io::Result<Self> {
+        if !fs::metadata(directory)?.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        let next = 1 + numbers(directory).max().unwrap_or(0);
+        let state = State { next, ..State::default() };
+        let state = Arc::new((Mutex::new(state), Condvar::new()));
+        for _ in 0..jobs.max(1) {
+            let state = Arc::clone(&state);
+            std::thread::Builder::new().name("run".to_owned()).spawn(move || work(&state))?;
+        }
+        Ok(Self { directory: directory.to_owned(), state, open: Mutex::default() })
+    }
+
+    /// The directory that is served.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Puts a run into the queue.
+    pub(crate) fn begin(&self, scenario: Scenario, title: String) -> Result<Listed, Problem> {
+        let kept = numbers(&self.directory).count();
+        let mut state = lock(&self.state.0);
+        if state.queue.len() >= limits::WAITING {
+            return Err(Problem::busy(format!("{} runs are waiting already", limits::WAITING)));
+        }
+        if kept + state.queue.len() >= limits::KEPT {
+            return Err(Problem::busy(format!("{} runs are kept; remove some", limits::KEPT)));
+        }
+        let number = state.next;
+        state.next += 1;
+        let entry = Arc::new(Entry {
+            number,
+            title: if title.is_empty() { format!("run {number}") } else { title },
+            scenario,
+            directory: self.directory.join(SERVED).join(format!("run-{number}")),
+            status: watch::Sender::new(Status::Waiting),
+            stop: AtomicBool::new(false),
+        });
+        state.entries.insert(number, Arc::clone(&entry));
+        state.queue.push_back(Arc::clone(&entry));
+        self.state.1.notify_one();
+        Ok(listed(&entry))
+    }
+
+    /// All that there are: first those of this server, the latest first.
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        let entries: Vec<Arc<Entry>> =
+            lock(&self.state.0).entries.values().map(Arc::clone).collect();
+        let mut served: BTreeMap<u64, Listed> =
+            entries.iter().map(|entry| (entry.number, listed(entry))).collect();
+        for number in numbers(&self.directory) {
+            served.entry(number).or_insert_with(|| Listed {
+                id: format!("{SERVED}-{number}"),
+                path: format!("{SERVED}/run-{number}"),
+                title: format!("run {number}"),
+                served: true,
+                status: Status::Done,
+            });
+        }
+        let own = own_runs(&self.directory).into_iter().map(|name| Listed {
+            id: name.clone(),
+            path: name.clone(),
+            title: name,
+            served: false,
+            status: Status::Done,
+        });
+        served.into_values().rev().chain(own).collect()
+    }
+
+    /// The progress of a run.
+    pub(crate) fn follow(&self, id: &str) -> Result<watch::Receiver<Status>, Problem> {
+        if let Some(entry) = self.entry(id) {
+            return Ok(entry.status.subscribe());
+        }
+        self.find(id)?;
+        Ok(watch::Sender::new(Status::Done).subscribe())
+    }
+
+    /// Where a kept run is.
+    pub(crate) fn find(&self, id: &str) -> Result<PathBuf, Problem> {
+        let path = match name(id).ok_or_else(|| Problem::missing("such run"))? {
+            Name::Served(number) => self.directory.join(SERVED).join(format!("run-{number}")),
+            Name::Own(name) => self.directory.join(name),
+        };
+        if let Some(entry) = self.entry(id) {
+            let status = entry.status.borrow().clone();
+            match status {
+                Status::Done => {}
+                Status::Failed { error } => {
+                    return Err(Problem::bad(format!("the run failed: {error}")));
+                }
+                Status::Stopped => return Err(Problem::bad("the run was stopped")),
+                _ => return Err(Problem::bad("the run is not over")),
+            }
+        }
+        if is_run(&path) { Ok(path) } else { Err(Problem::missing("such run")) }
+    }
+
+    /// Its records, open for questions.
+    pub(crate) fn open(&self, id: &str) -> Result<Arc<Run>, Problem> {
+        let path = self.find(id)?;
+        let mut open = lock(&self.open);
+        if let Some(place) = open.iter().position(|(known, _)| known == id) {
+            let found = open.remove(place).expect("it was found");
+            let run = Arc::clone(&found.1);
+            open.push_back(found);
+            return Ok(run);
+        }
+        // others wait: they would open the same
+        let run = Arc::new(Run::open(&path)?);
+        if open.len() >= limits::OPEN {
+            open.pop_front();
+        }
+        open.push_back((id.to_owned(), Arc::clone(&run)));
+        Ok(run)
+    }
+
+    /// Stops a run, or removes one that this server has made.
+    pub(crate) fn remove(&self, id: &str) -> Result<(), Problem> {
+        let Some(Name::Served(number)) = name(id) else {
+            return Err(Problem::bad("only runs of this server can be removed here"));
+        };
+        if let Some(entry) = self.entry(id)
+            && !entry.status.borrow().is_over()
+        {
+            entry.stop.store(true, Ordering::Relaxed);
+            let mut state = lock(&self.state.0);
+            if let Some(place) = state.queue.iter().position(|waiting| waiting.number == number) {
+                state.queue.remove(place);
+                entry.status.send_replace(Status::Stopped);
+            }
+            return Ok(());
+        }
+        let path = self.directory.join(SERVED).join(format!("run-{number}"));
+        let known = lock(&self.state.0).entries.remove(&number).is_some();
+        if is_run(&path) {
+            lock(&self.open).retain(|(open, _)| open != id);
+            // what the user put beside the run stays
+            drop(RunDirectory::prepare(&path, Path::new(""), false)?);
+            return Ok(());
+        }
+        if known { Ok(()) } else { Err(Problem::missing("such run")) }
+    }
+
+    fn entry(&self, id: &str) -> Option<Arc<Entry>> {
+        let Some(Name::Served(number)) = name(id) else { return None };
+        lock(&self.state.0).entries.get(&number).map(Arc::clone)
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // no invariant is broken by a thread that ended
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn listed(entry: &Entry) -> Listed {
+    Listed {
+        id: format!("{SERVED}-{}", entry.number),
+        path: format!("{SERVED}/run-{}", entry.number),
+        title: entry.title.clone(),
+        served: true,
+        status: entry.status.borrow().clone(),
+    }
+}
+
+/// What an id names; `None`: nothing, as where it would lead out of the directory.
+fn name(id: &str) -> Option<Name<'_>> {
+    if let Some(number) = id.strip_prefix("served-") {
+        let number: u64 = number.parse().ok()?;
+        return (format!("served-{number}") == id).then_some(Name::Served(number));
+    }
+    let is_plain = id.len() <= 200
+        && !id.starts_with('.')
+        && id.chars().all(|c| c.is_ascii_alphanumeric() || "._- ".contains(c));
+    (is_plain && !id.is_empty()).then_some(Name::Own(id))
+}
+
+/// Whether a directory is there, not behind a link, with a whole run in it.
+fn is_run(path: &Path) -> bool {
+    let is = |path: &Path, wanted: fn(&fs::FileType) -> bool| {
+        fs::symlink_metadata(path).is_ok_and(|found| wanted(&found.file_type()))
+    };
+    is(path, fs::FileType::is_dir)
+        && [TRUTH_FILE, SCENARIO_FILE, "run.db"]
+            .iter()
+            .all(|file| is(&path.join(file), fs::FileType::is_file))
+}
+
+/// Names of directories in a directory.
+fn directories(directory: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_ENTRIES);
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
+}
+
+/// Numbers of the runs that this server, or an earlier one, has kept.
+fn numbers(directory: &Path) -> impl Iterator<Item = u64> + use<> {
+    let served = directory.join(SERVED);
+    let names = directories(&served).filter_map(|name| name.strip_prefix("run-")?.parse().ok());
+    names.filter(move |number| is_run(&served.join(format!("run-{number}"))))
+}
+
+/// Runs that the user has made in the directory.
+fn own_runs(directory: &Path) -> Vec<String> {
+    let is_own =
+        |id: &String| matches!(name(id), Some(Name::Own(_))) && is_run(&directory.join(id));
+    let mut found: Vec<String> = directories(directory).filter(is_own).collect();
+    found.sort();
+    found
+}
+
+/// Simulates runs as they come.
+fn work(shared: &(Mutex<State>, Condvar)) {
+    loop {
+        let entry = {
+            let mut state = lock(&shared.0);
+            loop {
+                if let Some(entry) = state.queue.pop_front() {
+                    break entry;
+                }
+                state = shared.1.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| simulate(&entry)));
+        let status = match done {
+            Ok(Ok(())) => Status::Done,
+            Ok(Err(_)) if entry.stop.load(Ordering::Relaxed) => Status::Stopped,
+            Ok(Err(error)) => Status::Failed { error },
+            Err(_) => Status::Failed {
+                error: "this is a fault of the program; please report it".to_owned(),
+            },
+        };
+        entry.status.send_replace(status);
+    }
+}
+
+fn simulate(entry: &Entry) -> Result<(), String> {
+    let served = entry.directory.parent().expect("it is below the served directory");
+    match fs::create_dir(served) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(format!("cannot make `{}`: {error}", served.display()));
+        }
+        _ => {}
+    }
+    if !fs::symlink_metadata(served).is_ok_and(|found| found.is_dir()) {
+        return Err(format!("`{}` is not a directory", served.display()));
+    }
+    let (began, mut said) = (Instant::now(), None::<Instant>);
+    let mut late = false;
+    let found = foretell_core::record(&entry.scenario, &entry.directory, |progress| {
+        late = began.elapsed() > limits::RUN;
+        if late || entry.stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        if said.is_none_or(|said| said.elapsed() > TICK) {
+            said = Some(Instant::now());
+            let now = progress.now.as_secs_f64();
+            let share = progress.end.map(|end| now / end.as_secs_f64().max(1e-9));
+            entry.status.send_replace(Status::Running {
+                share,
+                simulated_s: now,
+                requests: progress.requests,
+                events: progress.events,
+            });
+        }
+        ControlFlow::Continue(())
+    });
+    match found {
+        Ok(_) => Ok(()),
+        Err(_) if late => Err(format!(
+            "the run was stopped after {} s; simulate less, or use `foretell run`",
+            limits::RUN.as_secs()
+        )),
+        Err(Error::Scenario(errors)) => Err(errors.lines()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Changes, as they are written.
+pub(crate) fn changes(written: &[String]) -> Result<Vec<Change>, Problem> {
+    if written.len() > limits::CHANGES {
+        return Err(Problem::bad(format!("{} changes at most", limits::CHANGES)));
+    }
+    written
+        .iter()
+        .map(|change| change.parse().map_err(Error::from).map_err(Problem::from))
+        .collect()
+}

@@ -1,0 +1,400 @@
+//! The server as clients see it, well-meaning and hostile ones, over a socket.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use foretell_serve::{Options, ServeError, Tools, serve};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Stub;
+
+impl Tools for Stub {
+    fn report(&self, runs: &[PathBuf]) -> Result<String, String> {
+        Ok(format!("<p>{} runs</p>", runs.len()))
+    }
+
+    fn trace(&self, _: &Path, request: u64) -> Result<String, String> {
+        if request > 9 {
+            Err("no such request".to_owned())
+        } else {
+            Ok(format!("{{\"breadcrumb\": {request}}}"))
+        }
+    }
+}
+
+const SCENARIO: &str = r#"
+warmup = "10 ms"
+duration = "2 s"
+[node.brick]
+count = 3
+cpu = "xeon-2023"
+cache = { size = "64 MiB" }
+disk = ["sata-7200-2005"]
+[client.app]
+cpu = "xeon-2023"
+[volume.data]
+size = "1 GiB"
+nodes = "brick"
+[workload.w]
+volume = "data"
+client = "app"
+kind = "ssio"
+reads = "70%"
+outstanding = 4
+"#;
+
+/// A server of its own directory; it ends with the test's process.
+struct Server {
+    directory: TempDir,
+    address: SocketAddr,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
+
+fn options(directory: &Path) -> Options {
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    Options { directory: directory.to_owned(), address, port: 0, token: None, jobs: 1 }
+}
+
+impl Server {
+    fn with(token: Option<&str>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let address = begin(directory.path(), token);
+        Self { directory, address }
+    }
+
+    fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// Sends bytes, and reads the answer to its end.
+    fn raw(&self, request: &[u8]) -> Answer {
+        let mut socket = TcpStream::connect(self.address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        // a server may answer and close before all is sent
+        let _ = socket.write_all(request);
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer);
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let (port, length) = (self.address.port(), body.len());
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let host = if headers.contains("Host:") {
+            String::new()
+        } else {
+            format!("Host: localhost:{port}\r\n")
+        };
+        self.raw(
+            format!("{method} {path} HTTP/1.1\r\n{host}{headers}{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+                .as_bytes(),
+        )
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, "", "")
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, "", &body.to_string())
+    }
+
+    /// Runs the scenario, and waits until it is kept.
+    fn run(&self) -> String {
+        let begun = self.post("/api/runs", &json!({ "text": SCENARIO, "title": "first" }));
+        assert_eq!(begun.status, 201, "{}", begun.body);
+        let id = begun.json()["id"].as_str().unwrap().to_owned();
+        self.wait(&id, "done");
+        id
+    }
+
+    fn wait(&self, id: &str, state: &str) {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let runs = self.get("/api/runs").json();
+            let run = runs["runs"].as_array().unwrap().iter().find(|run| run["id"] == id);
+            match run.map(|run| run["state"].as_str().unwrap()) {
+                Some(found) if found == state => return,
+                _ => assert!(Instant::now() < end, "{id} is not {state}: {run:?}"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut open = vec![self.directory.path().to_owned()];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(directory).unwrap().flatten() {
+                if entry.file_type().unwrap().is_dir() {
+                    open.push(entry.path());
+                }
+                found.push(entry.path().display().to_string());
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+fn begin(directory: &Path, token: Option<&str>) -> SocketAddr {
+    let options = Options { token: token.map(str::to_owned), ..options(directory) };
+    let (ready, listening) = mpsc::channel();
+    std::thread::spawn(move || serve(&options, Stub, |address| ready.send(address).unwrap()));
+    listening.recv_timeout(Duration::from_secs(30)).expect("it listens")
+}
+
+#[test]
+fn a_scenario_is_checked_run_asked_and_removed() {
+    let server = Server::new();
+    let wrong = SCENARIO.replace("outstanding", "outstandin");
+    let faults = server.post("/api/check", &json!({ "text": wrong })).json();
+    let fault = &faults["faults"][0];
+    assert!(fault["message"].as_str().unwrap().contains("`outstandin`"), "{faults}");
+    let span = fault["span"].as_array().unwrap();
+    let at = |index: usize| span[index].as_u64().unwrap() as usize;
+    assert_eq!(&wrong[at(0)..at(1)], "outstandin");
+    let fine = server.post("/api/check", &json!({ "text": SCENARIO })).json();
+    assert_eq!(fine["faults"], json!([]));
+
+    let id = server.run();
+    let truth = server.get(&format!("/api/runs/{id}")).json();
+    let measured = truth["workloads"]["w"]["throughput_rps"].as_f64().unwrap();
+    assert!(measured > 0.0);
+    let events = server.get(&format!("/api/runs/{id}/events"));
+    assert!(events.body.contains("event: over") && events.body.contains("done"), "{}", events.body);
+    let settings = server.get(&format!("/api/runs/{id}/settings")).json();
+    let paths: Vec<&str> = settings["settings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|known| known["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["workload.w.outstanding", "volume.data.encoding", "node.brick.cache.size"]);
+    let question = json!({ "what_if": ["workload.w.outstanding=8"], "model": "replay" });
+    let answer = server.post(&format!("/api/runs/{id}/ask"), &question);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(answer.json()["workloads"]["w"]["throughput_rps"].as_f64().unwrap() > measured);
+    assert_eq!(server.get(&format!("/api/runs/{id}/requests/7")).json()["breadcrumb"], 7);
+    assert_eq!(server.get(&format!("/api/runs/{id}/requests/99")).status, 400);
+    let page = server.get(&format!("/api/report?run={id}"));
+    assert_eq!((page.status, page.body.contains("1 runs")), (200, true));
+
+    assert_eq!(server.send("DELETE", &format!("/api/runs/{id}"), "", "").status, 204);
+    assert_eq!(server.get(&format!("/api/runs/{id}")).status, 404);
+    assert!(server.files().iter().all(|file| !file.ends_with("run.db")));
+}
+
+#[test]
+fn every_page_has_what_it_needs_and_the_api_is_described() {
+    let server = Server::new();
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/app.js", "javascript"),
+        ("/app.css", "css"),
+        ("/chart.js", "javascript"),
+        ("/chart.css", "css"),
+    ] {
+        let found = server.get(path);
+        assert!(found.status == 200 && found.head.contains(kind), "{path}: {}", found.head);
+        assert!(
+            found.head.contains("content-security-policy: default-src 'none'"),
+            "{}",
+            found.head
+        );
+        assert!(found.head.contains("x-content-type-options: nosniff"), "{}", found.head);
+    }
+    let api = server.get("/api/openapi.json").json();
+    for (path, methods) in api["paths"].as_object().unwrap() {
+        // what is described is there: not even one without a run behind it is unknown
+        let real = path
+            .replace("{name}", "first-look")
+            .replace("{id}", "served-9")
+            .replace("{number}", "1");
+        for method in methods.as_object().unwrap().keys() {
+            let found = server.send(&method.to_ascii_uppercase(), &real, "", "");
+            assert!(
+                found.status != 405 && !found.body.contains("such page"),
+                "{method} {real}: {}",
+                found.status
+            );
+        }
+    }
+    let names = server.get("/api/scenarios").json();
+    assert!(names["scenarios"].as_array().unwrap().contains(&json!("first-look")));
+    assert!(
+        server.get("/api/scenarios/first-look").json()["text"]
+            .as_str()
+            .unwrap()
+            .contains("[volume.mail]")
+    );
+    assert_eq!(server.get("/api/schema").json()["type"], "object");
+}
+
+#[test]
+fn hostile_requests_are_refused_and_change_nothing() {
+    let server = Server::new();
+    let id = server.run();
+    let port = server.address.port();
+    let secret = server.directory.path().parent().unwrap().join("secret-of-foretell");
+    fs::write(&secret, "1\n2\n3\n").unwrap();
+    std::os::unix::fs::symlink("/etc", server.directory.path().join("etc")).unwrap();
+    let before = server.files();
+    let with = |headers: &str| server.send("GET", "/api/runs", headers, "").status;
+    // names that lead here, and other pages
+    assert_eq!(with("Host: evil.example\r\n"), 403);
+    assert_eq!(with(&format!("Host: evil.example:{port}\r\n")), 403);
+    assert_eq!(with(&format!("Host: localhost:{port}\r\nHost: evil.example\r\n")), 403);
+    assert_eq!(with("Origin: http://evil.example\r\n"), 403);
+    assert_eq!(with("Origin: null\r\n"), 403);
+    assert_eq!(with("Sec-Fetch-Site: cross-site\r\n"), 403);
+    assert_eq!(with(&format!("Origin: http://localhost:{port}\r\n")), 200);
+    assert_eq!(server.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").status / 100, 4);
+    // paths out of the directory
+    for path in [
+        "/api/runs/..",
+        "/api/runs/%2e%2e",
+        "/api/runs/..%2f..%2fetc",
+        "/api/runs/%2fetc",
+        "/api/runs/etc",
+        "/api/runs/.",
+        "/api/runs/served",
+        "/api/runs/served-01",
+        "/api/runs/served-18446744073709551616",
+        "/api/runs/a%00b",
+        "/api/runs/served-1%2f..",
+        "/api/scenarios/..%2f..%2fCargo",
+        "/../../etc/passwd",
+        "/api/nothing",
+        "/api/report?run=..",
+        "/api/report",
+        "/api/report?run=a&run=b&run=c&run=d&run=e",
+    ] {
+        let found = server.get(path);
+        assert_eq!(found.status / 100, 4, "{path}: {} {}", found.status, found.body);
+    }
+    for path in ["..", "etc", "served", "x"] {
+        assert_eq!(
+            server.send("DELETE", &format!("/api/runs/{path}"), "", "").status / 100,
+            4,
+            "{path}"
+        );
+    }
+    // files that a scenario names
+    let shown = secret.display().to_string();
+    for file in [shown.as_str(), "../secret-of-foretell", "etc/passwd", "/dev/zero"] {
+        let text = SCENARIO.replace(
+            "kind = \"ssio\"\nreads = \"70%\"\noutstanding = 4",
+            &format!("kind = \"trace\"\nfile = {file:?}"),
+        );
+        let found = server.post("/api/runs", &json!({ "text": text }));
+        assert_eq!(found.status, 422, "{file}: {}", found.body);
+        assert!(found.body.contains("no other file may be read here"), "{file}: {}", found.body);
+        let set = json!({ "text": SCENARIO, "set": [format!("workload.w.file={file}"), "workload.w.kind=trace".to_owned()] });
+        let found = server.post("/api/runs", &set);
+        assert_eq!(found.status / 100, 4, "{file}: {}", found.body);
+        assert!(!found.body.contains("root:"), "{}", found.body);
+    }
+    // bodies
+    for body in ["", "{", "[]", "{\"text\": 1}", "{\"text\": \"\", \"more\": 1}", "\u{0}"] {
+        let found = server.send("POST", "/api/runs", "", body);
+        assert_eq!(found.status / 100, 4, "{body}: {}", found.status);
+    }
+    let large = json!({ "text": "x".repeat(2 << 20) }).to_string();
+    assert_eq!(server.send("POST", "/api/check", "", &large).status, 413);
+    let deep = json!({ "text": format!("a = {}", "[".repeat(100_000)) });
+    assert_eq!(server.post("/api/check", &deep).status, 200);
+    let many: Vec<String> = (0..1_000).map(|n| format!("seed={n}")).collect();
+    assert_eq!(server.post("/api/runs", &json!({ "text": SCENARIO, "set": many })).status, 400);
+    assert_eq!(
+        server.post(&format!("/api/runs/{id}/ask"), &json!({ "what_if": many })).status,
+        400
+    );
+    let title = "t".repeat(101);
+    assert_eq!(server.post("/api/runs", &json!({ "text": SCENARIO, "title": title })).status, 400);
+    let unknown = json!({ "what_if": [], "model": "oracle" });
+    assert_eq!(server.post(&format!("/api/runs/{id}/ask"), &unknown).status, 400);
+    let huge = SCENARIO.replace("count = 3", "count = 9000000");
+    assert_eq!(server.post("/api/runs", &json!({ "text": huge })).status / 100, 4);
+    // methods
+    assert_eq!(server.send("PUT", "/api/runs", "", "").status, 405);
+    assert_eq!(server.send("TRACE", "/", "", "").status / 100, 4);
+    assert_eq!(server.files(), before);
+    assert_eq!(server.get(&format!("/api/runs/{id}")).status, 200, "it still serves");
+    fs::remove_file(secret).unwrap();
+}
+
+#[test]
+fn a_token_is_asked_for_and_opens_the_page_once() {
+    let server = Server::with(Some("0123456789abcdef"));
+    assert_eq!(server.get("/").status, 401);
+    assert_eq!(server.get("/?token=0123456789abcdeX").status, 401);
+    assert_eq!(
+        server.send("GET", "/api/runs", "Authorization: Bearer 0123456789abcdeX\r\n", "").status,
+        401
+    );
+    assert_eq!(
+        server.send("GET", "/api/runs", "Authorization: Bearer 0123456789abcdef\r\n", "").status,
+        200
+    );
+    let opened = server.get("/?token=0123456789abcdef");
+    assert_eq!(opened.status, 303);
+    assert!(
+        opened.head.contains("foretell_token=0123456789abcdef; httponly; samesite=strict"),
+        "{}",
+        opened.head
+    );
+    assert_eq!(
+        server.send("GET", "/", "Cookie: a=b; foretell_token=0123456789abcdef\r\n", "").status,
+        200
+    );
+}
+
+#[test]
+fn others_cannot_connect_without_a_token() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = Options { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..options(directory.path()) };
+    assert!(matches!(serve(&open, Stub, |_| ()), Err(ServeError::NeedsToken(_))));
+    let short = Options { token: Some("short".to_owned()), ..options(directory.path()) };
+    assert!(matches!(serve(&short, Stub, |_| ()), Err(ServeError::ShortToken)));
+    let nowhere = options(&directory.path().join("nowhere"));
+    assert!(matches!(serve(&nowhere, Stub, |_| ()), Err(ServeError::Directory { .. })));
+}
+
+#[test]
+fn runs_outlive_the_server_and_a_long_one_is_stopped() {
+    let server = Server::new();
+    let id = server.run();
+    // another server of the same directory, as after a kill
+    let later =
+        Server { address: begin(server.directory.path(), None), directory: server.directory };
+    assert_eq!(later.get(&format!("/api/runs/{id}")).status, 200);
+    let long = SCENARIO.replace("2 s", "1000 h");
+    let begun = later.post("/api/runs", &json!({ "text": long })).json();
+    let long = begun["id"].as_str().unwrap();
+    assert_eq!(long, "served-2", "no number is given twice");
+    later.wait(long, "running");
+    assert_eq!(later.get(&format!("/api/runs/{long}")).status, 400);
+    assert_eq!(later.send("DELETE", &format!("/api/runs/{long}"), "", "").status, 204);
+    later.wait(long, "stopped");
+    assert!(later.files().iter().all(|file| !file.contains("run-2/run.db")), "{:?}", later.files());
+}

@@ -1,0 +1,538 @@
+//! OSDs that fail, return, join and leave: nothing is lost that need not be, and recoveries take the time and
+//! the bytes that they must.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use common::{cluster, device, run, ssio};
+use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
+use foretell_scenarios::model::{
+    Arrivals, Ceph, Cost, OsdStore, Payload, Role, Scenario, Switch, System, Think, Threads,
+    WorkloadKind,
+};
+use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
+use foretell_sim::truth::{OutageTruth, Truth};
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, Stream};
+
+fn ms(ms: u64) -> SimSpan {
+    SimSpan::from_ms(ms)
+}
+
+fn cost(us: u64) -> Cost {
+    Cost { fixed: SimSpan::from_us(us), rate: Some(Rate::bytes_per_s(4_000_000_000)) }
+}
+
+fn ceph() -> Ceph {
+    Ceph {
+        store: OsdStore::BlueStore { deferred_below: Bytes::kib(16) },
+        metadata: Bytes::kib(1),
+        placement_groups_per_osd: 8,
+        read: cost(60),
+        write: cost(60),
+        commit: cost(60),
+        threads: None,
+        scheduler: None,
+        monitors: Vec::new(),
+        own_monitors: BTreeMap::new(),
+        places: None,
+    }
+}
+
+fn threads() -> Threads {
+    Threads {
+        op: 4,
+        messenger: 2,
+        processors: None,
+        message: cost(10),
+        kv_round: SimSpan::from_us(20),
+        kv_transaction: SimSpan::from_us(10),
+        merge: SimSpan::from_us(60),
+        flush: SimSpan::ZERO,
+    }
+}
+
+/// Everything is noticed fast.
+fn recovery() -> Recovery {
+    Recovery {
+        heartbeat: ms(100),
+        grace: ms(300),
+        out_after: SimSpan::from_secs(1000),
+        timeout: ms(100),
+        give_up: SimSpan::from_secs(30),
+        parallel: 4,
+        backfills: 1,
+        pause: SimSpan::ZERO,
+    }
+}
+
+fn event(at: u64, host: u32, action: Action) -> Event {
+    Event { name: format!("e{at}"), at: ms(at), host: HostId(host), disk: None, action }
+}
+
+fn fails(at: u64, host: u32, keeps: bool) -> Event {
+    event(at, host, Action::Fail { keeps })
+}
+
+fn returns(at: u64, host: u32) -> Event {
+    event(at, host, Action::Return)
+}
+
+fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
+    scenario.outages = Some(Outages { events, recovery });
+    scenario
+}
+
+fn outages(truth: &Truth) -> &OutageTruth {
+    truth.outages.as_ref().expect("there are events")
+}
+
+/// A small pool on which requests of a client fall; objects of 64 KiB.
+fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
+    let mut scenario = cluster(nodes, 1, m, n);
+    scenario.system = System::Ceph(ceph());
+    scenario.warmup = ms(500);
+    scenario.duration = Some(SimSpan::from_secs(6));
+    let volume = &mut scenario.volumes[0];
+    (volume.size, volume.group) = (Bytes::mib(4), Bytes::kib(64));
+    volume.min_write = if m == 1 { n - n / 2 } else { (m + 1).min(n) };
+    ssio(&mut scenario, 0, reads, outstanding);
+    set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
+    scenario
+}
+
+fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
+    for workload in &mut scenario.workloads {
+        if let WorkloadKind::Ssio { access, working_set, .. } = &mut workload.kind {
+            (*access, *working_set) = (each, set);
+        }
+    }
+}
+
+fn set_ceph(scenario: &mut Scenario, change: impl FnOnce(&mut Ceph)) {
+    if let System::Ceph(ceph) = &mut scenario.system {
+        change(ceph);
+    }
+}
+
+/// A schedule, its scenario in words.
+fn drawn(seed: u64) -> (Scenario, String) {
+    let mut stream: Stream = Seed(seed).stream("schedule");
+    let codes = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 5)];
+    let (m, n) = codes[stream.below(5) as usize];
+    let nodes = u32::from(n) + stream.below(3) as u32;
+    let mut scenario = small(nodes, m, n, 0.5, 1);
+    scenario.seed = Seed(seed);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(ms(2500));
+    let outstanding = 1 + stream.below(6) as u32;
+    scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think: Think::Fixed(ms(4)) };
+    // as low as it may be: whatever can be served is
+    scenario.volumes[0].min_write = m;
+    let has_threads = stream.below(2) == 0;
+    set_ceph(&mut scenario, |ceph| ceph.threads = has_threads.then(threads));
+    let each = [Bytes(1536), Bytes::kib(8), Bytes::kib(24), Bytes::kib(100)];
+    let each = each[stream.below(4) as usize];
+    set_working_set(&mut scenario, Bytes::mib(1), each);
+    let mut recovery = recovery();
+    recovery.out_after = ms([100, 500, 100_000][stream.below(3) as usize]);
+    recovery.parallel = 1 + stream.below(4) as u32;
+    recovery.backfills = 1 + stream.below(3) as u32;
+    recovery.pause = ms([0, 0, 3][stream.below(3) as usize]);
+    // as many hosts as the code tolerates, each as often as it likes
+    let victims = 1 + stream.below(u64::from(n - m)) as u32;
+    let first = stream.below(u64::from(nodes)) as u32;
+    let mut events = Vec::new();
+    for victim in 0..victims {
+        let host = (first + victim) % nodes;
+        let mut at = 100 + stream.below(800);
+        loop {
+            let lasts = 1 + [20, 150, 700][stream.below(3) as usize] * stream.below(100) / 50;
+            let back = at + lasts;
+            let stays_away = stream.below(4) == 0;
+            events.push(fails(at, host, !stays_away));
+            if stays_away {
+                break;
+            }
+            events.push(returns(back, host));
+            at = back + 1 + stream.below(900);
+            if at > 1700 {
+                break;
+            }
+        }
+    }
+    // another one joins, or leaves
+    let other = (first + victims) % nodes;
+    if nodes > u32::from(n) && stream.below(3) == 0 {
+        let action = [Action::Add, Action::Drain][stream.below(2) as usize];
+        events.push(event(200 + stream.below(1000), other, action));
+    }
+    events.sort_by_key(|event| event.at);
+    let mut text = format!(
+        "seed {seed}: {m}-of-{n} on {nodes}, threads {has_threads}, {outstanding} x {each}, \
+         {recovery:?}"
+    );
+    for Event { at, host, action, .. } in &events {
+        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
+    }
+    (with(scenario, events, recovery), text)
+}
+
+#[test]
+fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
+    // FORETELL_SCHEDULES=10000 for more, FORETELL_SCHEDULE=17 for one of them
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("FORETELL_SCHEDULE") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
+    };
+    let (mut compared, mut recoveries) = (0, 0);
+    for seed in seeds {
+        let (scenario, text) = drawn(seed);
+        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = outages(&truth);
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
+        let blocks = truth.blocks_compared.unwrap();
+        assert!(blocks > 0, "{text}");
+        compared += blocks;
+        recoveries += found.recoveries.len();
+        // nobody waits for longer than it takes to notice, to peer and to recover an object
+        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
+        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
+    }
+    assert!(compared > 0);
+    println!("{compared} blocks compared, {recoveries} recoveries");
+}
+
+/// What a cluster with slow cables and nothing to do makes of events.
+fn alone(nodes: u32, m: u8, n: u8, event: Event, change: impl Fn(&mut Recovery)) -> Truth {
+    alone_with(64, nodes, (m, n), event, change)
+}
+
+/// The same with so many MiB in objects of 64 KiB.
+fn alone_with(
+    size: u64,
+    nodes: u32,
+    (m, n): (u8, u8),
+    event: Event,
+    change: impl Fn(&mut Recovery),
+) -> Truth {
+    let mut scenario = cluster(nodes, 1, m, n);
+    scenario.system = System::Ceph(Ceph { placement_groups_per_osd: 64, ..ceph() });
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(200));
+    let volume = &mut scenario.volumes[0];
+    (volume.size, volume.group) = (Bytes::mib(size), Bytes::kib(64));
+    volume.min_write = m;
+    for host in &mut scenario.hosts {
+        host.nic.rate = Rate::bits_per_s(20_000_000);
+        if let Role::Node(storage) = &mut host.role {
+            storage.disks[0].device = device("sata-ssd");
+        }
+    }
+    let mut recovery = Recovery { out_after: ms(500), parallel: 16, backfills: 16, ..recovery() };
+    change(&mut recovery);
+    run(&with(scenario, vec![event], recovery)).unwrap()
+}
+
+/// Bytes of a shard of an object of 64 KiB: of eight blocks of 8 KiB.
+fn shard(m: u8) -> u64 {
+    match m {
+        1 => 65_536,
+        2 => 32_768,
+        // 8192 / 3 B is 2731 B, which take 6 sectors
+        _ => 8 * 3072,
+    }
+}
+
+#[test]
+fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
+    for (m, n) in [(1, 2), (1, 3), (2, 4), (3, 5)] {
+        // few at a time: primaries that first gather shards for many leave its cable idle meanwhile
+        let joins = event(1000, 0, Action::Add);
+        // so many that no primary has to gather shards for long when the others are done
+        let nodes = u32::from(n) + 3 * u32::from(m);
+        let truth = alone_with(256, nodes, (m, n), joins, |recovery| {
+            (recovery.parallel, recovery.backfills) = (8, 1000);
+        });
+        let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
+        assert_eq!((one.kind, one.host.as_str()), ("rebalance", "brick0"));
+        // its share of 4096 objects, give or take what hashing makes of it
+        let share = 4096.0 * f64::from(n) / f64::from(nodes);
+        assert!((one.objects as f64 / share - 1.0).abs() < 0.5, "{m}-of-{n}: {one:?}");
+        let bytes = one.objects * shard(m);
+        assert_eq!(one.bytes_written, bytes, "{m}-of-{n}");
+        assert_eq!(one.bytes_read, u64::from(m) * bytes, "{m}-of-{n}");
+        assert_eq!(one.bytes_sent, u64::from(m) * bytes, "{m}-of-{n}");
+        let message = wire_bytes(Bytes(shard(m)) + MESSAGE_HEADER);
+        let expected = Rate::bits_per_s(20_000_000).time_for(message * one.objects).as_secs_f64();
+        let took = one.ended_s.unwrap() - one.began_s;
+        assert!((took / expected - 1.0).abs() < 0.03, "{m}-of-{n}: {took} s, {expected} s");
+        assert_eq!(outages(&truth).phases.last().unwrap().phase, "after");
+    }
+}
+
+#[test]
+fn closed_form_what_a_dead_host_held_is_rebuilt_at_the_rate_of_one_disks_hosts() {
+    // two copies on two hosts: whoever is left pushes everything to the only host without a copy
+    let truth = alone(3, 1, 2, fails(1000, 0, false), |_| {});
+    let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
+    assert_eq!((one.kind, one.host.as_str()), ("rebuild", "brick0"));
+    assert_eq!((one.bytes_written, one.bytes_sent), (one.objects * 65_536, one.objects * 65_536));
+    // brick1 pushes to brick2 and brick2 to brick1; the one with more to push ends last
+    let message = wire_bytes(Bytes(65_536) + MESSAGE_HEADER);
+    let rate = Rate::bits_per_s(20_000_000);
+    let most = rate.time_for(message * one.objects).as_secs_f64();
+    let took = one.ended_s.unwrap() - one.began_s;
+    assert!(took > most / 2.0 && took < most * 0.6, "{took} s of {most} s");
+    assert_eq!((outages(&truth).bytes_lost, outages(&truth).failed_requests), (0, 0));
+}
+
+#[test]
+fn recovery_traffic_is_m_times_what_was_lost() {
+    for (m, n) in [(1, 3), (2, 3), (2, 4), (3, 5)] {
+        let truth = alone(u32::from(n) + 1, m, n, fails(1000, 2, false), |_| {});
+        let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
+        let lost = one.objects * shard(m);
+        let found = (one.bytes_read, one.bytes_sent, one.bytes_written);
+        assert_eq!(found, (u64::from(m) * lost, u64::from(m) * lost, lost), "{m}-of-{n}");
+        // n of n + 1 hosts had a shard of each of 1024 objects
+        let held = 1024.0 * f64::from(n) / f64::from(n + 1);
+        assert!((one.objects as f64 / held - 1.0).abs() < 0.15, "{m}-of-{n}: {one:?}");
+    }
+}
+
+#[test]
+fn closed_form_sleep_throttles_a_recovery() {
+    let truth = alone(3, 1, 3, event(1000, 0, Action::Add), |recovery| {
+        (recovery.parallel, recovery.pause) = (1, ms(100));
+    });
+    // with three hosts everything lies on all of them: until it joins, two lead 1024 objects
+    let one = &outages(&truth).recoveries[0];
+    assert_eq!(one.objects, 1024);
+    let took = one.ended_s.unwrap() - one.began_s;
+    // each primary begins with one in 100 ms; the one that leads more of them ends last
+    assert!((0.5 * 102.4..0.6 * 102.4).contains(&took), "{took} s");
+}
+
+#[test]
+fn an_osd_takes_part_in_so_many_backfills() {
+    // one object under way at a time and server: with one backfill the groups come one after the other
+    let took = |backfills| {
+        let truth = alone(6, 1, 2, event(1000, 0, Action::Add), |recovery| {
+            (recovery.backfills, recovery.parallel) = (backfills, 1);
+        });
+        let one = &outages(&truth).recoveries[0];
+        (one.ended_s.unwrap() - one.began_s) / one.objects as f64
+    };
+    // 64 KiB take 27 ms on a cable; one at a time waits for its disks in between
+    let (one, many) = (took(1), took(16));
+    assert!((0.026..0.032).contains(&many) && one > 1.05 * many, "{one} {many}");
+}
+
+#[test]
+fn until_the_first_event_a_run_is_as_without() {
+    for has_threads in [false, true] {
+        let mut scenario = small(5, 2, 3, 0.6, 4);
+        set_ceph(&mut scenario, |ceph| ceph.threads = has_threads.then(threads));
+        let plain = run(&Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() });
+        let plain = plain.unwrap();
+        let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
+        let before = &outages(&truth).phases[0];
+        assert_eq!((before.phase, before.seconds), ("before", 3.0));
+        let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
+        assert_eq!(one.requests, other.requests);
+        assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
+        assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_failures() {
+    for seed in [3, 8] {
+        let (scenario, text) = drawn(seed);
+        let again = || {
+            let mut truth = run(&scenario).unwrap();
+            truth.wall_seconds = 0.0;
+            format!("{truth:?}")
+        };
+        assert_eq!(again(), again(), "{text}");
+    }
+}
+
+#[test]
+fn phases_add_up_to_the_run() {
+    let mut scenario = small(5, 2, 3, 0.6, 4);
+    scenario.volumes[0].min_write = 2;
+    let truth = run(&with(scenario, vec![fails(1000, 1, true), returns(3000, 1)], recovery()));
+    let truth = truth.unwrap();
+    let found = outages(&truth);
+    let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+    assert_eq!(names, ["before", "degraded", "recovering", "after"]);
+    let seconds: f64 = found.phases.iter().map(|phase| phase.seconds).sum();
+    assert!((seconds - 6.0).abs() < 1e-9);
+    let requests: u64 = found.phases.iter().map(|p| p.workloads["load0"].requests).sum();
+    assert_eq!(requests, truth.workloads["load0"].requests);
+    let by_second: u64 = found.timeline.iter().map(|second| second.requests).sum();
+    assert_eq!((by_second, found.timeline.len()), (requests, 6));
+    let recovered: u64 = found.timeline.iter().map(|second| second.recovered_bytes).sum();
+    let written: u64 = found.recoveries.iter().map(|one| one.bytes_written).sum();
+    assert_eq!(recovered, written);
+    assert_eq!(found.recoveries[0].kind, "catch-up");
+    assert!(found.recoveries[0].ended_s.is_some());
+}
+
+#[test]
+fn a_returning_osd_gets_the_objects_that_were_written_and_no_others() {
+    let mut scenario = small(4, 1, 3, 0.0, 1);
+    scenario.duration = Some(SimSpan::from_secs(8));
+    scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps: 3.0 };
+    let truth = run(&with(scenario, vec![fails(1000, 2, true), returns(4000, 2)], recovery()));
+    let truth = truth.unwrap();
+    let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
+    assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick2"));
+    // 9 writes in 3 s on 16 objects, three in four of which have a copy there
+    assert!((3..=9).contains(&one.objects), "{one:?}");
+    assert_eq!(one.bytes_written, one.objects * 65_536);
+}
+
+#[test]
+fn a_group_serves_with_min_size_copies_and_waits_with_fewer() {
+    for (down, min_size, goes_on) in [(1, 2, true), (2, 2, false), (2, 1, true), (1, 3, false)] {
+        let mut scenario = small(3, 1, 3, 0.5, 2);
+        scenario.volumes[0].min_write = min_size;
+        let events: Vec<Event> = (0..down).map(|host| fails(2000, host, true)).collect();
+        let back = (0..down).map(|host| returns(4000, host));
+        let events = events.into_iter().chain(back).collect();
+        let truth = run(&with(scenario, events, recovery())).unwrap();
+        let found = outages(&truth);
+        let in_second = |second: usize| found.timeline[second].requests;
+        assert_eq!(in_second(3) > 100, goes_on, "{down} {min_size}: {:?}", found.timeline);
+        assert!(in_second(5) > 100, "{down} {min_size}: {:?}", found.timeline);
+        assert_eq!(found.failed_requests, 0);
+    }
+}
+
+#[test]
+fn a_group_does_not_serve_while_it_peers() {
+    // 40 ms on the cable: two rounds of peering take 160 ms, and then a request goes to the primary
+    let longest = |latency| {
+        let mut scenario = small(3, 1, 3, 1.0, 2);
+        for host in &mut scenario.hosts {
+            host.nic.latency = latency;
+        }
+        // back before anybody has noticed
+        let events = vec![fails(2000, 0, true), returns(2001, 0)];
+        let recovery = Recovery { grace: SimSpan::from_secs(5), ..recovery() };
+        let truth = run(&with(scenario, events, recovery)).unwrap();
+        assert_eq!(outages(&truth).failed_requests, 0);
+        truth.workloads["load0"].response_time_ms.max
+    };
+    let (near, far) = (longest(SimSpan::from_us(50)), longest(ms(20)));
+    // a read takes a round trip of 80 ms, peering two, and what was lost was on its way for at most one
+    assert!(near < 60.0, "{near} ms");
+    assert!((240.0..380.0).contains(&far), "{far} ms");
+}
+
+#[test]
+fn degraded_reads_take_any_m_shards_and_decode() {
+    for (m, n) in [(2, 3), (3, 5)] {
+        let mut scenario = small(u32::from(n), m, n, 1.0, 4);
+        scenario.volumes[0].min_write = m;
+        let degraded = with(scenario.clone(), vec![fails(0, 0, true)], recovery());
+        let (truth, healthy) = (run(&degraded).unwrap(), run(&scenario).unwrap());
+        // to the primary and back, and to m - 1 others and back
+        let asked = truth.network.messages_sent as f64 / truth.requests_completed as f64 / 2.0;
+        assert!((asked / f64::from(m) - 1.0).abs() < 0.01, "{m}-of-{n}: {asked} servers a read");
+        assert_eq!(outages(&truth).failed_requests, 0);
+        let of = |truth: &Truth| -> f64 {
+            let nodes = (0..n).map(|node| {
+                let cpu = &truth.hosts[&format!("brick{node}")]["cpu"];
+                cpu.utilization
+            });
+            nodes.sum::<f64>() / truth.requests_completed as f64
+        };
+        assert!(of(&truth) > of(&healthy), "{m}-of-{n}");
+    }
+}
+
+#[test]
+fn whoever_wants_an_object_that_is_to_be_recovered_waits_for_that_object_alone() {
+    // 64 objects are written while a host is down, and the recovery sleeps for 50 ms after each
+    let mut scenario = small(3, 1, 3, 0.0, 1);
+    scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps: 200.0 };
+    set_working_set(&mut scenario, Bytes::mib(4), Bytes::kib(8));
+    let recovery = Recovery { parallel: 1, pause: ms(200), ..recovery() };
+    let events = vec![fails(1000, 0, true), returns(3000, 0)];
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!(found.failed_requests, 0);
+    // some 50 ms are usual; with 200 ms for each of 64 objects the last would wait for seconds
+    let longest = |phase: &str| {
+        let found = found.phases.iter().find(|one| one.phase == phase);
+        found.map_or(0.0, |phase| phase.workloads["load0"].response_time_ms.max)
+    };
+    assert!(longest("recovering") < 600.0, "{found:?}");
+    let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
+    // writes want most of the objects within a second: 200 in a second on 64 of them
+    let took = one.ended_s.unwrap() - one.began_s;
+    assert!(took < 2.0, "{took} s");
+}
+
+#[test]
+fn beyond_tolerance_loss_is_reported() {
+    for seed in 0..20 {
+        let (mut scenario, text) = drawn(seed);
+        let volume = &scenario.volumes[0];
+        let (m, nodes) = (volume.m, volume.nodes.len() as u32);
+        // fewer hosts are left than it takes shards: everything is lost
+        let first = seed as u32 % nodes;
+        let lost = (0..=nodes - u32::from(m)).map(|more| (first + more) % nodes);
+        let recovery = Recovery { give_up: ms(500), ..recovery() };
+        let events = lost.map(|host| fails(1000, host, false)).collect();
+        scenario = with(scenario, events, recovery);
+        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = outages(&truth);
+        assert!(found.failed_requests > 0, "{text}");
+        let size = scenario.volumes[0].size.get();
+        assert_eq!(found.bytes_lost, size, "{text}");
+        let issued = truth.requests_completed + found.failed_requests + truth.requests_in_flight;
+        assert!(truth.requests_issued >= issued, "{text}");
+    }
+}
+
+#[test]
+fn all_copies_at_once_is_a_result_and_no_error() {
+    let scenario = small(3, 1, 3, 0.5, 4);
+    let size = scenario.volumes[0].size.get();
+    let recovery = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };
+    let events = (0..3).map(|host| fails(2000, host, false)).collect();
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!(found.bytes_lost, size);
+    assert!(found.failed_requests >= 8, "{found:?}");
+    assert!(found.recoveries.is_empty());
+}
+
+#[test]
+fn a_disk_fails_alone() {
+    let mut scenario = small(4, 1, 3, 0.5, 4);
+    for host in &mut scenario.hosts {
+        if let Role::Node(storage) = &mut host.role {
+            storage.disks.push(storage.disks[0].clone());
+        }
+    }
+    let one = |host: u32, disk: Option<u32>| {
+        let recovery = Recovery { out_after: ms(500), backfills: 8, ..recovery() };
+        let event = Event { disk, ..fails(1000, host, false) };
+        let truth = run(&with(scenario.clone(), vec![event], recovery)).unwrap();
+        let found = outages(&truth).clone();
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+        found.recoveries[0].clone()
+    };
+    let (disk, host) = (one(1, Some(1)), one(1, None));
+    assert_eq!((disk.host.as_str(), host.host.as_str()), ("brick1.disk1", "brick1"));
+    let share = disk.objects as f64 / host.objects as f64;
+    assert!((0.3..0.7).contains(&share), "{} of {}", disk.objects, host.objects);
+}

@@ -1,0 +1,300 @@
+//! Work of servers that no client waits for: a message from one to another, work and an access there.
+//!
+//! A chore has one thing pending at a time. One whose group has begun a new interval, or whose work has come
+//! to nothing, ends where that thing comes.
+
+use foretell_algorithms::node::NOBODY;
+use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
+
+use super::group::Osd;
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::objects::daemon::{CHORE, Next, Place};
+use crate::objects::scheduler::Class;
+use crate::objects::{Objects, Rules, StoreAccess};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::{Core, NO_EXCHANGE};
+use crate::store::Access;
+
+/// What a server is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// Say what it has of a group.
+    Query,
+    /// Take note of that.
+    Info,
+    /// Read its shard of an object, for a recovery.
+    Read,
+    /// Take one that was read.
+    Data,
+    /// Make shards of others.
+    Code,
+    /// Write a shard.
+    Push,
+    /// Take note of that.
+    Pushed,
+}
+
+/// A message, and what follows.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::objects) struct Chore {
+    pub(super) what: What,
+    pub(super) group: usize,
+    pub(super) epoch: u32,
+    /// The recovery of an object that it is part of; 0: none.
+    pub(super) work: u64,
+    pub(super) from: Osd,
+    pub(super) to: Osd,
+    /// Bytes of data in its message.
+    pub(super) bytes: Bytes,
+    pub(super) exchange: u32,
+    /// Whether a thread waits for its device.
+    pub(in crate::objects) holds: bool,
+}
+
+impl Chore {
+    pub(super) fn new(what: What, (group, epoch): (usize, u32), (from, to): (Osd, Osd)) -> Self {
+        let (work, bytes, exchange, holds) = (0, Bytes::ZERO, NO_EXCHANGE, false);
+        Self { what, group, epoch, work, from, to, bytes, exchange, holds }
+    }
+}
+
+impl<R: Rules> Objects<R> {
+    /// A chore sets off: its message is sent, unless a server does it for itself.
+    pub(super) fn set_off<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, duty: Chore) {
+        let out = self.out();
+        let id = out.chores.insert(duty);
+        let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
+        let of_nobody = (Breadcrumb::NONE, NOBODY);
+        let (purpose, between) = (Purpose::Chore(id), (from.host, to.host));
+        let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, of_nobody);
+        let exchange = core.exchanges.insert(exchange);
+        self.out().chores[id].exchange = exchange;
+        if duty.from != duty.to {
+            self.send(core, hosts, exchange, from.disk);
+        } else if self.daemons.is_some() {
+            self.queue_chore(core, hosts, id);
+        } else {
+            let host = to.host;
+            hosts.compute(Work {
+                host,
+                workload: NOBODY,
+                thread: exchange_thread(exchange, SERVER),
+                breadcrumb: Breadcrumb::NONE,
+                span: self.chore_span(core, hosts, id),
+                labour: Labour::Application,
+                then: Then::Step { exchange },
+            });
+        }
+    }
+
+    /// The time of a server for a chore.
+    fn chore_span<H: Hosts>(&self, core: &Core, hosts: &H, id: u32) -> SimSpan {
+        let out = self.outages.as_ref().expect("there are events");
+        let cpu = hosts.cpu(core.exchanges[out.chores[id].exchange].node);
+        self.chore_work(core, cpu, id)
+    }
+
+    /// The same, on such a processor.
+    pub(in crate::objects) fn chore_work(
+        &self,
+        core: &Core,
+        cpu: &foretell_scenarios::model::CpuProfile,
+        id: u32,
+    ) -> SimSpan {
+        let out = self.outages.as_ref().expect("there are events");
+        let duty = &out.chores[id];
+        let Some(work) = out.works.get(&duty.work) else {
+            return self.rules.chore(duty.what, Bytes::ZERO);
+        };
+        if duty.what != What::Code {
+            return self.rules.chore(duty.what, work.shard.size);
+        }
+        let volume = &core.volumes[out.groups[duty.group].volume as usize];
+        let m = volume.distribution.encoding().m() as u64;
+        let lost = work.targets.len() as u64;
+        // each missing shard is a sum of m others: a pass over the object
+        cpu.open(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
+    }
+
+    /// What a chore was sent with.
+    pub(in crate::objects) fn chore_exchange(&self, id: u32) -> u32 {
+        self.outages.as_ref().expect("there are events").chores[id].exchange
+    }
+
+    /// Whether a chore is a write.
+    pub(in crate::objects) fn writes(&self, id: u32) -> bool {
+        self.outages.as_ref().is_some_and(|out| out.chores[id].what == What::Push)
+    }
+
+    /// For whom a chore is, the bytes that it brings, and its placement group.
+    pub(in crate::objects) fn schedule_chore(&self, id: u32) -> (Class, u64, u32) {
+        let out = self.outages.as_ref().expect("there are events");
+        let duty = &out.chores[id];
+        let class = match duty.what {
+            What::Read if duty.from == duty.to => Class::Recovery,
+            What::Read | What::Data | What::Push | What::Pushed => Class::RecoveryMessage,
+            What::Query | What::Info | What::Code => Class::Continued,
+        };
+        (class, duty.bytes.get(), out.groups[duty.group].number)
+    }
+
+    /// Whether a server does nothing.
+    pub(in crate::objects) fn has_stopped(&self, osd: Osd) -> bool {
+        self.outages.as_ref().is_some_and(|out| out.is_down(osd))
+    }
+
+    /// Bytes that come with the message of a chore.
+    pub(in crate::objects) fn chore_bytes(&self, id: u32) -> Bytes {
+        self.outages.as_ref().map_or(Bytes::ZERO, |out| out.chores[id].bytes)
+    }
+
+    /// The message of a chore has come.
+    pub(in crate::objects) fn chore_arrived<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        if self.daemons.is_none() {
+            return self.perform(core, hosts, id);
+        }
+        let duty = self.out().chores[id];
+        let span = self.messaging(core.exchanges[duty.exchange].message());
+        let step = (Place::Messenger, Next::ChoreArrived);
+        self.start_chore(core, hosts, id, step, span);
+    }
+
+    /// A chore waits for a thread that carries it out.
+    pub(in crate::objects) fn queue_chore<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        let span = self.chore_span(core, hosts, id);
+        self.start_chore(core, hosts, id, (Place::Op, Next::ChoreDecided), span);
+    }
+
+    fn start_chore<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        id: u32,
+        step: (Place, Next),
+        span: SimSpan,
+    ) {
+        let out = self.out();
+        let Chore { to, exchange, .. } = out.chores[id];
+        let target = out.servers[to as usize].target;
+        let job = (CHORE | id, exchange);
+        self.start_for(core, hosts, (target.host, target.disk), job, step, span);
+    }
+
+    /// A server carries a chore out.
+    pub(in crate::objects) fn perform<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        let duty = self.out().chores[id];
+        match duty.what {
+            What::Read => return self.chore_device(core, hosts, id, Op::Read),
+            What::Push => return self.chore_device(core, hosts, id, Op::Write),
+            _ => {}
+        }
+        self.free_chore(core, id);
+        match duty.what {
+            What::Query => self.tell(core, hosts, &duty),
+            What::Info => self.told(core, hosts, duty.group),
+            What::Data => self.source_here(core, hosts, &duty),
+            What::Code => self.push(core, hosts, &duty),
+            What::Pushed => self.pushed(core, hosts, &duty),
+            What::Read | What::Push => unreachable!("these use the device"),
+        }
+    }
+
+    /// A server reads or writes its device for a chore.
+    pub(in crate::objects) fn chore_device<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        op: Op,
+    ) {
+        let out = self.out();
+        let Chore { exchange, to, group, work, .. } = out.chores[id];
+        let target = out.servers[to as usize].target;
+        let (file, shard) = (out.groups[group].volume, out.works[&work].shard);
+        // from now on the exchange is the server's own
+        let asked = &mut core.exchanges[exchange];
+        (asked.client, asked.node) = (target.host, target.host);
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op,
+            disk: target.disk,
+            file,
+            shard,
+            breadcrumb: Breadcrumb::NONE,
+            thread: exchange_thread(exchange, SERVER),
+            workload: NOBODY,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(target.host, &access);
+        core.wait(exchange, waits);
+        self.holds = self.daemons.is_some() && op == Op::Read && waits > 0;
+        self.out().chores[id].holds = self.holds;
+        if waits == 0 {
+            self.chore_stored(core, hosts, id);
+        }
+    }
+
+    /// A server's device has done what a chore asked for.
+    pub(in crate::objects) fn chore_stored<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        let duty = self.out().chores[id];
+        let target = self.out().servers[duty.to as usize].target;
+        let number = self.out().groups[duty.group].number;
+        if duty.what == What::Push {
+            self.reached_store(core, hosts, target, duty.bytes);
+        }
+        if duty.holds {
+            self.let_go_of(core, hosts, target, number);
+        }
+        let is_over = self.is_over(&duty) || self.out().is_down(duty.to);
+        self.free_chore(core, id);
+        match duty.what {
+            _ if is_over => {}
+            What::Read => self.source_read(core, hosts, &duty),
+            _ => self.written(core, hosts, &duty),
+        }
+    }
+
+    fn is_over(&self, duty: &Chore) -> bool {
+        let out = self.outages.as_ref().expect("there are events");
+        out.groups[duty.group].epoch != duty.epoch
+            || duty.work != 0 && !out.works.contains_key(&duty.work)
+    }
+
+    /// Whether a chore has come to nothing; it ends then.
+    pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Then) -> bool {
+        let duty = self.out().chores[id];
+        let at = if matches!(then, Then::Sent { .. }) { duty.from } else { duty.to };
+        let ends = self.is_over(&duty) || self.out().is_down(at);
+        if ends {
+            self.free_chore(core, id);
+        }
+        ends
+    }
+
+    /// A chore is over.
+    pub(in crate::objects) fn free_chore(&mut self, core: &mut Core, id: u32) {
+        let exchange = self.out().chores.remove(id).exchange;
+        core.free(exchange);
+    }
+}

@@ -1,0 +1,280 @@
+//! A placement group whose servers may fail: who has its objects, who serves them, and who is to.
+//!
+//! A *holder* has the group's data, but for the objects that it *misses*: those written while it was away,
+//! or, of one that takes over (by *backfill*), all that it has not got yet. The *members* are where the map
+//! wants the data, those that *act* serve: while a member is filled, the group's other holders do
+//! (`pg_temp`). Each change of who is up begins a new interval: an epoch of the group, in which its servers
+//! peer before they serve. Simplified: what a holder misses is known to all; nobody forgets it (Ceph trims
+//! logs, and compares what it has forgotten: what is copied is the same).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_units::HostId;
+use smallvec::SmallVec;
+
+use crate::failures::Kind;
+
+/// The number of a server among all of the cluster.
+pub(super) type Osd = u32;
+
+/// A server that has a group's data.
+#[derive(Clone, Debug)]
+pub(super) struct Holder {
+    pub(super) osd: Osd,
+    /// Which shard; of copies, a number that tells them apart.
+    pub(super) position: u8,
+    /// Numbers of objects that it lacks.
+    pub(super) missing: BTreeSet<u64>,
+    /// Whether it takes over, and has had everything never yet.
+    pub(super) is_filled: bool,
+    /// Whose failure is why it lacks objects, and what closes that.
+    pub(super) key: (HostId, Kind),
+}
+
+/// What a group does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// Its servers find out what they have; so many rounds and answers are to come.
+    Peering { rounds: u8, answers: u32 },
+    /// It serves.
+    Active,
+    /// It has fewer servers than `min_size`.
+    Short,
+}
+
+/// How the recovery of a group stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// There is nothing to do.
+    Idle,
+    /// It waits for one of the recoveries that its servers take part in at a time.
+    Waiting,
+    /// It has its turn.
+    Reserved,
+}
+
+/// A placement group.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) volume: u32,
+    pub(super) number: u32,
+    /// Intervals so far.
+    pub(super) epoch: u32,
+    pub(super) state: State,
+    pub(super) turn: Turn,
+    /// Servers of which a recovery has been reserved, the primary first.
+    pub(super) reserved: SmallVec<[Osd; 4]>,
+    /// Where the map wants each shard; none where it finds nobody.
+    pub(super) members: SmallVec<[Option<Osd>; 6]>,
+    pub(super) holders: Vec<Holder>,
+    /// Who serves: places among the holders, the primary's first.
+    pub(super) acting: SmallVec<[usize; 6]>,
+    /// Parts of clients' requests that are not answered.
+    pub(super) ops: BTreeSet<u32>,
+    /// Writes under way, by object.
+    pub(super) writes: BTreeMap<u64, u32>,
+    /// Objects that are being recovered: by which work.
+    pub(super) works: BTreeMap<u64, u64>,
+    /// Objects that are to be recovered as soon as they are not being written: new writes wait.
+    pub(super) wanted: BTreeSet<u64>,
+    /// Parts that wait for an object to be recovered.
+    pub(super) blocked: BTreeMap<u64, Vec<u32>>,
+    /// Whether it is counted as not whole.
+    pub(super) is_lacking: bool,
+}
+
+impl Group {
+    /// A group that is whole.
+    pub(super) fn whole(volume: u32, number: u32, servers: &[Option<Osd>]) -> Self {
+        let holder = |(position, osd): (u8, &Option<Osd>)| {
+            Some(Holder {
+                osd: (*osd)?,
+                position,
+                missing: BTreeSet::new(),
+                is_filled: true,
+                key: (HostId(0), Kind::CatchUp),
+            })
+        };
+        let holders: Vec<Holder> = (0..).zip(servers).filter_map(holder).collect();
+        Self {
+            volume,
+            number,
+            epoch: 0,
+            state: State::Active,
+            turn: Turn::Idle,
+            reserved: SmallVec::new(),
+            members: servers.iter().copied().collect(),
+            acting: (0..holders.len()).collect(),
+            holders,
+            ops: BTreeSet::new(),
+            writes: BTreeMap::new(),
+            works: BTreeMap::new(),
+            wanted: BTreeSet::new(),
+            blocked: BTreeMap::new(),
+            is_lacking: false,
+        }
+    }
+
+    /// The server that clients ask.
+    pub(super) fn primary(&self) -> Option<Osd> {
+        self.acting.first().map(|&at| self.holders[at].osd)
+    }
+
+    /// Servers that act.
+    pub(super) fn serving(&self) -> impl Iterator<Item = &Holder> {
+        self.acting.iter().map(|&at| &self.holders[at])
+    }
+
+    /// Chooses who acts: of each shard a holder that is up and has been filled, where the map wants it if
+    /// possible. Of copies any n.
+    pub(super) fn choose_acting(&mut self, is_coded: bool, is_up: impl Fn(Osd) -> bool) {
+        let places = self.members.len();
+        let Self { holders, members, .. } = self;
+        let can = |at: &usize| holders[*at].is_filled && is_up(holders[*at].osd);
+        let is_member = |at: usize| members.contains(&Some(holders[at].osd));
+        self.acting = if is_coded {
+            let of = |position: usize| {
+                let its = (0..holders.len()).filter(can);
+                let its = its.filter(|&at| usize::from(holders[at].position) == position);
+                its.min_by_key(|&at| (holders[at].missing.len(), !is_member(at), at))
+            };
+            (0..places).filter_map(of).collect()
+        } else {
+            let mut all: Vec<usize> = (0..holders.len()).filter(can).collect();
+            let order = |osd: Osd| members.iter().position(|member| *member == Some(osd));
+            all.sort_by_key(|&at| (order(holders[at].osd).unwrap_or(places), at));
+            // whoever lacks nothing leads and stays rather than others
+            if all.len() > places {
+                all.sort_by_key(|&at| !holders[at].missing.is_empty() && !is_member(at));
+                all.truncate(places);
+            }
+            all.into_iter().collect()
+        };
+    }
+
+    /// Members that hold nothing yet take over: positions and servers.
+    pub(super) fn to_fill(&self, is_coded: bool, is_up: impl Fn(Osd) -> bool) -> Vec<(u8, Osd)> {
+        let lacks = |(position, osd): (u8, &Option<Osd>)| {
+            let osd = (*osd).filter(|osd| is_up(*osd))?;
+            let has =
+                |holder: &Holder| holder.osd == osd && (!is_coded || holder.position == position);
+            (!self.holders.iter().any(has)).then_some((position, osd))
+        };
+        (0..).zip(&self.members).filter_map(lacks).collect()
+    }
+
+    /// Those that have an object: (position, server) of `wanted` different shards, the primary's among them
+    /// if it has it, data shards before others. Fewer if there are not so many.
+    pub(super) fn sources(
+        &self,
+        object: u64,
+        wanted: usize,
+        is_up: impl Fn(Osd) -> bool,
+    ) -> SmallVec<[(u8, Osd); 8]> {
+        let primary = self.primary();
+        let has = |holder: &&Holder| is_up(holder.osd) && !holder.missing.contains(&object);
+        let mut found: SmallVec<[(u8, Osd); 8]> =
+            self.holders.iter().filter(has).map(|holder| (holder.position, holder.osd)).collect();
+        let acts = |osd: Osd| self.serving().any(|holder| holder.osd == osd);
+        found.sort_by_key(|(position, osd)| (*position, !acts(*osd), *osd));
+        found.dedup_by_key(|(position, _)| *position);
+        if wanted == 1 {
+            found.sort_by_key(|(_, osd)| Some(*osd) != primary);
+        }
+        found.truncate(wanted);
+        found
+    }
+
+    /// The next object that a holder which is up lacks, which is not being worked on nor waited for, and of
+    /// which there is enough. It may be being written.
+    pub(super) fn next_object(&self, m: usize, is_up: impl Fn(Osd) -> bool + Copy) -> Option<u64> {
+        let free = |object: &&u64| {
+            !self.works.contains_key(object)
+                && !self.wanted.contains(object)
+                && self.sources(**object, m, is_up).len() >= m
+        };
+        let lacking = self.holders.iter().filter(|holder| is_up(holder.osd));
+        // what was written lately first, as Ceph's logs are replayed before it fills anybody
+        let (late, filling): (Vec<&Holder>, Vec<&Holder>) =
+            lacking.partition(|holder| holder.is_filled);
+        let first = |of: Vec<&Holder>| {
+            of.into_iter().filter_map(|holder| holder.missing.iter().find(free).copied()).min()
+        };
+        first(late).or_else(|| first(filling))
+    }
+
+    /// Servers that are up and lack an object: positions too.
+    pub(super) fn lacking(
+        &self,
+        object: u64,
+        is_up: impl Fn(Osd) -> bool,
+    ) -> SmallVec<[(u8, Osd); 4]> {
+        let lacks = |holder: &&Holder| is_up(holder.osd) && holder.missing.contains(&object);
+        self.holders.iter().filter(lacks).map(|holder| (holder.position, holder.osd)).collect()
+    }
+
+    /// Whether every member is there and lacks nothing.
+    pub(super) fn is_whole(&self, is_coded: bool, is_up: impl Fn(Osd) -> bool) -> bool {
+        let has = |(position, member): (u8, &Option<Osd>)| {
+            member.is_some_and(|osd| {
+                let is_it = |holder: &Holder| {
+                    holder.osd == osd
+                        && (!is_coded || holder.position == position)
+                        && holder.is_filled
+                        && holder.missing.is_empty()
+                };
+                is_up(osd) && self.holders.iter().any(is_it)
+            })
+        };
+        self.state == State::Active && (0..).zip(&self.members).all(has)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(servers: &[Osd]) -> Group {
+        let servers: Vec<Option<Osd>> = servers.iter().map(|osd| Some(*osd)).collect();
+        Group::whole(0, 0, &servers)
+    }
+
+    fn acting(group: &Group) -> Vec<Osd> {
+        group.serving().map(|holder| holder.osd).collect()
+    }
+
+    #[test]
+    fn who_is_up_and_full_acts_where_the_map_wants_it() {
+        let mut group = group(&[4, 7, 9]);
+        group.choose_acting(false, |osd| osd != 4);
+        assert_eq!(acting(&group), [7, 9]);
+        // 4 is out and 2 takes over: it has nothing yet, and the others serve
+        group.members[0] = Some(2);
+        assert_eq!(group.to_fill(false, |osd| osd != 4), [(0, 2)]);
+        group.holders.push(Holder {
+            osd: 2,
+            position: 0,
+            missing: BTreeSet::from([5]),
+            is_filled: false,
+            key: (HostId(4), Kind::Rebuild),
+        });
+        group.choose_acting(false, |osd| osd != 4);
+        assert_eq!(acting(&group), [7, 9]);
+        group.holders[3].is_filled = true;
+        group.choose_acting(false, |_| true);
+        assert_eq!(acting(&group), [2, 7, 9]);
+    }
+
+    #[test]
+    fn shards_keep_their_positions() {
+        let mut group = group(&[4, 7, 9]);
+        group.choose_acting(true, |osd| osd != 4);
+        let positions: Vec<u8> = group.serving().map(|holder| holder.position).collect();
+        assert_eq!((acting(&group), positions), (vec![7, 9], vec![1, 2]));
+        assert_eq!(group.sources(3, 2, |osd| osd != 4).as_slice(), [(1, 7), (2, 9)]);
+        group.holders[1].missing.insert(3);
+        assert_eq!(group.sources(3, 2, |_| true).as_slice(), [(0, 4), (2, 9)]);
+        assert_eq!(group.next_object(2, |_| true), Some(3));
+        assert_eq!(group.next_object(2, |osd| osd != 9), None, "too few are left");
+    }
+}

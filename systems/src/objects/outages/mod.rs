@@ -1,0 +1,427 @@
+//! Servers of objects that fail, return, join and leave: Ceph's part of a scenario with events.
+//!
+//! A client's request is sent to the primary of its placement group when the group serves, and sent again
+//! whenever the group's servers change (`serve`): clients learn of a new map at once and have no time-outs
+//! of their own. A change begins a new interval, in which the group's servers peer before they serve
+//! (`peering`). Objects that a server lacks are recovered one by one (`recovery`), by messages and work of
+//! servers that no client waits for (`chore`). A task whose interval is over is *dead*: whatever is pending
+//! for it comes, and is swallowed. Its number is not used again, so nothing is taken for something else; what
+//! that costs is a few hundred bytes for each request under way when servers change.
+//!
+//! Sources: Ceph's documentation of peering, of recovery and backfill reservations, and of
+//! `osd_max_backfills`, `osd_recovery_max_active`, `osd_recovery_sleep`; `PrimaryLogPG.cc` for who waits for
+//! what. Left out: traffic of heartbeats and monitors, trimming of logs, scans that compare what a returning
+//! server has, recovery of a part of an object, asynchronous recovery, priorities among groups.
+
+mod chore;
+mod group;
+mod mapper;
+mod peering;
+mod recovery;
+mod serve;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_algorithms::slab::Slab;
+use foretell_scenarios::model::Scenario;
+use foretell_scenarios::outages::Action;
+use foretell_units::{Beat, Bytes, HostId, VolumeId};
+
+use chore::Chore;
+pub(crate) use chore::What;
+use group::{Group, Osd};
+pub(crate) use mapper::Mapper;
+use recovery::Work;
+use serve::ClientOp;
+
+use super::pool::{Target, capacities};
+use super::{Objects, Pool, Rules};
+use crate::failures::{Home, Kind, ObjectHome, Standing, Unit};
+use crate::hosts::Hosts;
+use crate::protocol::{Clocks, Core};
+use crate::system::SystemError;
+
+/// What failures do to servers of objects.
+pub(super) struct Outages {
+    /// By volume.
+    mappers: Vec<Mapper>,
+    /// By volume: its first group among `groups`.
+    first_group: Vec<usize>,
+    groups: Vec<Group>,
+    servers: Vec<Server>,
+    /// By host: the number of its first server.
+    first_server: Vec<u32>,
+    /// How many hosts there are: servers are numbered behind them where both fail.
+    hosts: u32,
+    /// Those that the map does not place anything on.
+    out: BTreeSet<Target>,
+    /// Parts of clients' requests that are not answered.
+    ops: BTreeMap<u32, ClientOp>,
+    chores: Slab<Chore>,
+    /// Objects that are being recovered.
+    works: BTreeMap<u64, Work>,
+    last_work: u64,
+    /// Groups that wait for their turn to recover, in order.
+    queue: Vec<usize>,
+    /// Objects that holders lack, by whose failure and what closes it.
+    open: BTreeMap<(HostId, Kind), u64>,
+    /// By volume: objects by group, listed when they are first asked for.
+    objects: Vec<Option<Vec<Vec<u64>>>>,
+    sizes: Vec<u64>,
+}
+
+/// A server.
+#[allow(clippy::struct_excessive_bools, reason = "what it is, what it is taken for, what it was")]
+struct Server {
+    target: Target,
+    /// Whether it does nothing.
+    is_down: bool,
+    /// Whether the cluster takes it to be up.
+    is_up: bool,
+    /// Whether what it held is gone for good.
+    is_wiped: bool,
+    /// Whether it does not take part yet, or no more.
+    is_absent: bool,
+    /// Whether it has joined.
+    has_joined: bool,
+    /// What failed when it did: its host, or itself.
+    cause: HostId,
+    /// Recoveries that it takes part in: as a primary, and as a target.
+    local: u32,
+    remote: u32,
+    /// Objects that it recovers as a primary.
+    active: u32,
+    /// Whether it pauses before the next.
+    sleeps: bool,
+    /// Groups that have their turn and that it leads.
+    led: BTreeSet<usize>,
+    /// Of those, the last that it began with.
+    last: usize,
+}
+
+impl Outages {
+    /// The number of a server.
+    fn number(&self, target: Target) -> Osd {
+        self.first_server[target.host.index()] + target.disk
+    }
+
+    /// Whether the cluster takes a server to be up.
+    fn is_up(&self) -> impl Fn(Osd) -> bool + Copy + use<'_> {
+        |osd| self.servers[osd as usize].is_up
+    }
+
+    /// Whether a server does nothing.
+    fn is_down(&self, osd: Osd) -> bool {
+        self.servers[osd as usize].is_down
+    }
+
+    /// Servers of a host, or the one of a disk.
+    fn servers_of(&self, what: Unit) -> std::ops::Range<u32> {
+        let first = self.first_server[what.host.index()];
+        let behind = self.first_server[what.host.index() + 1];
+        match what.disk {
+            Some(disk) => first + disk..first + disk + 1,
+            None => first..behind,
+        }
+    }
+
+    /// The number under which a unit fails.
+    fn number_of(&self, what: Unit) -> HostId {
+        match what.disk {
+            Some(_) => HostId(self.hosts + self.servers_of(what).start),
+            None => what.host,
+        }
+    }
+
+    /// The objects of a group.
+    fn objects_of(&mut self, pool: &Pool, group: usize) -> BTreeSet<u64> {
+        let Group { volume, number, .. } = self.groups[group];
+        let size = self.sizes[volume as usize];
+        let all = self.objects[volume as usize].get_or_insert_with(|| {
+            let mut all = vec![Vec::new(); pool.groups()];
+            for object in 0..size.div_ceil(pool.object()) {
+                all[pool.group(Bytes(object * pool.object()))].push(object);
+            }
+            all
+        });
+        all[number as usize].iter().copied().collect()
+    }
+}
+
+impl<R: Rules> Objects<R> {
+    fn out(&mut self) -> &mut Outages {
+        self.outages.as_mut().expect("there are events")
+    }
+
+    /// Of a scenario with events: all groups as they are at the beginning.
+    pub(super) fn prepare_outages(
+        &mut self,
+        core: &mut Core,
+        scenario: &Scenario,
+        clocks: &Clocks,
+    ) -> Result<(), SystemError> {
+        let Some((outages, failures)) = scenario.outages.as_ref().zip(core.failures.as_mut())
+        else {
+            return Ok(());
+        };
+        let mut mappers = Vec::new();
+        for (index, volume) in scenario.volumes.iter().enumerate() {
+            let mapper = self.rules.mapper(scenario, VolumeId::from(index));
+            let failed = |reason| SystemError { volume: volume.name.clone(), reason };
+            mappers.push(mapper.map_err(failed)?);
+        }
+        let (mut servers, mut first_server, mut beats) = (Vec::new(), Vec::new(), Vec::new());
+        for index in 0..scenario.hosts.len() {
+            let host = HostId::from(index);
+            first_server.push(servers.len() as u32);
+            for (disk, _) in (0..).zip(capacities(scenario, host)) {
+                let mut stream = clocks(host).stream(&format!("heartbeat/disk{disk}"));
+                beats.push(Beat::drawn(outages.recovery.heartbeat, &mut stream));
+                servers.push(Server {
+                    target: Target { host, disk },
+                    is_down: false,
+                    is_up: true,
+                    is_wiped: false,
+                    is_absent: false,
+                    has_joined: false,
+                    cause: host,
+                    local: 0,
+                    remote: 0,
+                    active: 0,
+                    sleeps: false,
+                    led: BTreeSet::new(),
+                    last: 0,
+                });
+            }
+        }
+        first_server.push(servers.len() as u32);
+        failures.add_units(beats.into_iter());
+        let mut all = Outages {
+            mappers,
+            first_group: Vec::new(),
+            groups: Vec::new(),
+            servers,
+            first_server,
+            hosts: scenario.hosts.len() as u32,
+            out: BTreeSet::new(),
+            ops: BTreeMap::new(),
+            chores: Slab::new(),
+            works: BTreeMap::new(),
+            last_work: 0,
+            queue: Vec::new(),
+            open: BTreeMap::new(),
+            objects: scenario.volumes.iter().map(|_| None).collect(),
+            sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
+        };
+        // whoever joins later holds nothing until then
+        for event in outages.events.iter().filter(|event| event.action == Action::Add) {
+            for osd in all.servers_of(Unit { host: event.host, disk: event.disk }) {
+                all.servers[osd as usize].is_absent = true;
+                all.out.insert(all.servers[osd as usize].target);
+            }
+        }
+        for (volume, pool) in (0..).zip(&self.pools) {
+            let mapper = &mut all.mappers[volume as usize];
+            mapper.set_out(&all.out);
+            all.first_group.push(all.groups.len());
+            for number in 0..pool.groups() {
+                let members = all.mappers[volume as usize].members(number, pool.targets_of(number));
+                let number_of = |target: &Option<Target>| target.map(|target| all.number(target));
+                let members: Vec<Option<Osd>> = members.iter().map(number_of).collect();
+                all.groups.push(Group::whole(volume, number as u32, &members));
+            }
+        }
+        self.outages = Some(Box::new(all));
+        for group in 0..self.out().groups.len() {
+            self.count_lacking(core, group);
+        }
+        Ok(())
+    }
+
+    /// A host, or one of its servers, stops.
+    pub(super) fn unit_fails<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        keeps: bool,
+    ) {
+        if what.disk.is_none() {
+            core.failed().hosts[what.host.index()].is_down = true;
+        }
+        let cause = self.out().number_of(what);
+        for osd in self.out().servers_of(what) {
+            let out = self.out();
+            let unit = HostId(out.hosts + osd);
+            let server = &mut out.servers[osd as usize];
+            if server.is_down {
+                continue;
+            }
+            (server.is_down, server.cause) = (true, cause);
+            server.is_wiped |= !keeps;
+            core.failed().fails(hosts, unit, keeps);
+            if !keeps {
+                hosts.payload_wiped(HostId(osd));
+            }
+            if let Some(daemons) = &mut self.daemons {
+                daemons.stop(osd);
+            }
+        }
+    }
+
+    /// It is back.
+    pub(super) fn unit_returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
+        if what.disk.is_none() {
+            core.failed().hosts[what.host.index()].is_down = false;
+        }
+        for osd in self.out().servers_of(what) {
+            let unit = HostId(self.out().hosts + osd);
+            self.out().servers[osd as usize].is_down = false;
+            core.failed().returns(unit);
+            self.server_changed(core, hosts, osd);
+        }
+    }
+
+    /// It joins, or leaves.
+    pub(super) fn unit_moves<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        let cause = self.out().number_of(what);
+        for osd in self.out().servers_of(what) {
+            let server = &mut self.out().servers[osd as usize];
+            (server.is_absent, server.has_joined, server.cause) = (!joins, joins, cause);
+            self.server_changed(core, hosts, osd);
+        }
+    }
+
+    /// The cluster thinks otherwise of a server than it did, by its number behind those of the hosts.
+    pub(super) fn unit_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, unit: HostId) {
+        let osd = unit.0 - self.out().hosts;
+        let failures = core.failed();
+        let state = &mut failures.hosts[unit.index()];
+        if state.standing == Standing::Down && !state.holds_nothing {
+            // from now on its groups say what is missing
+            state.holds_nothing = true;
+            failures.missed -= 1;
+        }
+        self.server_changed(core, hosts, osd);
+    }
+
+    /// Groups take note of a server that is up, down, in or out now.
+    fn server_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let standing = core.failed().hosts[(out.hosts + osd) as usize].standing;
+        let server = &mut out.servers[osd as usize];
+        server.is_up = standing == Standing::Up;
+        let target = server.target;
+        let is_out = standing == Standing::Out || server.is_absent;
+        let was_out = out.out.contains(&target);
+        if is_out != was_out {
+            if is_out {
+                out.out.insert(target);
+            } else {
+                out.out.remove(&target);
+            }
+            for mapper in &mut out.mappers {
+                mapper.set_out(&out.out);
+            }
+        }
+        let mut changed = Vec::new();
+        for index in 0..out.groups.len() {
+            let group = &out.groups[index];
+            let pool = &pools[group.volume as usize];
+            let usual = pool.targets_of(group.number as usize);
+            let mut meets = group.holders.iter().any(|holder| holder.osd == osd);
+            if is_out != was_out {
+                let is_usual = usual.contains(&target);
+                let usually = |(target, member): (&Target, &Option<Osd>)| {
+                    *member == Some(out.number(*target))
+                };
+                let is_moved = !usual.iter().zip(&group.members).all(usually);
+                if is_usual || is_moved || group.members.contains(&Some(osd)) {
+                    let mapper = &out.mappers[group.volume as usize];
+                    let members = mapper.members(group.number as usize, usual);
+                    let number = |target: &Option<Target>| target.map(|target| out.number(target));
+                    let members = members.iter().map(number).collect();
+                    meets |= group.members != members;
+                    out.groups[index].members = members;
+                }
+            }
+            if meets {
+                changed.push(index);
+            }
+        }
+        for group in changed {
+            self.begin_interval(core, hosts, group);
+        }
+    }
+
+    /// Bytes of objects of which too few shards are left.
+    pub(super) fn lost_bytes(&self) -> Bytes {
+        let Some(out) = &self.outages else { return Bytes::ZERO };
+        let mut lost = 0;
+        if !out.servers.iter().any(|server| server.is_wiped) {
+            return Bytes::ZERO;
+        }
+        for group in &out.groups {
+            let pool = &self.pools[group.volume as usize];
+            let m = pool.encoding.m();
+            let size = out.sizes[group.volume as usize];
+            let is_there = |osd: Osd| !out.servers[osd as usize].is_wiped;
+            let all = group.holders.iter().filter(|holder| is_there(holder.osd));
+            let mut positions: Vec<u8> = all
+                .clone()
+                .filter(|holder| holder.missing.is_empty())
+                .map(|holder| holder.position)
+                .collect();
+            positions.sort_unstable();
+            positions.dedup();
+            if positions.len() >= m {
+                continue;
+            }
+            for object in 0..size.div_ceil(pool.object()) {
+                let start = object * pool.object();
+                if pool.group(Bytes(start)) == group.number as usize
+                    && group.sources(object, m, is_there).len() < m
+                {
+                    lost += pool.object().min(size - start);
+                }
+            }
+        }
+        Bytes(lost)
+    }
+
+    /// What the number of a recovery stands for.
+    pub(super) fn unit_of(&self, number: HostId) -> Unit {
+        let server = self.outages.as_ref().and_then(|out| {
+            let osd = number.0.checked_sub(out.hosts)?;
+            out.servers.get(osd as usize)
+        });
+        match server {
+            Some(Server { target, .. }) => Unit { host: target.host, disk: Some(target.disk) },
+            None => Unit { host: number, disk: None },
+        }
+    }
+
+    /// Which servers hold fragments at the beginning.
+    pub(super) fn first_homes(&self, core: &Core) -> Vec<Home> {
+        let Some(out) = &self.outages else { return core.volumes.iter().map(Home::of).collect() };
+        let home = |(volume, pool): (usize, &Pool)| {
+            let of = |group: &Group| -> Vec<u32> {
+                group.members.iter().map(|member| member.unwrap_or(u32::MAX)).collect()
+            };
+            let groups = &out.groups[out.first_group[volume]..][..pool.groups()];
+            Home::Servers(Box::new(ObjectHome {
+                pool: pool.clone(),
+                block: core.volumes[volume].distribution.block().get(),
+                servers: groups.iter().flat_map(of).collect(),
+            }))
+        };
+        self.pools.iter().enumerate().map(home).collect()
+    }
+}

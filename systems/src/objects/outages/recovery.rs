@@ -1,0 +1,409 @@
+//! Objects that holders lack are recovered, one by one.
+//!
+//! A group's recovery first needs its turn: a server takes part in at most `backfills` at a time as a primary,
+//! and in as many as a target (`osd_max_backfills`, the local and remote reservations). Then its primary
+//! recovers objects, one of a group and `parallel` of all its groups at a time
+//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`: a group begins with its next object when one
+//! is done), with a `pause` after
+//! it has begun with one (`osd_recovery_sleep`): it has the object read where it is, by itself or of shards by
+//! any m, makes what is missing, and pushes it to all who lack it. What was written lately goes first, then
+//! those are filled who take over. An object that a request waits for is recovered at once, whoever has the
+//! turn. An object that is being written waits until that is done, and new writes wait for it.
+
+use foretell_units::{Bytes, HostId, SimTime};
+use smallvec::SmallVec;
+
+use super::group::{Group, Osd, State, Turn};
+use super::{Chore, Outages, What};
+use crate::failures::Kind;
+use crate::hosts::{Copied, Hosts, Timer};
+use crate::objects::pool::{Piece, Pool, Shard};
+use crate::objects::{Objects, Rules};
+use crate::protocol::Core;
+
+/// An object that is being recovered.
+pub(super) struct Work {
+    pub(super) group: usize,
+    object: u64,
+    pub(super) primary: Osd,
+    pub(super) sources: SmallVec<[(u8, Osd); 8]>,
+    pub(super) targets: SmallVec<[(u8, Osd); 4]>,
+    /// Shards that are to be read, or written.
+    awaiting: u32,
+    /// What it is on each server.
+    pub(super) shard: Shard,
+    /// Its recovery, by number.
+    recovery: usize,
+}
+
+/// The whole of an object.
+fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
+    let start = object * pool.object();
+    let size = pool.object().min(size - start);
+    Piece { object: Bytes(start), start: Bytes::ZERO, size: Bytes(size) }
+}
+
+impl<R: Rules> Objects<R> {
+    /// A group asks for its turn to recover, if somebody lacks something.
+    pub(super) fn seek_turn<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
+        let out = self.out();
+        let group = &out.groups[index];
+        let is_up = out.is_up();
+        let lacks = group.holders.iter().any(|one| is_up(one.osd) && !one.missing.is_empty());
+        if !lacks {
+            return self.settle_group(core, hosts, index);
+        }
+        out.groups[index].turn = Turn::Waiting;
+        out.queue.push(index);
+        self.take_turns(core, hosts);
+    }
+
+    /// A group's turn is over, or it does not wait for it any more.
+    pub(super) fn end_turn(&mut self, index: usize) {
+        let out = self.out();
+        match out.groups[index].turn {
+            Turn::Idle => {}
+            Turn::Waiting => {
+                out.queue.retain(|other| *other != index);
+                out.groups[index].turn = Turn::Idle;
+            }
+            Turn::Reserved => out.release(index),
+        }
+    }
+
+    /// Groups whose servers are free have their turn.
+    pub(super) fn take_turns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
+        let most = core.failed().settings.backfills;
+        let out = self.out();
+        let mut begun = Vec::new();
+        let mut queue = std::mem::take(&mut out.queue);
+        queue.retain(|&index| {
+            let reserved = out.takes_part(index);
+            let is_free = |(place, osd): (usize, &Osd)| {
+                let server = &out.servers[*osd as usize];
+                if place == 0 { server.local < most } else { server.remote < most }
+            };
+            if !reserved.iter().enumerate().all(is_free) {
+                return true;
+            }
+            for (place, osd) in reserved.iter().enumerate() {
+                let server = &mut out.servers[*osd as usize];
+                if place == 0 {
+                    server.local += 1;
+                    server.led.insert(index);
+                } else {
+                    server.remote += 1;
+                }
+            }
+            let group = &mut out.groups[index];
+            (group.turn, group.reserved) = (Turn::Reserved, reserved);
+            begun.push(index);
+            false
+        });
+        out.queue = queue;
+        for index in begun {
+            self.pump_group(core, hosts, index);
+        }
+    }
+
+    /// The primary of a group begins with as many objects as it may.
+    pub(super) fn pump_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
+        let out = self.out();
+        let group = &out.groups[index];
+        if group.turn == Turn::Reserved
+            && let Some(&primary) = group.reserved.first()
+        {
+            self.pump(core, hosts, primary);
+        }
+    }
+
+    /// A server begins with as many objects as it may, of the groups that have their turn.
+    fn pump<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
+        let settings = core.failed().settings;
+        loop {
+            let Self { outages, pools, .. } = self;
+            let out = outages.as_mut().expect("there are events");
+            let server = &out.servers[osd as usize];
+            if server.sleeps || server.is_down || server.active >= settings.parallel {
+                return;
+            }
+            let last = server.last;
+            let later = server.led.range(last + 1..).chain(server.led.range(..=last));
+            let later: Vec<usize> = later.copied().collect();
+            let mut found = None;
+            let mut idle = None;
+            for index in later {
+                let group = &out.groups[index];
+                let m = pools[group.volume as usize].encoding.m();
+                if !group.works.is_empty() || !group.wanted.is_empty() {
+                    continue;
+                }
+                if let Some(object) = group.next_object(m, out.is_up()) {
+                    found = Some((index, object));
+                    break;
+                }
+                idle = Some(index);
+                break;
+            }
+            if let Some(index) = idle {
+                // all is done that can be
+                self.settle_group(core, hosts, index);
+                continue;
+            }
+            let Some((index, object)) = found else { return };
+            out.servers[osd as usize].last = index;
+            let group = &mut out.groups[index];
+            if group.writes.contains_key(&object) {
+                // it is next when it is not being written, for which new writes wait
+                group.wanted.insert(object);
+                continue;
+            }
+            if !settings.pause.is_zero() {
+                out.servers[osd as usize].sleeps = true;
+                let unit = out.hosts + osd;
+                core.failed().objects.under_way += 1;
+                hosts.set_timer(hosts.now() + settings.pause, Timer::Repair { host: unit });
+            }
+            self.begin_work(core, hosts, index, object);
+        }
+    }
+
+    /// A server has paused.
+    pub(in crate::objects) fn wake<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        unit: HostId,
+    ) {
+        let osd = unit.0 - self.out().hosts;
+        self.out().servers[osd as usize].sleeps = false;
+        core.failed().objects.under_way -= 1;
+        self.pump(core, hosts, osd);
+    }
+
+    /// A request waits for an object: it is recovered at once, if it can be.
+    pub(super) fn want<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        index: usize,
+        object: u64,
+    ) {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_ref().expect("there are events");
+        let group = &out.groups[index];
+        let m = pools[group.volume as usize].encoding.m();
+        let can = group.state == State::Active
+            && !group.works.contains_key(&object)
+            && !group.writes.contains_key(&object)
+            && group.sources(object, m, out.is_up()).len() >= m
+            && !group.lacking(object, out.is_up()).is_empty();
+        if can {
+            self.begin_work(core, hosts, index, object);
+        }
+    }
+
+    fn begin_work<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize, object: u64) {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let group = &out.groups[index];
+        let pool = &pools[group.volume as usize];
+        let sources = group.sources(object, pool.encoding.m(), out.is_up());
+        let targets = group.lacking(object, out.is_up());
+        let primary = group.primary().expect("it serves");
+        let shard = pool.shard(&whole(pool, out.sizes[group.volume as usize], object));
+        let is_target = |holder: &&super::group::Holder| {
+            holder.missing.contains(&object) && out.servers[holder.osd as usize].is_up
+        };
+        let key = group.holders.iter().find(is_target).map(|holder| holder.key);
+        let key = key.expect("somebody lacks it");
+        out.last_work += 1;
+        let serial = out.last_work;
+        let epoch = group.epoch;
+        out.groups[index].wanted.remove(&object);
+        out.groups[index].works.insert(object, serial);
+        out.servers[primary as usize].active += 1;
+        let failures = core.failed();
+        failures.objects.under_way += 1;
+        let recovery = failures.recoveries.of(key, hosts.now());
+        let awaiting = sources.len() as u32;
+        let work = Work {
+            group: index,
+            object,
+            primary,
+            sources: sources.clone(),
+            targets,
+            awaiting,
+            shard,
+            recovery,
+        };
+        out.works.insert(serial, work);
+        for (_, osd) in sources {
+            let duty = Chore::new(What::Read, (index, epoch), (primary, osd));
+            self.set_off(core, hosts, Chore { work: serial, ..duty });
+        }
+    }
+
+    /// A server has read what a recovery needs: it goes to the primary.
+    pub(super) fn source_read<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
+        let work = &self.out().works[&done.work];
+        let (size, recovery) = (work.shard.size, work.recovery);
+        core.failed().recoveries.all[recovery].read += size;
+        if done.to == done.from {
+            return self.source_here(core, hosts, done);
+        }
+        let what = (done.group, done.epoch);
+        let duty = Chore::new(What::Data, what, (done.to, done.from));
+        core.failed().recoveries.all[recovery].sent += size;
+        self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
+    }
+
+    /// The primary has one of the shards that it needs.
+    pub(super) fn source_here<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
+        let work = self.out().works.get_mut(&done.work).expect("it goes on");
+        work.awaiting -= 1;
+        if work.awaiting > 0 {
+            return;
+        }
+        let (primary, group) = (work.primary, work.group);
+        let volume = self.out().groups[group].volume;
+        if !self.pools[volume as usize].is_coded() {
+            return self.push(core, hosts, done);
+        }
+        let duty = Chore::new(What::Code, (group, done.epoch), (primary, primary));
+        self.set_off(core, hosts, Chore { work: done.work, ..duty });
+    }
+
+    /// What is missing is made: it goes to those who lack it.
+    pub(super) fn push<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
+        let work = self.out().works.get_mut(&done.work).expect("it goes on");
+        let (primary, group, size) = (work.primary, work.group, work.shard.size);
+        work.awaiting = work.targets.len() as u32;
+        let (targets, recovery) = (work.targets.clone(), work.recovery);
+        for (_, osd) in targets {
+            if osd != primary {
+                core.failed().recoveries.all[recovery].sent += size;
+            }
+            let duty = Chore::new(What::Push, (group, done.epoch), (primary, osd));
+            self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
+        }
+    }
+
+    /// A server has written what it lacked.
+    pub(super) fn written<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
+        let work = &self.out().works[&done.work];
+        let (size, recovery) = (work.shard.size, work.recovery);
+        let recoveries = &mut core.failed().recoveries;
+        recoveries.all[recovery].written += size;
+        recoveries.written += size;
+        if done.to == done.from {
+            return self.pushed(core, hosts, done);
+        }
+        let what = (done.group, done.epoch);
+        let duty = Chore::new(What::Pushed, what, (done.to, done.from));
+        self.set_off(core, hosts, Chore { work: done.work, ..duty });
+    }
+
+    /// The primary knows of one more that has what it lacked.
+    pub(super) fn pushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
+        let work = self.out().works.get_mut(&done.work).expect("it goes on");
+        work.awaiting -= 1;
+        if work.awaiting == 0 {
+            self.end_work(core, hosts, done.work);
+        }
+    }
+
+    /// An object is recovered.
+    fn end_work<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, serial: u64) {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let work = out.works.remove(&serial).expect("it goes on");
+        let (index, object) = (work.group, work.object);
+        let now = hosts.now();
+        out.servers[work.primary as usize].active -= 1;
+        core.failed().objects.under_way -= 1;
+        core.failed().recoveries.all[work.recovery].objects += work.targets.len() as u64;
+        out.groups[index].works.remove(&object);
+        for target in &work.targets {
+            let holders = &mut out.groups[index].holders;
+            let is_it =
+                |holder: &&mut super::group::Holder| (holder.position, holder.osd) == *target;
+            let holder = holders.iter_mut().find(is_it).expect("it was to get it");
+            if holder.missing.remove(&object) {
+                let key = holder.key;
+                out.close(core, key, 1, now);
+            }
+        }
+        if hosts.has_payload() {
+            let volume = out.groups[index].volume;
+            let pool = &pools[volume as usize];
+            let piece = whole(pool, out.sizes[volume as usize], object);
+            let block = core.volumes[volume as usize].distribution.block().get();
+            let first_block = piece.object.get() / block;
+            let blocks = (piece.object + piece.size).get().div_ceil(block) - first_block;
+            let node = |(fragment, osd): &(u8, Osd)| (*fragment, HostId(*osd));
+            let sources: Vec<_> = work.sources.iter().map(node).collect();
+            let targets: Vec<_> = work.targets.iter().map(node).collect();
+            let (sources, targets) = (&sources[..], &targets[..]);
+            hosts.payload_copied(&Copied { volume, first_block, blocks, sources, targets });
+        }
+        self.unblock(core, hosts, index, object);
+        self.pump(core, hosts, work.primary);
+        // one that was recovered out of turn, for a request, may have been the last
+        let group = &self.out().groups[index];
+        if group.turn == Turn::Idle && group.state == State::Active && group.works.is_empty() {
+            self.seek_turn(core, hosts, index);
+        }
+    }
+
+    /// Whatever a group recovers comes to nothing.
+    pub(super) fn end_works(&mut self, core: &mut Core, index: usize) {
+        let out = self.out();
+        let works = std::mem::take(&mut out.groups[index].works);
+        for serial in works.into_values() {
+            let work = out.works.remove(&serial).expect("it goes on");
+            out.servers[work.primary as usize].active -= 1;
+            core.failed().objects.under_way -= 1;
+        }
+    }
+}
+
+impl Outages {
+    /// Servers that take part in the recovery of a group, the primary first.
+    fn takes_part(&self, index: usize) -> SmallVec<[Osd; 4]> {
+        let Group { holders, .. } = &self.groups[index];
+        let primary = self.groups[index].primary().expect("it serves");
+        let mut all: SmallVec<[Osd; 4]> = SmallVec::new();
+        all.push(primary);
+        for holder in holders {
+            let lacks = self.servers[holder.osd as usize].is_up && !holder.missing.is_empty();
+            if lacks && !all.contains(&holder.osd) {
+                all.push(holder.osd);
+            }
+        }
+        all
+    }
+
+    /// So many objects of a kind lack no more; that may be the end of a recovery.
+    pub(super) fn close(
+        &mut self,
+        core: &mut Core,
+        key: (HostId, Kind),
+        objects: u64,
+        now: SimTime,
+    ) {
+        if objects == 0 {
+            return;
+        }
+        let open = self.open.get_mut(&key).expect("they were counted");
+        *open -= objects;
+        if *open > 0 {
+            return;
+        }
+        self.open.remove(&key);
+        let is_it = |one: &&mut crate::Recovery| (one.host, one.kind) == key && one.ended.is_none();
+        if let Some(recovery) = core.failed().recoveries.all.iter_mut().find(is_it) {
+            recovery.ended = Some(now);
+        }
+    }
+}

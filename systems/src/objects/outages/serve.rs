@@ -1,0 +1,536 @@
+//! Clients' requests while servers may fail.
+//!
+//! A request is sent when its group serves. The primary has it wait for an object that somebody who acts
+//! lacks (of a read: the primary itself, or so many that less than m shards are left), and recovers that
+//! object first. A write goes to all who act and to those that are being filled and have the object already;
+//! the others are noted to lack it. A read of an erasure-coded object takes any m shards, and is decoded by
+//! the primary if a data shard is not among them. Where the servers change, everything is sent again. A
+//! request that is not answered `give_up` after it was issued fails.
+
+use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
+use smallvec::SmallVec;
+
+use super::group::{Osd, State};
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::Kind;
+use crate::hosts::{Fragments, Hosts, Then, Timer};
+use crate::objects::pool::{Piece, Target};
+use crate::objects::task::Task;
+use crate::objects::{Errand, NO_PART, Objects, Rules};
+use crate::protocol::Core;
+use crate::request::{Done, Issue, Part, Request};
+
+/// A part of a client's request that is not answered.
+pub(super) struct ClientOp {
+    request: u32,
+    volume: u32,
+    pub(super) group: usize,
+    piece: Piece,
+    op: Op,
+    operation: u32,
+    /// When it fails.
+    deadline: SimTime,
+    /// The task of the primary; none: it waits, or the answer is on its way.
+    task: Option<u32>,
+    /// What it was sent with.
+    exchange: Option<u32>,
+    primary: Osd,
+    /// Tasks of others for it.
+    children: SmallVec<[u32; 8]>,
+    /// Whether its primary has sent the answer.
+    is_answered: bool,
+    /// Whether it counts as a write of its object.
+    is_writing: bool,
+    /// Of a read: whom the data came from.
+    sources: SmallVec<[(u8, Osd); 8]>,
+    /// Data shards that were not among them.
+    missing: u64,
+    /// Whether a server did not have what it was asked for, which would be a mistake of ours: then it is
+    /// never answered, and shows.
+    is_wrong: bool,
+}
+
+impl<R: Rules> Objects<R> {
+    /// A client begins with a part of a request.
+    pub(in crate::objects) fn begin_op<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        (op, piece): (Op, Piece),
+        operation: u32,
+    ) {
+        let Request { issue, issued, .. } = core.requests[request];
+        let Issue { volume, .. } = issue;
+        let block = core.volumes[volume as usize].distribution.block().get();
+        let start = (piece.object + piece.start).get();
+        let first_block = start / block;
+        let blocks = (start + piece.size.get()).div_ceil(block) - first_block;
+        if op == Op::Read && hosts.has_payload() {
+            hosts.payload_pinned(request, volume, first_block, blocks);
+        }
+        let (needed, outstanding) = (1, 1);
+        let part = Part { request, needed, outstanding, operation, first_block, blocks };
+        let part = core.begin_part(part);
+        let deadline = issued + core.failed().settings.give_up;
+        hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        let number = self.pools[volume as usize].group(piece.object);
+        let out = self.out();
+        let group = out.first_group[volume as usize] + number;
+        out.groups[group].ops.insert(part);
+        let op = ClientOp {
+            request,
+            volume,
+            group,
+            piece,
+            op,
+            operation,
+            deadline,
+            task: None,
+            exchange: None,
+            primary: 0,
+            children: SmallVec::new(),
+            is_answered: false,
+            is_writing: false,
+            sources: SmallVec::new(),
+            missing: 0,
+            is_wrong: false,
+        };
+        out.ops.insert(part, op);
+        self.dispatch(core, hosts, part);
+    }
+
+    /// Sends a part to its primary, if its group serves and it has not been sent.
+    pub(super) fn dispatch<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        let out = self.out();
+        let op = &out.ops[&part];
+        let group = &out.groups[op.group];
+        if group.state != State::Active || op.exchange.is_some() {
+            return;
+        }
+        let primary = group.primary().expect("it serves");
+        let position = group.serving().next().map_or(0, |holder| holder.position);
+        let target = out.servers[primary as usize].target;
+        let ClientOp { request, volume, piece, op, operation, .. } = *op;
+        let Issue { client, breadcrumb, workload, .. } = core.requests[request].issue;
+        let shard = self.pools[volume as usize].shard(&piece);
+        let task = Task::in_front(op, volume, piece, shard, target.disk);
+        let task = self.tasks.insert(Task { position, ..task });
+        let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
+        let purpose = Purpose::Object(Errand { task, part });
+        let client_machine = core.machines[client.index()];
+        let between = (client_machine, target.host);
+        let whose = (breadcrumb, workload);
+        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let exchange = core.exchanges.insert(exchange);
+        self.tasks[task].exchange = exchange;
+        let sent = self.out().ops.get_mut(&part).expect("it is there");
+        (sent.task, sent.exchange, sent.primary) = (Some(task), Some(exchange), primary);
+        hosts.note_part(&core.requests[request], op, target.host, 1);
+        let has_guest = core.guests[client.index()].is_some();
+        let extra = if has_guest { core.send_for_guest(client, operation) } else { SimSpan::ZERO };
+        let span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
+        core.send_after(hosts, exchange, span + extra);
+    }
+
+    /// Whatever has been done for a part comes to nothing, unless its answer is on its way.
+    pub(super) fn kill(&mut self, part: u32) {
+        let Self { outages, tasks, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let op = out.ops.get_mut(&part).expect("it is there");
+        if op.is_answered && !out.servers[op.primary as usize].is_down {
+            return;
+        }
+        for task in op.task.take().into_iter().chain(std::mem::take(&mut op.children)) {
+            tasks[task].is_dead = true;
+        }
+        (op.exchange, op.is_answered, op.is_writing) = (None, false, false);
+    }
+
+    /// The part that a task of a primary is for.
+    fn part_of(core: &Core, exchange: u32) -> u32 {
+        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+            unreachable!("servers are asked for objects only")
+        };
+        errand.part
+    }
+
+    /// The part that a task is for, in front or not.
+    fn part_of_task(&self, core: &Core, task: &Task) -> u32 {
+        let front = if task.is_front() { *task } else { self.tasks[task.front] };
+        Self::part_of(core, front.exchange)
+    }
+
+    /// The primary begins with a request, or has it wait.
+    pub(in crate::objects) fn begin_in_group<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        let task = self.tasks[id];
+        let part = Self::part_of(core, task.exchange);
+        let pool = &self.pools[task.volume as usize];
+        let object = task.piece.object.get() / pool.object();
+        let m = pool.encoding.m();
+        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
+        let stride = pool.stride();
+        let out = self.out();
+        let index = out.ops[&part].group;
+        let group = &out.groups[index];
+        let waits = match task.op {
+            Op::Write => {
+                group.works.contains_key(&object)
+                    || group.wanted.contains(&object)
+                    || group.serving().any(|holder| holder.missing.contains(&object))
+            }
+            Op::Read if m == 1 => {
+                group.serving().next().is_none_or(|holder| holder.missing.contains(&object))
+            }
+            Op::Read => group.sources(object, m, out.is_up()).len() < m,
+        };
+        if waits {
+            out.groups[index].blocked.entry(object).or_default().push(part);
+            self.want(core, hosts, index, object);
+            return;
+        }
+        if task.op == Op::Write {
+            let group = &mut out.groups[index];
+            *group.writes.entry(object).or_default() += 1;
+            out.ops.get_mut(&part).expect("it is there").is_writing = true;
+        }
+        if task.op == Op::Write && partial > 0 {
+            self.tasks[id].begin_fetch();
+            self.gather_in_group(core, hosts, id, stride * partial);
+        } else if task.op == Op::Write {
+            self.scatter_in_group(core, hosts, id);
+        } else {
+            self.gather_in_group(core, hosts, id, task.shard.size);
+        }
+    }
+
+    /// The primary reads `size` of as many shards as it takes.
+    fn gather_in_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, size: Bytes) {
+        let task = self.tasks[id];
+        let part = Self::part_of(core, task.exchange);
+        let pool = &self.pools[task.volume as usize];
+        let (m, object) = (pool.encoding.m(), task.piece.object.get() / pool.object());
+        let is_coded = pool.is_coded();
+        let out = self.out();
+        let index = out.ops[&part].group;
+        let sources = out.groups[index].sources(object, m, out.is_up());
+        let data = sources.iter().filter(|(position, _)| usize::from(*position) < m).count();
+        let op = out.ops.get_mut(&part).expect("it is there");
+        op.missing = if is_coded { (m - data) as u64 } else { 0 };
+        op.sources.clone_from(&sources);
+        let shard = crate::objects::Shard { size, ..task.shard };
+        self.ask_servers(core, hosts, id, (Op::Read, shard), &sources);
+    }
+
+    /// The primary writes, and has others write.
+    pub(in crate::objects) fn scatter_in_group<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        let task = self.tasks[id];
+        let part = Self::part_of(core, task.exchange);
+        let object = task.piece.object.get() / self.pools[task.volume as usize].object();
+        let out = self.out();
+        let index = out.ops[&part].group;
+        let group = &out.groups[index];
+        let servers = &out.servers;
+        let mut written: SmallVec<[(u8, Osd); 8]> =
+            group.serving().map(|holder| (holder.position, holder.osd)).collect();
+        for holder in &group.holders {
+            let is_up = servers[holder.osd as usize].is_up;
+            let there = (holder.position, holder.osd);
+            if !holder.is_filled && is_up && !holder.missing.contains(&object) {
+                written.push(there);
+            }
+        }
+        let group = &mut out.groups[index];
+        for holder in &mut group.holders {
+            if written.contains(&(holder.position, holder.osd)) {
+                continue;
+            }
+            if holder.is_filled && holder.missing.is_empty() {
+                holder.key = (servers[holder.osd as usize].cause, Kind::CatchUp);
+            }
+            if holder.missing.insert(object) {
+                *out.open.entry(holder.key).or_default() += 1;
+            }
+        }
+        self.ask_servers(core, hosts, id, (Op::Write, task.shard), &written);
+    }
+
+    /// The primary has these servers read or write, itself among them perhaps.
+    fn ask_servers<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        (op, shard): (Op, crate::objects::Shard),
+        servers: &[(u8, Osd)],
+    ) {
+        let part = Self::part_of(core, self.tasks[id].exchange);
+        let out = self.out();
+        let primary = out.ops[&part].primary;
+        // a server may have two shards while another is being filled
+        let place = servers.iter().position(|(_, osd)| *osd == primary);
+        let target = |(_, (position, osd)): (usize, &(u8, Osd))| {
+            (*position, out.servers[*osd as usize].target)
+        };
+        let all = servers.iter().enumerate();
+        let others: SmallVec<[(u8, Target); 8]> =
+            all.filter(|(at, _)| Some(*at) != place).map(target).collect();
+        if let Some(place) = place {
+            self.tasks[id].position = servers[place].0;
+        }
+        let (needed, own) = (servers.len() as u32, place.is_some());
+        let children = self.ask(core, hosts, id, (op, shard), needed, own, &others);
+        let op = self.out().ops.get_mut(&part);
+        op.expect("it is there").children.extend(children);
+    }
+
+    /// A part is taken back from those that wait, and from its group's writes.
+    fn leave_group(&mut self, part: u32) -> Option<(usize, u64)> {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let op = &out.ops[&part];
+        let object = op.piece.object.get() / pools[op.volume as usize].object();
+        let (index, is_writing) = (op.group, op.is_writing);
+        let group = &mut out.groups[index];
+        if let Some(parts) = group.blocked.get_mut(&object) {
+            parts.retain(|other| *other != part);
+            if parts.is_empty() {
+                group.blocked.remove(&object);
+            }
+        }
+        if !is_writing {
+            return None;
+        }
+        out.ops.get_mut(&part).expect("it is there").is_writing = false;
+        let writes = group.writes.get_mut(&object).expect("it was counted");
+        *writes -= 1;
+        if *writes > 0 {
+            return None;
+        }
+        group.writes.remove(&object);
+        Some((index, object))
+    }
+
+    /// A write has ended: what waited for its object to be written may be recovered.
+    fn end_writing<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        let Some((index, object)) = self.leave_group(part) else { return };
+        let group = &mut self.out().groups[index];
+        if group.wanted.remove(&object) || group.blocked.contains_key(&object) {
+            self.want(core, hosts, index, object);
+            if !self.out().groups[index].works.contains_key(&object) {
+                self.unblock(core, hosts, index, object);
+            }
+        }
+        self.pump_group(core, hosts, index);
+    }
+
+    /// The primary answers its client.
+    pub(in crate::objects) fn note_answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        task: &Task,
+    ) {
+        if self.outages.is_none() || !task.is_front() {
+            return;
+        }
+        let part = Self::part_of(core, task.exchange);
+        let op = self.out().ops.get_mut(&part).expect("it is there");
+        op.is_answered = true;
+        op.task = None;
+        self.end_writing(core, hosts, part);
+    }
+
+    /// A client has the answer. Returns whether it is one that it still waits for.
+    pub(in crate::objects) fn take_answer<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        part: u32,
+        exchange: u32,
+    ) -> bool {
+        let Some(out) = &mut self.outages else { return true };
+        let Some(op) = out.ops.get(&part) else { return false };
+        if op.exchange != Some(exchange) || op.is_wrong {
+            return false;
+        }
+        let op = out.ops.remove(&part).expect("it is there");
+        out.groups[op.group].ops.remove(&part);
+        if op.op == Op::Read && hosts.has_payload() {
+            for (fragment, osd) in op.sources {
+                let node = HostId(osd);
+                let Part { request, first_block, blocks, .. } = core.parts[part];
+                let (version, volume) = (0, op.volume);
+                hosts.payload_taken(Fragments {
+                    request,
+                    version,
+                    volume,
+                    first_block,
+                    blocks,
+                    fragment,
+                    node,
+                });
+            }
+        }
+        true
+    }
+
+    /// An answer of another server has come: it is nobody's child any more.
+    pub(in crate::objects) fn forget_child(&mut self, core: &Core, front: u32, child: u32) {
+        if self.outages.is_none() {
+            return;
+        }
+        let part = Self::part_of(core, self.tasks[front].exchange);
+        let op = self.out().ops.get_mut(&part).expect("it is there");
+        op.children.retain(|other| *other != child);
+    }
+
+    /// The work of a primary to decode what it has read, if a data shard was not among that.
+    pub(in crate::objects) fn decoding<H: Hosts>(
+        &self,
+        core: &Core,
+        hosts: &H,
+        task: &Task,
+    ) -> SimSpan {
+        let Some(out) = self.outages.as_ref().filter(|_| task.is_front()) else {
+            return SimSpan::ZERO;
+        };
+        let op = &out.ops[&Self::part_of(core, task.exchange)];
+        if task.op != Op::Read || op.missing == 0 {
+            return SimSpan::ZERO;
+        }
+        let pool = &self.pools[task.volume as usize];
+        let bytes = task.shard.size * pool.encoding.m() as u64;
+        let cpu = hosts.cpu(core.exchanges[task.exchange].node);
+        cpu.open(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
+    }
+
+    /// A server's device has done what a task asked for: what that means for real bytes.
+    pub(in crate::objects) fn note_device<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        id: u32,
+    ) {
+        if self.outages.is_none() || !hosts.has_payload() {
+            return;
+        }
+        let task = self.tasks[id];
+        let part = self.part_of_task(core, &task);
+        let Part { request, first_block, blocks, .. } = core.parts[part];
+        let asked = &core.exchanges[task.exchange];
+        let host = Target { host: asked.node, disk: task.disk };
+        let (fragment, volume) = (task.position, task.volume);
+        let (version, node) = (asked.breadcrumb.0, HostId(self.out().number(host)));
+        let what = Fragments { request, version, volume, first_block, blocks, fragment, node };
+        let is_fetch = {
+            let front = if task.is_front() { task } else { self.tasks[task.front] };
+            front.fetches()
+        };
+        match task.op {
+            _ if is_fetch => {}
+            Op::Write => hosts.payload_stored(what, &mut Vec::new()),
+            Op::Read => {
+                if !hosts.payload_ready(task.exchange, what) {
+                    hosts.payload_forgotten(task.exchange);
+                    self.out().ops.get_mut(&part).expect("it is there").is_wrong = true;
+                }
+            }
+        }
+    }
+
+    /// A client looks whether a part of a request has waited for too long.
+    pub(in crate::objects) fn look_at_op<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        part: u32,
+    ) {
+        let now = hosts.now();
+        let Some(op) = self.out().ops.get(&part).filter(|op| op.deadline == now) else { return };
+        let id = op.request;
+        let all = self.out().ops.iter().filter(|(_, op)| op.request == id);
+        let parts: Vec<u32> = all.map(|(part, _)| *part).collect();
+        for part in parts {
+            self.out().ops.get_mut(&part).expect("it is there").is_answered = false;
+            self.end_writing(core, hosts, part);
+            self.kill(part);
+            let op = self.out().ops.remove(&part).expect("it is there");
+            self.out().groups[op.group].ops.remove(&part);
+            core.parts.remove(part);
+        }
+        if hosts.has_payload() {
+            hosts.payload_failed(id);
+        }
+        let request = core.requests.remove(id);
+        request.live = false;
+        let &mut Request { issue, issued, is_journal, .. } = request;
+        core.done.push(Done { issue, issued, is_journal, failed: true });
+    }
+
+    /// Requests that waited for an object go on.
+    pub(super) fn unblock<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        index: usize,
+        object: u64,
+    ) {
+        let parts = self.out().groups[index].blocked.remove(&object).unwrap_or_default();
+        for part in parts {
+            let task = self.out().ops.get(&part).and_then(|op| op.task);
+            if let Some(task) = task {
+                self.begin_in_group(core, hosts, task);
+            }
+        }
+    }
+
+    /// Whether an exchange comes to nothing, because its task is dead or a server of it down.
+    pub(in crate::objects) fn comes_to_nothing(
+        &mut self,
+        core: &mut Core,
+        exchange: u32,
+        then: Then,
+    ) -> bool {
+        let Some(out) = &self.outages else { return false };
+        let asked = &core.exchanges[exchange];
+        let at_node = match then {
+            Then::Sent { .. } => !asked.outbound,
+            Then::Answered { .. } => false,
+            _ => true,
+        };
+        match asked.purpose {
+            Purpose::Chore(duty) => self.ends_chore(core, duty, then),
+            Purpose::Object(Errand { task, part: NO_PART }) => {
+                let task = &self.tasks[task];
+                if task.is_dead {
+                    return true;
+                }
+                let own = Target { host: asked.node, disk: task.disk };
+                let front = &self.tasks[task.front];
+                let host = core.exchanges[front.exchange].node;
+                let front = Target { host, disk: front.disk };
+                out.is_down(out.number(if at_node { own } else { front }))
+            }
+            Purpose::Object(Errand { part, .. }) => {
+                let sent = out.ops.get(&part).filter(|op| op.exchange == Some(exchange));
+                match sent {
+                    Some(op) => at_node && out.is_down(op.primary),
+                    // one that was sent again, or has failed; an answer is freed where it arrives
+                    None => !matches!(then, Then::Answered { .. }),
+                }
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Which operation a thread of an OSD takes next: WPQ and mClock.
+//!
+//! An OSD has *shards*, each with a queue and threads of its own; a placement group belongs to one.
+//!
+//! - *WPQ* draws a class by priority: operations of clients and of replicas have 63, recovery has 3, and an
+//!   operation that costs much is passed over more often, up to nine times in ten (`WeightedPriorityQueue.h`).
+//!   Here the same shares without a draw: the class that is furthest behind its share is next.
+//! - *mClock* gives each class a reservation, a weight and a limit, in parts of the OSD's capacity (Gulati et
+//!   al., *mClock*, OSDI 2010; Ceph's dmclock with `AtLimit::Wait`). Reservations that are due go first; of
+//!   the classes below their limits the one with the least weighted work is next; if all are at their limits,
+//!   the threads wait. Costs are in operations: 50 us and 11 ns a byte (`osd_mclock_cost_per_io_usec_ssd`,
+//!   `osd_mclock_cost_per_byte_usec_ssd`), at least one. An object that a primary begins to recover costs
+//!   20 MiB (`osd_recovery_cost`). What other OSDs ask for is not scheduled, as up to Quincy.
+//!
+//! Left out: scrubbing and other best effort, priorities of single clients.
+
+use std::collections::VecDeque;
+
+use foretell_scenarios::model::{Share, Shares};
+use foretell_units::SimTime;
+
+/// For whom an operation is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// It goes on with one that was scheduled.
+    Continued,
+    /// A client asks.
+    Client,
+    /// Another OSD asks for a client.
+    Replica,
+    /// A primary begins to recover an object.
+    Recovery,
+    /// Another OSD asks for a recovery.
+    RecoveryMessage,
+}
+
+/// Bytes for which an object counts that a primary begins to recover, `osd_recovery_cost`.
+const RECOVERY_COST: u64 = 20 << 20;
+/// Seconds of an operation, and of each byte.
+const COST_PER_IO: f64 = 50e-6;
+const COST_PER_BYTE: f64 = 0.011e-6;
+/// Priorities: `osd_client_op_priority`, `osd_recovery_op_priority`.
+const PRIORITIES: [f64; 2] = [63.0, 3.0];
+/// Part of the operations of the highest cost that WPQ passes over.
+const PASSED_OVER: f64 = 0.9;
+
+/// What a shard's threads do next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Pick {
+    /// This one.
+    Job(u32),
+    /// Nothing is there.
+    Nothing,
+    /// All that is there has reached its limit: not before then.
+    At(SimTime),
+}
+
+/// How a queue chooses.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Policy {
+    Wpq,
+    /// Operations a second of the shard, and what each class has of them.
+    Mclock {
+        capacity: f64,
+        shares: Shares,
+    },
+}
+
+/// Operations of clients, or of recovery, in order.
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<(u32, f64)>,
+    /// WPQ: work so far by weight. mClock: when the first one is due by weight.
+    pass: f64,
+    /// When the first is due by its reservation, and when its limit lets it go.
+    reserved: f64,
+    limited: f64,
+}
+
+/// The queue of a shard.
+#[derive(Debug)]
+pub(super) struct Scheduler {
+    policy: Policy,
+    strict: VecDeque<u32>,
+    queues: [Queue; 2],
+    most: f64,
+}
+
+impl Scheduler {
+    pub(super) fn new(policy: Policy) -> Self {
+        let queues = [Queue::default(), Queue::default()];
+        Self { policy, strict: VecDeque::new(), queues, most: 0.0 }
+    }
+
+    /// All that wait, which are forgotten.
+    pub(super) fn drain(&mut self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.strict.drain(..).collect();
+        for queue in &mut self.queues {
+            all.extend(queue.jobs.drain(..).map(|(job, _)| job));
+        }
+        all
+    }
+
+    /// An operation with so many bytes of data waits.
+    pub(super) fn push(&mut self, now: SimTime, job: u32, class: Class, bytes: u64) {
+        let is_mclock = matches!(self.policy, Policy::Mclock { .. });
+        let place = match class {
+            Class::Continued => None,
+            Class::Replica | Class::RecoveryMessage if is_mclock => None,
+            Class::Client | Class::Replica => Some(0),
+            Class::Recovery | Class::RecoveryMessage => Some(1),
+        };
+        let Some(place) = place else { return self.strict.push_back(job) };
+        let bytes = if class == Class::Recovery { RECOVERY_COST } else { bytes };
+        let cost = match self.policy {
+            Policy::Wpq => bytes as f64,
+            Policy::Mclock { capacity, .. } => {
+                (capacity * (COST_PER_IO + COST_PER_BYTE * bytes as f64)).round().max(1.0)
+            }
+        };
+        self.most = self.most.max(cost);
+        let other = self.queues[1 - place].pass;
+        let queue = &mut self.queues[place];
+        queue.jobs.push_back((job, cost));
+        if queue.jobs.len() == 1 {
+            match self.policy {
+                // whoever comes back has saved nothing up
+                Policy::Wpq => queue.pass = queue.pass.max(other),
+                Policy::Mclock { capacity, shares } => {
+                    let share = [shares.client, shares.recovery][place];
+                    queue.tag(now.as_secs_f64(), capacity, share);
+                }
+            }
+        }
+    }
+
+    /// The next one.
+    pub(super) fn pop(&mut self, now: SimTime) -> Pick {
+        if let Some(job) = self.strict.pop_front() {
+            return Pick::Job(job);
+        }
+        match self.policy {
+            Policy::Wpq => self.pop_wpq(),
+            Policy::Mclock { capacity, shares } => self.pop_mclock(now, capacity, shares),
+        }
+    }
+
+    fn pop_wpq(&mut self) -> Pick {
+        let least = |of: &[Queue; 2]| match (of[0].jobs.is_empty(), of[1].jobs.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(0),
+            (true, false) => Some(1),
+            (false, false) => Some(usize::from(of[1].pass < of[0].pass)),
+        };
+        let Some(place) = least(&self.queues) else { return Pick::Nothing };
+        let queue = &mut self.queues[place];
+        let (job, cost) = queue.jobs.pop_front().expect("it has one");
+        let taken = 1.0 - PASSED_OVER * cost / self.most.max(1.0);
+        queue.pass += 1.0 / (PRIORITIES[place] * taken);
+        Pick::Job(job)
+    }
+
+    fn pop_mclock(&mut self, now: SimTime, capacity: f64, shares: Shares) -> Pick {
+        // tags are in seconds; one that is due within the nanosecond is due
+        let at = now.as_secs_f64() + 5e-10;
+        let waiting = || (0..2).filter(|&place| !self.queues[place].jobs.is_empty());
+        let first = |of: &mut dyn Iterator<Item = usize>, tag: fn(&Queue) -> f64| {
+            of.min_by(|&one, &other| tag(&self.queues[one]).total_cmp(&tag(&self.queues[other])))
+        };
+        let due = &mut waiting().filter(|&place| self.queues[place].reserved <= at);
+        let by_reservation = first(due, |queue| queue.reserved);
+        let below = &mut waiting().filter(|&place| self.queues[place].limited <= at);
+        let by_weight = first(below, |queue| queue.pass);
+        let Some(place) = by_reservation.or(by_weight) else {
+            let when = waiting().map(|place| {
+                let Queue { reserved, limited, .. } = self.queues[place];
+                reserved.min(limited)
+            });
+            let when = when.min_by(f64::total_cmp);
+            let later = |when: f64| SimTime::from_ns((when * 1e9).ceil() as u64);
+            return when.map_or(Pick::Nothing, |when| Pick::At(later(when).max(now)));
+        };
+        let share = [shares.client, shares.recovery][place];
+        let queue = &mut self.queues[place];
+        let (job, cost) = queue.jobs.pop_front().expect("it has one");
+        if by_reservation.is_none() {
+            // what was had by weight does not count as reserved
+            queue.reserved -= cost / (share.reservation * capacity);
+        }
+        if !queue.jobs.is_empty() {
+            queue.tag(now.as_secs_f64(), capacity, share);
+        }
+        Pick::Job(job)
+    }
+}
+
+impl Queue {
+    /// The tags of the operation that is first now.
+    fn tag(&mut self, now: f64, capacity: f64, share: Share) {
+        let cost = self.jobs[0].1;
+        let next = |tag: f64, rate: f64| (tag + cost / rate).max(now);
+        self.reserved = next(self.reserved, share.reservation * capacity);
+        self.pass = next(self.pass, share.weight * capacity);
+        self.limited = match share.limit {
+            Some(limit) => next(self.limited, limit * capacity),
+            None => now,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::SimSpan;
+
+    use super::*;
+
+    fn share(reservation: f64, weight: f64, limit: Option<f64>) -> Share {
+        Share { reservation, weight, limit }
+    }
+
+    /// Operations of (clients, recovery) in ten seconds in which both always have some, if a shard does
+    /// `rate` of them in a second.
+    fn served(policy: Policy, rate: u64, bytes: u64, counts: [u64; 2]) -> [u64; 2] {
+        let mut scheduler = Scheduler::new(policy);
+        let (mut now, end) = (SimTime::ZERO, SimTime::ZERO + SimSpan::from_secs(10));
+        let mut done = [0; 2];
+        for place in 0..2 {
+            for _ in 0..counts[place] {
+                let class = [Class::Client, Class::Recovery][place];
+                scheduler.push(now, place as u32, class, bytes);
+            }
+        }
+        while now < end {
+            match scheduler.pop(now) {
+                Pick::Job(job) => {
+                    done[job as usize] += 1;
+                    now += SimSpan::from_ns(1_000_000_000 / rate);
+                    let class = [Class::Client, Class::Recovery][job as usize];
+                    scheduler.push(now, job, class, bytes);
+                }
+                Pick::At(at) => now = at,
+                Pick::Nothing => break,
+            }
+        }
+        done
+    }
+
+    #[test]
+    fn closed_form_limits_hold() {
+        // alone, recovery gets its limit: 2000 operations/s, of which an object costs 461 (20 MiB, 11 ns a byte)
+        let shares =
+            Shares { client: share(0.5, 2.0, None), recovery: share(0.25, 1.0, Some(1.0)) };
+        let policy = Policy::Mclock { capacity: 2000.0, shares };
+        let [_, objects] = served(policy, 1000, 4096, [0, 4]);
+        assert_eq!(objects, 10 * 2000 / 461);
+        let twice = Shares { recovery: share(0.25, 1.0, Some(2.0)), ..shares };
+        let [_, objects] =
+            served(Policy::Mclock { capacity: 2000.0, shares: twice }, 1000, 4096, [0, 4]);
+        assert!((86..=88).contains(&objects), "{objects}");
+    }
+
+    #[test]
+    fn closed_form_reservations_and_weights() {
+        // too slow a shard: clients get what is reserved for them, and recovery its own
+        let shares = Shares { client: share(0.5, 1.0, None), recovery: share(0.25, 1.0, None) };
+        let policy = Policy::Mclock { capacity: 1000.0, shares };
+        let [clients, objects] = served(policy, 500, 4096, [64, 4]);
+        // 250 of 1000 operations/s are reserved for objects of 231: one in 0.92 s, and weights add more
+        assert!(objects >= 10 && clients >= 4900, "{clients} {objects}");
+    }
+
+    #[test]
+    fn wpq_passes_over_what_costs_much() {
+        let [clients, objects] = served(Policy::Wpq, 1000, 4096, [64, 4]);
+        // 63 to 3 times one in ten
+        let ratio = clients as f64 / objects as f64;
+        assert!((ratio / 210.0 - 1.0).abs() < 0.02, "{ratio}");
+    }
+}
