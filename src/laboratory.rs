@@ -58,6 +58,7 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
     ))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
 fn wrong(error: LessonError) -> Failure {
     Failure::Usage(error.to_string())
 }

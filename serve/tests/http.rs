@@ -127,6 +127,7 @@ impl Server {
         id
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a server takes its time")]
     fn wait(&self, id: &str, state: &str) {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
