@@ -60,7 +60,7 @@ pub fn run(
     Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
-/// Simulates a scenario and keeps its records in memory; [`Run::in_memory`] asks them. Of records that no
+/// Simulates a scenario and keeps its records in memory; [`crate::Run::in_memory`] asks them. Of records that no
 /// prediction needs, those are kept that are `wanted`.
 pub fn remember(
     scenario: &Scenario,
