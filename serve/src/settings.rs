@@ -76,7 +76,18 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
             }));
         }
     }
-    found
+    found.iter().filter_map(|setting| possible(setting, scenario)).collect()
+}
+
+/// A setting with those of its values that the scenario can have, if there are several.
+fn possible(setting: &Setting, scenario: &Scenario) -> Option<Setting> {
+    let can_be = |value: &&String| {
+        let mut changed = scenario.clone();
+        changed.set(&setting.path, value).is_ok() && changed.check().is_ok()
+    };
+    let values: Vec<String> = setting.values.iter().filter(can_be).cloned().collect();
+    let now = values.iter().position(|value| *value == setting.values[setting.now])?;
+    (values.len() > 1).then(|| Setting { path: setting.path.clone(), values, now })
 }
 
 /// A number among others, those that are 0 left out.
