@@ -20,7 +20,7 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let experience = experience(arguments.history.as_deref())?;
     if let Some(path) = &arguments.questions {
         let (observed, experience, prices) = (&observed, &experience, &prices);
-        let desk = questions::Desk { observed, experience, prices, model: arguments.model };
+        let desk = questions::Desk { observed, experience, prices, model: arguments.model.asked() };
         return desk.answer_all(path);
     }
     let asked = arguments.model.asked();

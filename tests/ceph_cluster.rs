@@ -95,3 +95,67 @@ fn a_rule_promises_less_than_a_placement_may_give() {
         assert!(found == (1, 5) || found == (2, 2), "{}: {found:?}", pool["name"]);
     }
 }
+
+/// Six hosts in three racks of two, and a copy in each rack; `osd0` and `osd3` are in the same rack.
+const RACKS: &str = r#"
+warmup   = "200 ms"
+duration = "6 s"
+payload  = "real"
+[cluster]
+system = "ceph"
+[node.osd]
+count = 6
+rack  = ["r1", "r2", "r3"]
+cpu   = "xeon-2023"
+cache = { size = "64 MiB" }
+disk  = [{ device = "sata-ssd", scheduler = "noop", count = 2 }]
+nic   = { rate = "1 Gbit/s", latency = "20 us" }
+[client.app]
+cpu = "xeon-2023"
+nic = { rate = "1 Gbit/s", latency = "20 us" }
+[volume.v]
+size = "256 MiB"
+nodes = "osd"
+encoding = "1-of-3"
+failure_domain = "rack"
+[workload.w]
+volume = "v"
+client = "app"
+kind = "ssio"
+reads = "50%"
+access = "8 KiB"
+working_set = "16 MiB"
+outstanding = 1
+[recovery]
+heartbeat = "100 ms"
+grace = "300 ms"
+out_after = "500 ms"
+max_backfills = 8
+"#;
+
+#[test]
+fn what_a_host_held_is_rebuilt_in_its_own_rack() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("racks.toml").display().to_string();
+    std::fs::write(&file, RACKS).unwrap();
+    for (what, kind) in [("fail", "rebuild"), ("drain", "rebalance")] {
+        let event = format!("event.e={{ at = '1 s', what = '{what}', host = 'osd0' }}");
+        let truth = json(&succeed(["run", &file, "--set", &event, "--json"]));
+        assert_eq!((&truth["failed_requests"], &truth["bytes_lost"]), (&0.into(), &0.into()));
+        assert!(truth["blocks_compared"].as_u64().unwrap() > 1000);
+        let [one] = &truth["recoveries"].as_array().unwrap()[..] else { panic!("{truth}") };
+        assert_eq!(one["kind"], kind);
+        assert!(one["ended_s"].as_f64().is_some(), "{one}");
+        let phases = truth["phases"].as_array().unwrap();
+        assert_eq!(phases.last().unwrap()["phase"], "after");
+        // no rack may have two copies: everything goes to the other host of the rack
+        let written = |host: &str| -> u64 {
+            let disks = ["disk0", "disk1"].map(|disk| &truth["hosts"][host][disk]["flash"]);
+            disks.iter().map(|flash| flash["written_bytes"].as_u64().unwrap_or(0)).sum()
+        };
+        let rebuilt = one["bytes_written"].as_u64().unwrap();
+        let others = ["osd1", "osd2", "osd4", "osd5"].map(written);
+        assert!(written("osd3") > rebuilt, "{what}: {} for {rebuilt}", written("osd3"));
+        assert!(others.iter().all(|other| *other < rebuilt), "{what}: {others:?} for {rebuilt}");
+    }
+}

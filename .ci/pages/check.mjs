@@ -1,16 +1,10 @@
 // Checks pages in headless Chromium: nothing is loaded, nothing fails, every chart is drawn, answers the pointer
 // and the keyboard, and axe-core finds no serious fault, at 360 and at 1440 pixels, light and dark.
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
+import { isUsable, launch, watch } from './common.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const faults = [];
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-});
+const browser = await launch();
 
 for (const file of process.argv.slice(2)) {
   for (const [width, colorScheme] of [[1440, 'light'], [360, 'dark']]) {
@@ -28,21 +22,13 @@ async function check(path, width, colorScheme) {
   const fault = (what) => faults.push(`${name}: ${what}`);
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) fault(`console: ${message.text()}`); });
-  page.on('pageerror', (error) => fault(`script: ${error.message}`));
-  page.on('request', (request) => {
-    const url = request.url();
-    if (url !== `file://${path}` && !url.startsWith('data:')) fault(`asks for ${url}`);
-  });
+  watch(page, fault, (url) => url === `file://${path}` || url.startsWith('data:'));
   await page.goto(`file://${path}`);
   const charts = await page.locator('figure[data-chart]').count();
   await page.waitForFunction((wanted) => document.documentElement.dataset.drawn === String(wanted), charts, { timeout: 20_000 })
     .catch(() => fault('the charts were not drawn within 20 s'));
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
   if (!(paint < 1000)) fault(`first paint after ${paint} ms`);
-
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  if (wide > width) fault(`it is ${wide} pixels wide`);
 
   // pixels: a blank canvas has one colour
   const blank = await page.evaluate(() => [...document.querySelectorAll('figure[data-chart]')].filter((figure) => {
@@ -91,35 +77,12 @@ async function check(path, width, colorScheme) {
     }
   }
 
-  // every control and chart by the keyboard alone
-  const missed = await page.evaluate(() => {
-    document.activeElement?.blur();
-    const all = [...document.querySelectorAll('button, select, input, a[href], summary, .plot, .scroll')].filter((one) => one.checkVisibility() && !one.closest('details:not([open]) > :not(summary)'));
-    all.forEach((one, index) => { one.dataset.stop = index; });
-    return all.length;
-  });
-  const reached = new Set();
-  for (let step = 0; step < missed + 40 && reached.size < missed; step += 1) {
-    await page.keyboard.press('Tab');
-    const stop = await page.evaluate(() => document.activeElement?.dataset.stop);
-    if (stop !== undefined) reached.add(stop);
-  }
-  if (reached.size < missed) {
-    const left = await page.evaluate((seen) => [...document.querySelectorAll('[data-stop]')].filter((one) => !seen.includes(one.dataset.stop)).slice(0, 3).map((one) => one.outerHTML.slice(0, 90)), [...reached]);
-    fault(`the keyboard reaches ${reached.size} of ${missed} places; not ${left.join(' nor ')}`);
-  }
-
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  for (const violation of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))) {
-    fault(`axe: ${violation.id}: ${violation.help}: ${violation.nodes.slice(0, 2).map((node) => node.html.slice(0, 120)).join(' | ')}`);
-  }
-  await page.evaluate(() => window.scrollTo(0, 0));
+  const places = await isUsable(page, width, fault, 'button, select, input, a[href], summary, .plot, .scroll');
   await page.screenshot({ path: `shots/${basename(path, '.html')}-${width}.png`, fullPage: true });
   if (width > 1000) {
     const pdf = await page.pdf();
     if (pdf.length < 10_000) fault('it prints nothing');
   }
   await context.close();
-  console.log(`${name}: ${charts} charts, ${reached.size} stops of the keyboard, first paint ${Math.round(paint)} ms`);
+  console.log(`${name}: ${charts} charts, ${places} stops of the keyboard, first paint ${Math.round(paint)} ms`);
 }

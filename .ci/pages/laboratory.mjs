@@ -4,15 +4,13 @@
 //   node laboratory.mjs FORETELL LABORATORY.html
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { chromium } from 'playwright-core';
+import { isUsable, launch, watch } from './common.mjs';
 
 const [foretell, file] = process.argv.slice(2);
 const path = resolve(file);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const faults = [];
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await launch();
 const size = readFileSync(path).length;
 if (size >= 2_000_000) faults.push(`the page has ${size} bytes`);
 const timeless = (text) => text.replace(/"wall_seconds": [^,\n]*/, '"wall_seconds": 0');
@@ -22,9 +20,7 @@ async function open(width, colorScheme, hash, name) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   const fault = (what) => faults.push(`${name} at ${width} pixels: ${what}`);
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) fault(`console: ${message.text()}`); });
-  page.on('pageerror', (error) => fault(`script: ${error.message}`));
-  page.on('request', (request) => { if (!/^(file|blob|data):/.test(request.url())) fault(`asks for ${request.url()}`); });
+  watch(page, fault, (url) => /^(file|blob|data):/.test(url));
   await page.goto(`file://${path}#${hash}`);
   return { page, context, fault };
 }
@@ -85,7 +81,7 @@ for (const lesson of lessons) {
     await page.locator('#play').click();
     if (before[0] === after[0]) fault('the picture does not move');
     if (!/\d+ on the network/.test(after[1])) fault(`the picture says ${after[1]}`);
-    // each state has a link: the slider by the keyboard, then the same page anew
+    // each state has a link: the slider by the keyboard, then the page loaded again
     await page.locator('#slider').focus();
     await page.keyboard.press('Home');
     await page.waitForFunction((wanted) => document.documentElement.dataset.ran === wanted, `${name} 0 ${slider.values[0]}`, { timeout: 60_000 }).catch(() => fault('the keyboard does not move the slider'));
@@ -93,30 +89,7 @@ for (const lesson of lessons) {
     if (!link.includes(`x=${slider.values[0]}&answer=${settings.answer}`)) fault(`the link is ${link}`);
     const command = await page.locator('#command').textContent();
     if (!command.includes(`foretell run ${lesson.command}`)) fault(`the command line is ${command}`);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    if (wide > width) fault(`it is ${wide} pixels wide`);
-    const places = await page.evaluate(() => {
-      document.activeElement?.blur();
-      window.scrollTo(0, 0);
-      const all = [...document.querySelectorAll('button, select, input, a[href], summary, .scroll')].filter((one) => one.checkVisibility());
-      // of radio buttons one is a stop
-      const stops = all.filter((one) => one.type !== 'radio' || one.checked);
-      stops.forEach((one, index) => { one.dataset.stop = index; });
-      return stops.length;
-    });
-    const reached = new Set();
-    for (let step = 0; step < places + 20 && reached.size < places; step += 1) {
-      await page.keyboard.press('Tab');
-      const stop = await page.evaluate(() => document.activeElement?.dataset.stop);
-      if (stop !== undefined) reached.add(stop);
-    }
-    if (reached.size < places) fault(`the keyboard reaches ${reached.size} of ${places} places`);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-    for (const violation of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))) {
-      fault(`axe: ${violation.id}: ${violation.help}: ${violation.nodes.slice(0, 2).map((node) => node.html.slice(0, 120)).join(' | ')}`);
-    }
-    await page.evaluate(() => window.scrollTo(0, 0));
+    await isUsable(page, width, fault, 'button, select, input, a[href], summary, .scroll');
     await page.screenshot({ path: `shots/laboratory-${name}-${width}.png`, fullPage: true });
     await context.close();
   }

@@ -3,19 +3,16 @@
 // reaches all, and axe-core finds no serious fault.
 //   node serve.mjs FORETELL DIR
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+import { isDrawn, isUsable, launch, watch } from './common.mjs';
 
 const [program, directory] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const faults = [];
 const server = spawn(program, ['serve', directory, '--port', '0']);
 const url = await new Promise((found, failed) => {
   server.stdout.on('data', (data) => { const at = /http:\S+/.exec(String(data)); if (at) found(at[0]); });
   server.on('exit', (code) => failed(new Error(`the server ended with ${code}`)));
 });
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await launch();
 try {
   for (const [width, colorScheme] of [[1440, 'light'], [360, 'dark']]) await use(width, colorScheme);
 } finally {
@@ -32,13 +29,12 @@ async function use(width, colorScheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   let expected = 0; // statuses of 4xx that the page asks for, and shows
-  page.on('console', (message) => {
-    if (!['error', 'warning'].includes(message.type())) return;
-    if (/status of 4\d\d/.test(message.text()) && expected > 0) { expected -= 1; return; }
-    fault(`console: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => fault(`script: ${error.message}`));
-  page.on('request', (request) => { if (!request.url().startsWith(url) && !request.url().startsWith('data:')) fault(`asks for ${request.url()}`); });
+  const isKnown = (text) => {
+    const is = /status of 4\d\d/.test(text) && expected > 0;
+    if (is) expected -= 1;
+    return is;
+  };
+  watch(page, fault, (asked) => asked.startsWith(url) || asked.startsWith('data:'), isKnown);
   await page.goto(url);
   const text = page.locator('#text');
   await page.waitForFunction(() => document.querySelector('#text').value.includes('[volume.mail]'));
@@ -75,14 +71,7 @@ async function use(width, colorScheme) {
   await page.click('#curve');
   await page.waitForSelector('#plot canvas', { timeout: 60_000 });
   await page.waitForFunction(() => !document.querySelector('#curve').disabled, undefined, { timeout: 120_000 });
-  const colours = await page.evaluate(() => {
-    const canvas = document.querySelector('#plot canvas');
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    const seen = new Set();
-    for (let at = 0; at < data.length && seen.size < 8; at += 4) seen.add(data.slice(at, at + 4).join());
-    return seen.size;
-  });
-  if (colours < 8) fault('the load curve is blank');
+  if (!await isDrawn(page, '#plot canvas')) fault('the load curve is blank');
   if (!/requests\/s/.test(await page.locator('#knee').textContent())) fault('the knee is not said');
   await page.fill('#number', '500');
   await page.click('#trace');
@@ -104,30 +93,10 @@ async function use(width, colorScheme) {
   await again.waitForFunction(() => document.querySelector('#text').value.includes('"20 s"'), undefined, { timeout: 5_000 }).catch(() => fault('the address does not bring the scenario back'));
   await again.close();
 
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  if (wide > width) fault(`it is ${wide} pixels wide`);
-  const places = await page.evaluate(() => {
-    document.activeElement?.blur();
-    const all = [...document.querySelectorAll('button, select, input, a[href], textarea, [tabindex="0"]')].filter((one) => one.checkVisibility() && !one.disabled);
-    all.forEach((one, index) => { one.dataset.stop = index; });
-    return all.length;
-  });
-  const reached = new Set();
-  for (let step = 0; step < places + 40 && reached.size < places; step += 1) {
-    await page.keyboard.press('Tab');
-    const stop = await page.evaluate(() => document.activeElement?.dataset.stop);
-    if (stop !== undefined) reached.add(stop);
-  }
-  if (reached.size < places) fault(`the keyboard reaches ${reached.size} of ${places} places`);
-  const old = await context.newCDPSession(page);
-  await old.send('Page.setBypassCSP', { enabled: true });
-  await page.evaluate(axe).catch((error) => fault(`axe: ${error.message}`));
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  for (const violation of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))) {
-    fault(`axe: ${violation.id}: ${violation.help}: ${violation.nodes.slice(0, 2).map((node) => node.html.slice(0, 120)).join(' | ')}`);
-  }
-  await page.evaluate(() => window.scrollTo(0, 0));
+  // axe-core is not the page's own script
+  await (await context.newCDPSession(page)).send('Page.setBypassCSP', { enabled: true });
+  const places = await isUsable(page, width, fault, 'button, select, input, a[href], textarea, [tabindex="0"]');
   await page.screenshot({ path: `shots/served-${width}.png`, fullPage: true });
   await context.close();
-  console.log(`served page at ${width} pixels: ${reached.size} stops of the keyboard`);
+  console.log(`served page at ${width} pixels: ${places} stops of the keyboard`);
 }

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Engine } from './engine.mjs';
+import { load } from './engine.mjs';
 
 const [foretell, wasm, scratch] = process.argv.slice(2);
 const wide = join(import.meta.dirname, 'wide.toml');
@@ -19,7 +19,7 @@ const runs = [
   { scenario: 'ceph', set: ['warmup=5 ms', 'duration=10 ms'] },
   { scenario: 'failure', set: ['warmup=1 s', 'duration=8 s', 'event.crash.at=2 s', 'event.crash.for=3 s'] },
 ];
-const engine = await Engine.load(wasm);
+const engine = await load(wasm);
 const faults = [];
 // how long it took is all that may differ, and there is no clock
 const timeless = (text) => text.replace(/"wall_seconds": [^,\n]*/, '"wall_seconds": 0');

@@ -32,7 +32,7 @@ pub trait Records {
     ) -> StoreError;
 }
 
-/// A run whose records are in memory: what `run.db` holds of a run that is stored, but for metrics.
+/// A run whose records are in memory. It has what `run.db` has of a stored run, except metrics.
 #[derive(Clone, Debug)]
 pub struct MemoryRun {
     selection: Selection,

@@ -124,7 +124,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(writing) = self.writing.take() {
             drop(writing.full);
-            // Whatever the writer has to say, nobody wants the store.
+            // the store is not wanted any more, so an error of its writer does not matter
             let _ = writing.writer.join();
         }
     }

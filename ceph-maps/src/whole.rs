@@ -60,7 +60,7 @@ pub fn bare_cluster(crush: CrushMap) -> Result<ClusterMap, ClusterMapError> {
     ClusterMap::new(crush, osds, [])
 }
 
-/// `map` with this pool alone, all OSDs up, and nobody serving for others.
+/// `map` with this pool alone, all OSDs up, and no OSD serving for another.
 pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapError> {
     let osds = map.osds().iter().map(|osd| osd.map(|osd| Osd { up: true, ..osd })).collect();
     let own = map.pools().get(&pool.id);

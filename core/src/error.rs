@@ -45,6 +45,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// All that is wrong, with what would be right where that is known; a line for each fault of a scenario.
+    pub fn lines(&self) -> String {
+        match self {
+            Self::Scenario(errors) => errors.lines(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// What is written as a change and is none.
 impl From<ChangeError> for Error {
     fn from(error: ChangeError) -> Self {

@@ -12,7 +12,7 @@ use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use foretell_whatif::CONFIGURATION_FACT;
 
-/// The facts of a scenario, but for what is measured of its devices.
+/// The facts of a scenario, except what is measured of its devices.
 ///
 /// `configuration`: the scenario as its operator knows it.
 pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {

@@ -68,7 +68,7 @@ pub use foretell_estimate as estimate;
 pub use foretell_scenarios::Change;
 pub use foretell_sim::Progress;
 pub use foretell_sim::truth::{self, Truth};
-pub use foretell_whatif::{Answer, Asked, Model};
+pub use foretell_whatif::{Answer, Asked, Model, UnknownModel};
 
 pub use capacity::{Capacities, VolumeCapacity};
 pub use error::Error;

@@ -331,9 +331,9 @@
     films.forEach((film, side) => {
       if (!film || !parts.canvases[side]) return;
       const counts = pictures.draw(parts.canvases[side], film, at);
-      const told = `${counts.network} on the network, ${counts.cache} in nodes, ${counts.waiting} waiting for disks, ${counts.disks} at disks`;
-      parts.words[side].textContent = told;
-      parts.canvases[side].setAttribute('aria-label', `Requests on their way at ${state.t.toFixed(1)} ms: ${told}`);
+      const now = `${counts.network} on the network, ${counts.cache} in nodes, ${counts.waiting} waiting for disks, ${counts.disks} at disks`;
+      parts.words[side].textContent = now;
+      parts.canvases[side].setAttribute('aria-label', `Requests on their way at ${state.t.toFixed(1)} ms: ${now}`);
     });
   }
   function tick(now) {

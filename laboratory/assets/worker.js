@@ -1,5 +1,4 @@
 // Holds engines, one for each slot, and answers what the page asks of them.
-'use strict';
 let unpacked;
 // requests may come before the engine does
 const compiled = new Promise((resolve, reject) => { unpacked = { resolve, reject }; });
@@ -19,35 +18,12 @@ async function unpack(packed) {
 }
 
 async function start(slot) {
-  const engine = { fault: '' };
-  const text = (at, length) => new TextDecoder().decode(new Uint8Array(engine.exports.memory.buffer, at >>> 0, length));
   let last = 0;
-  const progress = (part) => {
+  const engine = await connect(await compiled, (part) => {
     if (performance.now() - last < 100) return;
     last = performance.now();
     postMessage({ progress: part });
-  };
-  const instance = await WebAssembly.instantiate(await compiled, {
-    page: { progress, panicked: (at, length) => { engine.fault = text(at, length); } },
   });
-  engine.exports = instance.exports;
-  engine.request = (request) => {
-    const { request: room, answer, answer_start: begins, answer_length: length, memory } = engine.exports;
-    const bytes = new TextEncoder().encode(JSON.stringify(request));
-    // making room may move the memory
-    const at = room(bytes.length) >>> 0;
-    new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
-    let good;
-    try {
-      good = answer();
-    } catch (error) {
-      engines.delete(slot);
-      throw new Error(engine.fault || error.message);
-    }
-    const found = text(begins(), length());
-    if (!good) throw new Error(found);
-    return found;
-  };
   engines.set(slot, engine);
   return engine;
 }
@@ -64,7 +40,11 @@ onmessage = async ({ data }) => {
     const answers = [];
     let seconds = 0;
     for (const request of data.requests) {
-      answers.push(engine.request(request));
+      try {
+        answers.push(engine.request(request));
+      } finally {
+        if (engine.isBroken()) engines.delete(data.slot);
+      }
       if (request.do === 'run') seconds = (performance.now() - begun) / 1000;
     }
     postMessage({ id: data.id, answers, seconds });

@@ -30,7 +30,7 @@ pub enum LessonError {
     Scenario {
         /// The lesson's file or name.
         lesson: String,
-        /// Of which changes.
+        /// The changes, or nothing.
         with: String,
         /// What is wrong.
         error: String,

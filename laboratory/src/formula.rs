@@ -6,7 +6,7 @@
 //!
 //! `x` is the slider's value. `run` is the document of the run at that value, `base` that at the slider's first
 //! one, `ask` what the records of `base` say of that value. The page evaluates the tree that is made here, so
-//! whoever writes a lesson hears of mistakes when the page is made.
+//! an author learns of mistakes when the page is made.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -44,7 +44,7 @@ const FUNCTIONS: [(&str, usize); 9] = [
     // response time in ms that a share of the requests of the lesson's workload stays below
     ("quantile", 1),
     ("base_quantile", 1),
-    // share of the requests that take longer than so many ms
+    // share of the requests that take longer than this many ms
     ("slower", 1),
     ("base_slower", 1),
 ];

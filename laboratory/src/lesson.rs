@@ -112,7 +112,7 @@ pub struct Side {
 /// Which requests are shown on their way.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_field_names, reason = "the unit of a bare number is in its name")]
+#[expect(clippy::struct_field_names, reason = "the unit of a bare number is in its name")]
 pub struct Film {
     /// From when on, after the warm-up, ms.
     pub from_ms: f64,

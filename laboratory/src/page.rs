@@ -18,7 +18,11 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/picture.js"),
     include_str!("../assets/lab.js")
 );
-const WORKER: &str = include_str!("../assets/worker.js");
+const WORKER: &str = concat!(
+    "'use strict';\n",
+    include_str!("../assets/engine.js"),
+    include_str!("../assets/worker.js")
+);
 /// Says which program made a page.
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
 

@@ -24,7 +24,7 @@ pub(crate) trait JsonSchema {
 pub(crate) struct Schema;
 
 impl Schema {
-    #[allow(clippy::unused_self, clippy::needless_pass_by_value, reason = "as schemars has it")]
+    #[expect(clippy::unused_self, reason = "as schemars has it")]
     pub(crate) fn insert(&mut self, _: String, _: serde_json::Value) {}
 }
 

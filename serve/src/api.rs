@@ -16,7 +16,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use foretell_core::{Asked, Error, Model, SCENARIO_FILE, Scenario, TRUTH_FILE};
+use foretell_core::{Asked, Error, SCENARIO_FILE, Scenario, TRUTH_FILE, UnknownModel};
 use foretell_report::{CHART_SCRIPT, CHART_STYLE};
 use foretell_scenarios::{Change, schema_text, shipped_names};
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ async fn in_time(request: Request, next: Next) -> Response {
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(|_| late())
 }
 
-/// A body of JSON; what is wrong with it is said as everything else is.
+/// A body of JSON. A bad body gets the same kind of answer as any other error.
 struct Body<T>(T);
 
 impl<S: Send + Sync, T: serde::de::DeserializeOwned> FromRequest<S> for Body<T> {
@@ -161,7 +161,7 @@ impl Sent {
     /// As a scenario that may read files of the served directory alone.
     fn scenario(&self, runs: &Runs) -> Result<Scenario, Problem> {
         let changes = changes(&self.set)?;
-        self.changed(&changes, runs).map_err(|error| Problem::about(&self.text, error))
+        self.changed(&changes, runs).map_err(|error| Problem::about(&self.text, &error))
     }
 
     /// The same, checked, with these changes.
@@ -257,7 +257,7 @@ async fn events(
         loop {
             let now = status.borrow_and_update().clone();
             let is_over = now.is_over();
-            // an end, or nobody who follows
+            // the run is over, or the client has gone
             if send.send(now).await.is_err() || is_over || status.changed().await.is_err() {
                 break;
             }
@@ -283,9 +283,9 @@ struct Asking {
 }
 
 #[derive(Serialize)]
-struct Answered<'a> {
+struct Timed<'a> {
     #[serde(flatten)]
-    answer: &'a foretell_core::Answer,
+    answered: &'a foretell_core::Answered,
     /// Milliseconds that the answer took.
     elapsed_ms: f64,
 }
@@ -296,11 +296,8 @@ async fn ask(
     Body(asking): Body<Asking>,
 ) -> Result<Response, Problem> {
     let model = asking.model.unwrap_or_else(|| "auto".to_owned());
-    let asked = match Model::ALL.into_iter().find(|known| known.to_string() == model) {
-        Some(found) => Asked::Of(found),
-        None if model == "auto" => Asked::Auto,
-        None => return Err(Problem::bad("`model` is `auto`, `bounds`, `mva`, `fast` or `replay`")),
-    };
+    let asked: Asked =
+        model.parse().map_err(|error: UnknownModel| Problem::bad(error.to_string()))?;
     let changes = changes(&asking.what_if)?;
     let question = (id, model, asking.what_if);
     if let Some(known) = known(&server, &question) {
@@ -320,9 +317,9 @@ async fn ask(
         let run = shared.runs.open(&question.0)?;
         #[expect(clippy::disallowed_methods, reason = "the server times its answers")]
         let began = Instant::now();
-        let answer = run.ask_any(&changes, asked)?;
+        let answered = run.answered(&changes, asked)?;
         let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
-        let text = foretell_core::to_json(&Answered { answer: &answer, elapsed_ms });
+        let text = foretell_core::to_json(&Timed { answered: &answered, elapsed_ms });
         let mut answers = shared.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if answers.len() >= limits::ANSWERS {
             answers.pop_front();

@@ -57,9 +57,9 @@ pub enum ServeError {
     /// Others could connect, and do what they like.
     #[error("{0} can be reached by others: give a token of 16 characters or more (`--token`)")]
     NeedsToken(IpAddr),
-    /// The token is too short.
-    #[error("the token has fewer than 16 characters")]
-    ShortToken,
+    /// The token can be guessed, or does not fit into an address and a cookie.
+    #[error("a token has 16 characters or more: letters, digits, `-` and `_`")]
+    BadToken,
     /// The directory cannot be served.
     #[error("cannot serve `{}`: {error}", path.display())]
     Directory {
@@ -94,10 +94,12 @@ pub fn serve(
     tools: impl Tools,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    if let Some(token) = &options.token
-        && token.chars().count() < SHORTEST_TOKEN
-    {
-        return Err(ServeError::ShortToken);
+    let is_good = |token: &String| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        token.len() >= SHORTEST_TOKEN && token.chars().all(fits)
+    };
+    if !options.token.as_ref().is_none_or(is_good) {
+        return Err(ServeError::BadToken);
     }
     if options.token.is_none() && !options.address.is_loopback() {
         return Err(ServeError::NeedsToken(options.address));

@@ -65,25 +65,25 @@ pub(crate) fn faults(errors: &ScenarioErrors, text: &str) -> Vec<Fault> {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Self::about("", error)
+        Self::about("", &error)
     }
 }
 
 impl Problem {
     /// What went wrong with a scenario whose text is `text`.
-    pub(crate) fn about(text: &str, error: Error) -> Self {
-        match error {
-            Error::Scenario(errors) => Self {
-                status: StatusCode::UNPROCESSABLE_ENTITY,
-                error: errors.lines(),
-                faults: faults(&errors, text),
-            },
-            Error::Invalid(_) | Error::WhatIf(_) | Error::Trace(_) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+    pub(crate) fn about(text: &str, error: &Error) -> Self {
+        let status = match error {
+            Error::Scenario(_) | Error::Invalid(_) | Error::WhatIf(_) | Error::Trace(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
             }
-            Error::NotARun(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
-            other => Self::new(StatusCode::INTERNAL_SERVER_ERROR, other.to_string()),
-        }
+            Error::NotARun(_) => StatusCode::CONFLICT,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let faults = match error {
+            Error::Scenario(errors) => faults(errors, text),
+            _ => Vec::new(),
+        };
+        Self { status, error: error.lines(), faults }
     }
 }
 

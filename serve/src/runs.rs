@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use foretell_core::records::STORE_FILE;
 use foretell_core::{Error, Run, RunDirectory, SCENARIO_FILE, Scenario, TRUTH_FILE};
 use foretell_scenarios::Change;
 use serde::Serialize;
@@ -286,7 +287,7 @@ fn is_run(path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|found| wanted(&found.file_type()))
     };
     is(path, fs::FileType::is_dir)
-        && [TRUTH_FILE, SCENARIO_FILE, "run.db"]
+        && [TRUTH_FILE, SCENARIO_FILE, STORE_FILE]
             .iter()
             .all(|file| is(&path.join(file), fs::FileType::is_file))
 }
@@ -374,8 +375,7 @@ fn simulate(entry: &Entry) -> Result<(), String> {
             "the run was stopped after {} s; simulate less, or use `foretell run`",
             limits::RUN.as_secs()
         )),
-        Err(Error::Scenario(errors)) => Err(errors.lines()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.lines()),
     }
 }
 

@@ -375,8 +375,10 @@ fn others_cannot_connect_without_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let open = Options { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..options(directory.path()) };
     assert!(matches!(serve(&open, Stub, |_| ()), Err(ServeError::NeedsToken(_))));
-    let short = Options { token: Some("short".to_owned()), ..options(directory.path()) };
-    assert!(matches!(serve(&short, Stub, |_| ()), Err(ServeError::ShortToken)));
+    for token in ["short", "with spaces in it", "sixteen;characters"] {
+        let bad = Options { token: Some(token.to_owned()), ..options(directory.path()) };
+        assert!(matches!(serve(&bad, Stub, |_| ()), Err(ServeError::BadToken)), "{token}");
+    }
     let nowhere = options(&directory.path().join("nowhere"));
     assert!(matches!(serve(&nowhere, Stub, |_| ()), Err(ServeError::Directory { .. })));
 }

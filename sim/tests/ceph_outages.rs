@@ -3,42 +3,19 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
+use common::ceph::{ceph, cost};
+use common::outages::{
+    draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
+    set_working_set, with,
+};
 use common::{cluster, device, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
-    Arrivals, Ceph, Cost, OsdStore, Payload, Role, Scenario, Switch, System, Think, Threads,
-    WorkloadKind,
+    Arrivals, Ceph, Payload, Role, Scenario, Switch, System, Think, Threads,
 };
-use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
-use foretell_sim::truth::{OutageTruth, Truth};
-use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, Stream};
-
-fn ms(ms: u64) -> SimSpan {
-    SimSpan::from_ms(ms)
-}
-
-fn cost(us: u64) -> Cost {
-    Cost { fixed: SimSpan::from_us(us), rate: Some(Rate::bytes_per_s(4_000_000_000)) }
-}
-
-fn ceph() -> Ceph {
-    Ceph {
-        store: OsdStore::BlueStore { deferred_below: Bytes::kib(16) },
-        metadata: Bytes::kib(1),
-        placement_groups_per_osd: 8,
-        read: cost(60),
-        write: cost(60),
-        commit: cost(60),
-        threads: None,
-        scheduler: None,
-        monitors: Vec::new(),
-        own_monitors: BTreeMap::new(),
-        places: None,
-    }
-}
+use foretell_scenarios::outages::{Action, Event, Recovery};
+use foretell_sim::truth::Truth;
+use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
 
 fn threads() -> Threads {
     Threads {
@@ -53,45 +30,10 @@ fn threads() -> Threads {
     }
 }
 
-/// Everything is noticed fast.
-fn recovery() -> Recovery {
-    Recovery {
-        heartbeat: ms(100),
-        grace: ms(300),
-        out_after: SimSpan::from_secs(1000),
-        timeout: ms(100),
-        give_up: SimSpan::from_secs(30),
-        parallel: 4,
-        backfills: 1,
-        pause: SimSpan::ZERO,
-    }
-}
-
-fn event(at: u64, host: u32, action: Action) -> Event {
-    Event { name: format!("e{at}"), at: ms(at), host: HostId(host), disk: None, action }
-}
-
-fn fails(at: u64, host: u32, keeps: bool) -> Event {
-    event(at, host, Action::Fail { keeps })
-}
-
-fn returns(at: u64, host: u32) -> Event {
-    event(at, host, Action::Return)
-}
-
-fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
-    scenario.outages = Some(Outages { events, recovery });
-    scenario
-}
-
-fn outages(truth: &Truth) -> &OutageTruth {
-    truth.outages.as_ref().expect("there are events")
-}
-
 /// A small pool on which requests of a client fall; objects of 64 KiB.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
     let mut scenario = cluster(nodes, 1, m, n);
-    scenario.system = System::Ceph(ceph());
+    scenario.system = System::Ceph(ceph(8));
     scenario.warmup = ms(500);
     scenario.duration = Some(SimSpan::from_secs(6));
     let volume = &mut scenario.volumes[0];
@@ -100,14 +42,6 @@ fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
     ssio(&mut scenario, 0, reads, outstanding);
     set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
     scenario
-}
-
-fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
-    for workload in &mut scenario.workloads {
-        if let WorkloadKind::Ssio { access, working_set, .. } = &mut workload.kind {
-            (*access, *working_set) = (each, set);
-        }
-    }
 }
 
 fn set_ceph(scenario: &mut Scenario, change: impl FnOnce(&mut Ceph)) {
@@ -142,26 +76,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.pause = ms([0, 0, 3][stream.below(3) as usize]);
     // as many hosts as the code tolerates, each as often as it likes
     let victims = 1 + stream.below(u64::from(n - m)) as u32;
-    let first = stream.below(u64::from(nodes)) as u32;
-    let mut events = Vec::new();
-    for victim in 0..victims {
-        let host = (first + victim) % nodes;
-        let mut at = 100 + stream.below(800);
-        loop {
-            let lasts = 1 + [20, 150, 700][stream.below(3) as usize] * stream.below(100) / 50;
-            let back = at + lasts;
-            let stays_away = stream.below(4) == 0;
-            events.push(fails(at, host, !stays_away));
-            if stays_away {
-                break;
-            }
-            events.push(returns(back, host));
-            at = back + 1 + stream.below(900);
-            if at > 1700 {
-                break;
-            }
-        }
-    }
+    let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     // another one joins, or leaves
     let other = (first + victims) % nodes;
     if nodes > u32::from(n) && stream.below(3) == 0 {
@@ -169,40 +84,17 @@ fn drawn(seed: u64) -> (Scenario, String) {
         events.push(event(200 + stream.below(1000), other, action));
     }
     events.sort_by_key(|event| event.at);
-    let mut text = format!(
+    let text = format!(
         "seed {seed}: {m}-of-{n} on {nodes}, threads {has_threads}, {outstanding} x {each}, \
-         {recovery:?}"
+         {recovery:?}{}",
+        in_words(&events)
     );
-    for Event { at, host, action, .. } in &events {
-        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
-    }
     (with(scenario, events, recovery), text)
 }
 
 #[test]
 fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
-    // FORETELL_SCHEDULES=10000 for more, FORETELL_SCHEDULE=17 for one of them
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = match number("FORETELL_SCHEDULE") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
-    };
-    let (mut compared, mut recoveries) = (0, 0);
-    for seed in seeds {
-        let (scenario, text) = drawn(seed);
-        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let found = outages(&truth);
-        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
-        let blocks = truth.blocks_compared.unwrap();
-        assert!(blocks > 0, "{text}");
-        compared += blocks;
-        recoveries += found.recoveries.len();
-        // nobody waits for longer than it takes to notice, to peer and to recover an object
-        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
-        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
-    }
-    assert!(compared > 0);
-    println!("{compared} blocks compared, {recoveries} recoveries");
+    nothing_is_lost(drawn);
 }
 
 /// What a cluster with slow cables and nothing to do makes of events.
@@ -210,7 +102,7 @@ fn alone(nodes: u32, m: u8, n: u8, event: Event, change: impl Fn(&mut Recovery))
     alone_with(64, nodes, (m, n), event, change)
 }
 
-/// The same with so many MiB in objects of 64 KiB.
+/// The same with `size` MiB in objects of 64 KiB.
 fn alone_with(
     size: u64,
     nodes: u32,
@@ -219,7 +111,7 @@ fn alone_with(
     change: impl Fn(&mut Recovery),
 ) -> Truth {
     let mut scenario = cluster(nodes, 1, m, n);
-    scenario.system = System::Ceph(Ceph { placement_groups_per_osd: 64, ..ceph() });
+    scenario.system = System::Ceph(ceph(64));
     (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
     scenario.duration = Some(SimSpan::from_secs(200));
     let volume = &mut scenario.volumes[0];
@@ -251,7 +143,7 @@ fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
     for (m, n) in [(1, 2), (1, 3), (2, 4), (3, 5)] {
         // few at a time: primaries that first gather shards for many leave its cable idle meanwhile
         let joins = event(1000, 0, Action::Add);
-        // so many that no primary has to gather shards for long when the others are done
+        // with this many hosts no primary gathers shards for long after the others are done
         let nodes = u32::from(n) + 3 * u32::from(m);
         let truth = alone_with(256, nodes, (m, n), joins, |recovery| {
             (recovery.parallel, recovery.backfills) = (8, 1000);
@@ -275,7 +167,7 @@ fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
 
 #[test]
 fn closed_form_what_a_dead_host_held_is_rebuilt_at_the_rate_of_one_disks_hosts() {
-    // two copies on two hosts: whoever is left pushes everything to the only host without a copy
+    // two copies on two hosts: the host that is left pushes everything to the only host without a copy
     let truth = alone(3, 1, 2, fails(1000, 0, false), |_| {});
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.host.as_str()), ("rebuild", "brick0"));
@@ -317,7 +209,7 @@ fn closed_form_sleep_throttles_a_recovery() {
 }
 
 #[test]
-fn an_osd_takes_part_in_so_many_backfills() {
+fn an_osd_takes_part_in_no_more_than_its_backfills() {
     // one object under way at a time and server: with one backfill the groups come one after the other
     let took = |backfills| {
         let truth = alone(6, 1, 2, event(1000, 0, Action::Add), |recovery| {
@@ -392,7 +284,7 @@ fn a_returning_osd_gets_the_objects_that_were_written_and_no_others() {
     let truth = truth.unwrap();
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick2"));
-    // 9 writes in 3 s on 16 objects, three in four of which have a copy there
+    // 9 writes in 3 s on 16 objects, and three in four of these have a copy there
     assert!((3..=9).contains(&one.objects), "{one:?}");
     assert_eq!(one.bytes_written, one.objects * 65_536);
 }
@@ -458,7 +350,7 @@ fn degraded_reads_take_any_m_shards_and_decode() {
 }
 
 #[test]
-fn whoever_wants_an_object_that_is_to_be_recovered_waits_for_that_object_alone() {
+fn requests_wait_only_for_objects_that_they_need_and_that_are_lacking() {
     // 64 objects are written while a host is down, and the recovery sleeps for 50 ms after each
     let mut scenario = small(3, 1, 3, 0.0, 1);
     scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps: 200.0 };

@@ -2,34 +2,13 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use common::ceph::{ceph, cost};
 use common::{cluster, device, run, run_recorded, ssio};
 use foretell_ati::{Body, Phase, Record};
-use foretell_scenarios::model::{
-    Ceph, Cost, OsdStore, Role, Scenario, Swift, System, WorkloadKind,
-};
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, Rate, SimSpan};
-
-fn cost(us: u64) -> Cost {
-    Cost { fixed: SimSpan::from_us(us), rate: Some(Rate::bytes_per_s(4_000_000_000)) }
-}
-
-fn ceph() -> Ceph {
-    Ceph {
-        store: OsdStore::BlueStore { deferred_below: Bytes::kib(16) },
-        metadata: Bytes::kib(1),
-        placement_groups_per_osd: 100,
-        read: cost(60),
-        write: cost(60),
-        commit: cost(60),
-        threads: None,
-        scheduler: None,
-        monitors: Vec::new(),
-        own_monitors: BTreeMap::new(),
-        places: None,
-    }
-}
+use foretell_scenarios::model::{Ceph, OsdStore, Role, Scenario, Swift, System, WorkloadKind};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 /// Five nodes with two drives each, one client with one request outstanding; nothing recorded costs.
 fn small(system: System, m: u8, n: u8, access: Bytes, read_share: f64) -> Scenario {
@@ -108,7 +87,7 @@ fn messages(records: &[Record]) -> Vec<(u32, u32)> {
 
 #[test]
 fn a_write_to_ceph_goes_through_the_primary_and_waits_for_all_copies() {
-    for records in by_request(&small(System::Ceph(ceph()), 1, 3, Bytes::kib(64), 0.0)) {
+    for records in by_request(&small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(64), 0.0)) {
         let messages = messages(&records);
         // to the primary, from there to two others, two answers, and one to the client
         assert_eq!(messages.len(), 6, "{messages:?}");
@@ -132,7 +111,7 @@ fn a_write_to_ceph_goes_through_the_primary_and_waits_for_all_copies() {
 
 #[test]
 fn a_short_write_is_in_the_log_when_it_is_acknowledged() {
-    for records in by_request(&small(System::Ceph(ceph()), 1, 3, Bytes::kib(4), 0.0)) {
+    for records in by_request(&small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(4), 0.0)) {
         let operations = disk_operations(&records);
         // 4 KiB and 1 KiB in blocks of the log; the 4 KiB may be on their way to their place already
         assert_eq!(operations.iter().filter(|op| op.3 == 8 << 10).count(), 3, "{operations:?}");
@@ -143,7 +122,7 @@ fn a_short_write_is_in_the_log_when_it_is_acknowledged() {
 #[test]
 fn filestore_writes_twice() {
     let store = OsdStore::FileStore;
-    let mut scenario = small(System::Ceph(Ceph { store, ..ceph() }), 1, 3, Bytes::kib(64), 0.0);
+    let mut scenario = small(System::Ceph(Ceph { store, ..ceph(100) }), 1, 3, Bytes::kib(64), 0.0);
     // long enough for the writes of the first seconds to go to their places
     scenario.duration = Some(SimSpan::from_secs(12));
     scenario.workloads[0].requests = Some(300);
@@ -164,7 +143,7 @@ fn filestore_writes_twice() {
 #[test]
 fn a_read_is_the_primarys() {
     let (mut hosts, mut read) = (BTreeSet::new(), 0);
-    for records in by_request(&small(System::Ceph(ceph()), 1, 3, Bytes::kib(64), 1.0)) {
+    for records in by_request(&small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(64), 1.0)) {
         let messages = messages(&records);
         assert_eq!(messages.len(), 2);
         for (host, _, op, _) in disk_operations(&records) {
@@ -182,7 +161,7 @@ fn a_coded_write_reads_what_it_touches_in_part() {
     // shards of 8 KiB / 2 = 4 KiB
     for (access, reads) in [(Bytes::kib(8), 0), (Bytes::kib(4), 2)] {
         let mut read = 0;
-        for records in by_request(&small(System::Ceph(ceph()), 2, 3, access, 0.0)) {
+        for records in by_request(&small(System::Ceph(ceph(100)), 2, 3, access, 0.0)) {
             let operations = disk_operations(&records);
             let of = |wanted: Op| operations.iter().filter(|op| op.2 == wanted).count();
             // what the cache has needs no reading
@@ -202,7 +181,7 @@ fn a_coded_write_reads_what_it_touches_in_part() {
 #[test]
 fn a_coded_read_asks_for_the_data_shards() {
     let mut read = 0;
-    for records in by_request(&small(System::Ceph(ceph()), 2, 3, Bytes::kib(64), 1.0)) {
+    for records in by_request(&small(System::Ceph(ceph(100)), 2, 3, Bytes::kib(64), 1.0)) {
         // client and primary, primary and one other
         assert_eq!(messages(&records).len(), 4);
         let operations = disk_operations(&records);
@@ -243,7 +222,7 @@ fn a_read_from_swift_is_one_servers() {
 
 #[test]
 fn a_run_is_the_same_again_and_recording_changes_nothing() {
-    for system in [System::Ceph(ceph()), swift()] {
+    for system in [System::Ceph(ceph(100)), swift()] {
         let scenario = small(system, 1, 3, Bytes::kib(16), 0.5);
         let text = |truth: foretell_sim::truth::Truth| format!("{truth:?}");
         let first = text(run(&scenario).unwrap());
@@ -254,8 +233,13 @@ fn a_run_is_the_same_again_and_recording_changes_nothing() {
 
 #[test]
 fn clients_may_share_machines_with_osds_and_nodes_report_to_monitors() {
-    let mut scenario =
-        small(System::Ceph(Ceph { monitors: vec![HostId(6)], ..ceph() }), 1, 3, Bytes::kib(4), 0.5);
+    let mut scenario = small(
+        System::Ceph(Ceph { monitors: vec![HostId(6)], ..ceph(100) }),
+        1,
+        3,
+        Bytes::kib(4),
+        0.5,
+    );
     scenario.workloads[0].clients = (0..5).map(HostId).collect();
     scenario.duration = Some(SimSpan::from_secs(20));
     scenario.workloads[0].requests = Some(2000);
@@ -270,7 +254,7 @@ fn clients_may_share_machines_with_osds_and_nodes_report_to_monitors() {
 #[test]
 fn work_is_charged_to_the_workload_on_every_server() {
     use foretell_ati::{Recorder, Selection};
-    let mut scenario = small(System::Ceph(ceph()), 1, 3, Bytes::kib(64), 0.0);
+    let mut scenario = small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(64), 0.0);
     scenario.workloads[0].requests = Some(100);
     scenario.duration = Some(SimSpan::from_secs(2));
     let directory = tempfile::tempdir().unwrap();

@@ -2,55 +2,18 @@
 
 mod common;
 
-use std::fmt::Write as _;
-
+use common::outages::{
+    draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
+    set_working_set, with,
+};
 use common::{cluster, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
-    Arrivals, Cipher, Payload, Placement, ReadFrom, Scenario, Switch, Think, WorkloadKind,
+    Arrivals, Cipher, Payload, Placement, ReadFrom, Scenario, Switch, Think,
 };
-use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
-use foretell_sim::truth::{OutageTruth, PhaseTruth, Truth};
-use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, Stream};
-
-fn ms(ms: u64) -> SimSpan {
-    SimSpan::from_ms(ms)
-}
-
-/// Everything is noticed fast.
-fn recovery() -> Recovery {
-    Recovery {
-        heartbeat: ms(100),
-        grace: ms(300),
-        out_after: SimSpan::from_secs(1000),
-        timeout: ms(100),
-        give_up: SimSpan::from_secs(30),
-        parallel: 4,
-        pause: SimSpan::ZERO,
-        backfills: 1,
-    }
-}
-
-fn event(at: SimSpan, host: u32, action: Action) -> Event {
-    Event { name: format!("e{}", at.as_ns()), at, host: HostId(host), disk: None, action }
-}
-
-fn fails(at: u64, host: u32, keeps: bool) -> Event {
-    event(ms(at), host, Action::Fail { keeps })
-}
-
-fn returns(at: u64, host: u32) -> Event {
-    event(ms(at), host, Action::Return)
-}
-
-fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
-    scenario.outages = Some(Outages { events, recovery });
-    scenario
-}
-
-fn outages(truth: &Truth) -> &OutageTruth {
-    truth.outages.as_ref().expect("there are events")
-}
+use foretell_scenarios::outages::{Action, Event, Recovery};
+use foretell_sim::truth::{PhaseTruth, Truth};
+use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
 
 /// A small volume on which requests of a client fall.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
@@ -62,14 +25,6 @@ fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
     ssio(&mut scenario, 0, reads, outstanding);
     set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
     scenario
-}
-
-fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
-    for workload in &mut scenario.workloads {
-        if let WorkloadKind::Ssio { access, working_set, .. } = &mut workload.kind {
-            (*access, *working_set) = (each, set);
-        }
-    }
 }
 
 /// A schedule, its scenario in words, and whether everything must survive it.
@@ -105,59 +60,18 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.parallel = 1 + stream.below(4) as u32;
     // as many nodes as the code tolerates, each as often as it likes
     let victims = 1 + stream.below(u64::from(n - m)) as u32;
-    let first = stream.below(u64::from(nodes)) as u32;
-    let mut events = Vec::new();
-    for victim in 0..victims {
-        let host = (first + victim) % nodes;
-        let mut at = 100 + stream.below(800);
-        loop {
-            let lasts = 1 + [20, 150, 700][stream.below(3) as usize] * stream.below(100) / 50;
-            let back = at + lasts;
-            let stays_away = stream.below(4) == 0;
-            events.push(fails(at, host, !stays_away));
-            if stays_away {
-                break;
-            }
-            events.push(returns(back, host));
-            at = back + 1 + stream.below(900);
-            if at > 1700 {
-                break;
-            }
-        }
-    }
+    let (_, mut events) = draw_failures(&mut stream, nodes, victims);
     events.sort_by_key(|event| event.at);
-    let mut text = format!(
-        "seed {seed}: {m}-of-{n} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}"
+    let text = format!(
+        "seed {seed}: {m}-of-{n} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}{}",
+        in_words(&events)
     );
-    for Event { at, host, action, .. } in &events {
-        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
-    }
     (with(scenario, events, recovery), text)
 }
 
 #[test]
 fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
-    // FORETELL_SCHEDULES=10000 for more, FORETELL_SCHEDULE=17 for one of them
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = match number("FORETELL_SCHEDULE") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
-    };
-    let (mut compared, mut recoveries) = (0, 0);
-    for seed in seeds {
-        let (scenario, text) = drawn(seed);
-        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let found = outages(&truth);
-        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
-        let blocks = truth.blocks_compared.unwrap();
-        assert!(blocks > 0, "{text}");
-        compared += blocks;
-        recoveries += found.recoveries.len();
-        // whoever waits for a node that is down does so until its timeout
-        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
-        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
-    }
-    println!("{compared} blocks compared, {recoveries} recoveries");
+    nothing_is_lost(drawn);
 }
 
 #[test]
@@ -405,7 +319,7 @@ fn a_slow_processor_takes_longer_and_nothing_else() {
     let mut scenario = small(1, 1, 1, 1.0, 1);
     // all in the cache: a read is processors and cables
     set_working_set(&mut scenario, Bytes::kib(64), Bytes::kib(8));
-    let events = vec![event(ms(2000), 0, Action::Slow { factor: 50.0 })];
+    let events = vec![event(2000, 0, Action::Slow { factor: 50.0 })];
     let truth = run(&with(scenario, events, recovery())).unwrap();
     let [before, slow] = outages(&truth).phases.as_slice() else { panic!("two phases") };
     let p50 = |phase: &PhaseTruth| phase.workloads["load0"].response_time_ms.p50;

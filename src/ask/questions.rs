@@ -7,20 +7,16 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use clap::ValueEnum;
 use cpu_time::ProcessTime;
 use foretell_scenarios::Change;
-use foretell_whatif::{Experience, Observed};
+use foretell_whatif::{Asked, Experience, Observed, UnknownModel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cli::ModelChoice;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
-use foretell_core::Answered;
-use foretell_core::PartsShelf;
-use foretell_core::Prices;
+use foretell_core::{Answered, PartsShelf, Prices};
 
 /// Bytes of a line, at the most.
 const LONGEST: u64 = 1 << 20;
@@ -43,7 +39,7 @@ pub(super) struct Desk<'a> {
     pub(super) observed: &'a Observed,
     pub(super) experience: &'a Experience,
     pub(super) prices: &'a Prices,
-    pub(super) model: ModelChoice,
+    pub(super) model: Asked,
 }
 
 impl Desk<'_> {
@@ -112,20 +108,15 @@ impl Desk<'_> {
     fn one(&self, question: &Question) -> Result<(Value, Value), Failure> {
         let model = match &question.model {
             None => self.model,
-            Some(name) => ModelChoice::from_str(name, false).map_err(|_| {
-                let all = ModelChoice::value_variants().iter();
-                let names: Vec<String> = all.map(|one| format!("`{}`", one.name())).collect();
-                Failure::Usage(format!(
-                    "there is no model `{name}`; there are {}",
-                    names.join(", ")
-                ))
-            })?,
+            Some(name) => {
+                name.parse().map_err(|error: UnknownModel| Failure::Usage(error.to_string()))?
+            }
         };
         let changes = question.what_if.iter().map(|text| text.parse::<Change>());
         let changes: Vec<Change> =
             changes.collect::<Result<_, _>>().map_err(|error| Failure::Usage(error.to_string()))?;
         let (answer, scenario) =
-            self.observed.answer(&changes, &mut PartsShelf, model.asked(), self.experience)?;
+            self.observed.answer(&changes, &mut PartsShelf, model, self.experience)?;
         let document = Answered::new(answer, &scenario, self.prices);
         let value = |known: serde_json::Result<Value>| known.expect("figures are JSON");
         let model = value(serde_json::to_value(document.answer.model));

@@ -19,7 +19,7 @@ pub struct ServeArguments {
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub address: IpAddr,
     /// What every request must carry: open the page with `?token=TOKEN` once, or send `Authorization: Bearer
-    /// TOKEN`. 16 characters or more.
+    /// TOKEN`. 16 or more letters, digits, `-` or `_`.
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
     /// Runs at a time.

@@ -41,13 +41,13 @@ const RESOURCES: [(&str, &str, &str); 4] = [
 ];
 
 /// The layout of a sweep's tables.
-#[allow(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
+#[expect(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
 #[derive(Debug)]
 pub(super) struct Tables {
     workloads: Vec<String>,
     /// Groups of hosts, and whether they are storage nodes.
     groups: Vec<(String, bool)>,
-    /// Whether the measured time is cut into intervals, whose standard error is told.
+    /// Whether the measured time is cut into intervals, so that there is a standard error.
     intervals: bool,
     /// One in so many requests; `None`: no requests.
     requests: bool,
@@ -164,7 +164,8 @@ impl Tables {
 
     fn runs(&self, factors: &[Factor]) -> TableSchema {
         let mut columns = identity();
-        let text = |name: &str, told: &str| Column::new(name, Kind::Text, Role::Identity, "", told);
+        let text =
+            |name: &str, about: &str| Column::new(name, Kind::Text, Role::Identity, "", about);
         columns.push(text(
             "scenario_hash",
             "SHA-256 of the scenario with all its defaults, but for the seed",
@@ -182,7 +183,7 @@ impl Tables {
             outages::columns(&self.workloads, &mut columns);
         }
         let observed =
-            |name, kind, unit, told: &str| Column::new(name, kind, Role::Observed, unit, told);
+            |name, kind, unit, about: &str| Column::new(name, kind, Role::Observed, unit, about);
         columns.push(observed(
             "bottleneck",
             Kind::Text,
@@ -310,7 +311,7 @@ fn prefix(name: &str) -> String {
 
 fn identity() -> Vec<Column> {
     let column =
-        |(name, told): (&str, &str)| Column::new(name, Kind::Whole, Role::Identity, "", told);
+        |(name, about): (&str, &str)| Column::new(name, Kind::Whole, Role::Identity, "", about);
     NUMBERS.into_iter().map(column).collect()
 }
 
@@ -321,8 +322,8 @@ fn numbers(run: &Run) -> Row {
 fn failures(factors: &[Factor]) -> TableSchema {
     let mut columns = identity();
     columns.extend(factors.iter().map(Factor::column));
-    let told = "why the run failed";
-    columns.push(Column::new("error", Kind::Text, Role::Observed, "", told));
+    let about = "why the run failed";
+    columns.push(Column::new("error", Kind::Text, Role::Observed, "", about));
     TableSchema {
         name: "failures".to_owned(),
         description: "A row is a run that failed.".to_owned(),
@@ -342,9 +343,15 @@ const TIMES: [(&str, &str); 5] = [
 fn workload_columns(workload: &str, intervals: bool, columns: &mut Vec<Column>) {
     let of = prefix(workload);
     for (op, whose) in [("", "all requests"), ("_read", "reads"), ("_write", "writes")] {
-        let mut add = |name: &str, kind, unit: &str, told: &str| {
-            let told = format!("{told}: {whose} of workload `{workload}`");
-            columns.push(Column::new(format!("{of}{op}_{name}"), kind, Role::Observed, unit, told));
+        let mut add = |name: &str, kind, unit: &str, about: &str| {
+            let about = format!("{about}: {whose} of workload `{workload}`");
+            columns.push(Column::new(
+                format!("{of}{op}_{name}"),
+                kind,
+                Role::Observed,
+                unit,
+                about,
+            ));
         };
         add(
             "throughput_rps",
@@ -358,8 +365,8 @@ fn workload_columns(workload: &str, intervals: bool, columns: &mut Vec<Column>) 
             "bytes per second",
             "bytes read and written in a second",
         );
-        for (name, told) in TIMES {
-            add(&format!("response_time_{name}_ms"), Kind::Number, "milliseconds", told);
+        for (name, about) in TIMES {
+            add(&format!("response_time_{name}_ms"), Kind::Number, "milliseconds", about);
         }
         add("requests", Kind::Whole, "requests", "requests completed");
         if intervals && !op.is_empty() {
@@ -430,20 +437,20 @@ fn time_cells(times: &ResponseTime, requests: u64, row: &mut Row) {
 
 fn group_columns(group: &str, is_node: bool, columns: &mut Vec<Column>) {
     let of = prefix(group);
-    let mut add = |name: String, told: String| {
-        columns.push(Column::new(name, Kind::Number, Role::Observed, "", told));
+    let mut add = |name: String, about: String| {
+        columns.push(Column::new(name, Kind::Number, Role::Observed, "", about));
     };
-    for (kind, _, told) in RESOURCES {
+    for (kind, _, about) in RESOURCES {
         if kind == "disk" && !is_node {
             continue;
         }
         add(
             format!("{of}_{kind}_utilization_mean"),
-            format!("share of time busy, average over the {told} of `{group}`"),
+            format!("share of time busy, average over the {about} of `{group}`"),
         );
         add(
             format!("{of}_{kind}_utilization_max"),
-            format!("share of time busy, of the busiest of the {told} of `{group}`"),
+            format!("share of time busy, of the busiest of the {about} of `{group}`"),
         );
     }
     if is_node {
@@ -490,8 +497,9 @@ fn group_cells(
 }
 
 fn request_table() -> TableSchema {
-    let column =
-        |name: &str, kind, role, unit: &str, told: &str| Column::new(name, kind, role, unit, told);
+    let column = |name: &str, kind, role, unit: &str, about: &str| {
+        Column::new(name, kind, role, unit, about)
+    };
     TableSchema {
         name: "requests".to_owned(),
         description:
@@ -578,8 +586,8 @@ fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Reco
 pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
     let mut table = plain_record_table(kind);
     table.name = format!("records_{kind}");
-    let told = "number of the run";
-    table.columns.insert(0, Column::new("run_id", Kind::Whole, Role::Identity, "", told));
+    let about = "number of the run";
+    table.columns.insert(0, Column::new("run_id", Kind::Whole, Role::Identity, "", about));
     table
 }
 

@@ -249,9 +249,9 @@ pub struct Copied<'a> {
     pub first_block: u64,
     /// How many blocks.
     pub blocks: u64,
-    /// Which fragments were read, of whom.
+    /// The fragments that were read, with their servers.
     pub sources: &'a [(u8, HostId)],
-    /// Which were made, for whom.
+    /// The fragments that were computed, with their servers.
     pub targets: &'a [(u8, HostId)],
 }
 

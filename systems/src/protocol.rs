@@ -123,7 +123,7 @@ impl Protocol {
             Then::Sent { exchange } => {
                 if core.finds_receiver(exchange) {
                     hosts.transmit(&core.exchanges, exchange);
-                } else {
+                } else if core.lose(exchange) {
                     system.lost(core, exchange);
                 }
             }
@@ -198,7 +198,7 @@ impl Protocol {
         }
     }
 
-    /// A host stops, without a word to anybody. `keeps`: whether it will be back with what it held.
+    /// A host stops, and notifies no other. `keeps`: whether it comes back with what it held.
     pub fn host_fails<H: Hosts>(&mut self, hosts: &mut H, what: Unit, keeps: bool) {
         let Self { core, system } = self;
         system.fails(core, hosts, what, keeps);

@@ -147,7 +147,7 @@ pub(crate) trait System {
         false
     }
 
-    /// The message of an exchange found nobody.
+    /// The message of an exchange found its host down.
     fn lost(&mut self, _core: &mut Core, _exchange: u32) {}
 
     /// Bytes of volumes that too few fragments are left of.

@@ -2,9 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use foretell_core::{
-    Asked, Change, Error, MemoryRun, Model, Progress, Record, Run, Scenario, remember, to_json,
-};
+use foretell_core::{Asked, Change, MemoryRun, Progress, Record, Run, Scenario, remember, to_json};
 use serde::Deserialize;
 
 /// Holds the last run, to be asked.
@@ -38,7 +36,7 @@ enum Request {
         /// Changes, `PATH=VALUE`.
         #[serde(default)]
         set: Vec<String>,
-        /// Of which time the film is to be.
+        /// The time that the film shows.
         #[serde(default)]
         film: Option<Window>,
     },
@@ -96,15 +94,15 @@ impl Engine {
         } else {
             Scenario::load(scenario)
         }
-        .map_err(|error| sentence(&error))?;
-        scenario.change(&changes(set)?).map_err(|error| sentence(&error))?;
+        .map_err(|error| error.lines())?;
+        scenario.change(&changes(set)?).map_err(|error| error.lines())?;
         let observer = |seen: Progress| {
             if let Some(end) = seen.end {
                 progress(seen.now.as_ns() as f64 / end.as_ns().max(1) as f64);
             }
             ControlFlow::Continue(())
         };
-        let model = scenario.check().map_err(|error| sentence(&error))?;
+        let model = scenario.check().map_err(|error| error.lines())?;
         let from = model.warmup.as_ns();
         let window = film.map_or(0..0, |film| {
             // saturates: a time beyond the run has no records
@@ -115,7 +113,7 @@ impl Engine {
         let shown = window.clone();
         let wanted = move |record: &Record| shown.contains(&record.header.ts_ns);
         let (outcome, run) =
-            remember(&scenario, wanted, observer).map_err(|error| sentence(&error))?;
+            remember(&scenario, wanted, observer).map_err(|error| error.lines())?;
         (self.measured_from, self.window) = (from, window);
         (self.scenario, self.records) = (Some(scenario), Some(run));
         Ok(to_json(&outcome))
@@ -127,32 +125,14 @@ impl Engine {
     }
 
     fn ask(&mut self, what_if: &[String], model: Option<&str>) -> Result<String, String> {
-        let asked = match model.unwrap_or("auto") {
-            "auto" => Asked::Auto,
-            "fast" => Asked::Of(Model::Fast),
-            "replay" => Asked::Of(Model::Replay),
-            "mva" => Asked::Of(Model::Mva),
-            "bounds" => Asked::Of(Model::Bounds),
-            other => {
-                let all = "`auto`, `fast`, `replay`, `mva`, `bounds`";
-                return Err(format!("there is no model `{other}`; there are {all}"));
-            }
-        };
+        let asked = model.unwrap_or("auto").parse::<Asked>().map_err(|error| error.to_string())?;
         if let (Some(records), Some(scenario)) = (self.records.take(), &self.scenario) {
-            let run = Run::in_memory(records, scenario).map_err(|error| sentence(&error))?;
+            let run = Run::in_memory(records, scenario).map_err(|error| error.lines())?;
             self.run = Some(run);
         }
         let run = self.run.as_ref().ok_or("there is no run to ask: request one first")?;
         let answered = run.answered(&changes(what_if)?, asked);
-        answered.map(|document| to_json(&document)).map_err(|error| sentence(&error))
-    }
-}
-
-/// What is wrong, with what would be right where that is known.
-fn sentence(error: &Error) -> String {
-    match error {
-        Error::Scenario(errors) => errors.lines(),
-        other => other.to_string(),
+        answered.map(|document| to_json(&document)).map_err(|error| error.lines())
     }
 }
 

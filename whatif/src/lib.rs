@@ -32,5 +32,5 @@ pub use disk::{
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
-pub use predict::{Asked, Prediction};
+pub use predict::{Asked, Prediction, UnknownModel};
 pub use question::{Described, Shelf};

@@ -1,10 +1,12 @@
 //! From a question to an answer.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use thiserror::Error;
 
 use crate::answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
 use crate::bounds::{alone_s, bounds};
@@ -43,6 +45,24 @@ pub enum Asked {
     Of(Model),
     /// The fast one where past scores say that it is as good, otherwise the replay.
     Auto,
+}
+
+/// A name that no model has.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("there is no model `{0}`; there are `auto`, `fast`, `replay`, `mva`, `bounds`")]
+pub struct UnknownModel(pub String);
+
+impl FromStr for Asked {
+    type Err = UnknownModel;
+
+    /// Reads `auto`, or the name that [`Model`] is displayed as.
+    fn from_str(name: &str) -> Result<Self, UnknownModel> {
+        if name == "auto" {
+            return Ok(Self::Auto);
+        }
+        let model = Model::ALL.into_iter().find(|model| model.to_string() == name);
+        model.map(Self::Of).ok_or_else(|| UnknownModel(name.to_owned()))
+    }
 }
 
 /// The fast model is as good as the replay if its expected error is at most this multiple of the replay's, or

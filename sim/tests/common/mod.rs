@@ -1,6 +1,9 @@
 //! Scenarios for tests, built by hand.
 #![allow(dead_code, reason = "each test file uses some")]
 
+pub(crate) mod ceph;
+pub(crate) mod outages;
+
 use std::ops::ControlFlow;
 
 use foretell_ati::{Recorder, Selection};

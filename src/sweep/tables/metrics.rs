@@ -60,7 +60,7 @@ pub(super) fn host_rows(run: &Run, scenario: &Scenario, metrics: &Collected) -> 
 
 pub(super) fn client_table() -> TableSchema {
     let mut columns = identity();
-    let told = [
+    let about = [
         ("workload", Kind::Text, Role::Identity, "", "the workload"),
         ("client", Kind::Text, Role::Identity, "", "the client machine"),
         ("op", Kind::Text, Role::Identity, "", "`read` or `write`"),
@@ -70,7 +70,7 @@ pub(super) fn client_table() -> TableSchema {
         ("response_ns", Kind::Whole, Role::Observed, "nanoseconds", "sum of their response times"),
     ];
     columns.extend(
-        told.map(|(name, kind, role, unit, told)| Column::new(name, kind, role, unit, told)),
+        about.map(|(name, kind, role, unit, about)| Column::new(name, kind, role, unit, about)),
     );
     TableSchema {
         name: "client_metrics".to_owned(),

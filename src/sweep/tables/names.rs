@@ -11,15 +11,15 @@ use foretell_core::host_kinds;
 
 /// `hosts`, `volumes`, `workloads`.
 pub(super) fn tables() -> [TableSchema; 3] {
-    let table = |name: &str, number: &str, told: &str, more: &[(&str, &str)]| {
+    let table = |name: &str, number: &str, about: &str, more: &[(&str, &str)]| {
         let column =
-            |name: &str, kind, told: &str| Column::new(name, kind, Role::Identity, "", told);
+            |name: &str, kind, about: &str| Column::new(name, kind, Role::Identity, "", about);
         let mut columns = vec![
             column("run_id", Kind::Whole, "number of the run"),
-            column(number, Kind::Whole, told),
+            column(number, Kind::Whole, about),
             column("name", Kind::Text, "its name in the scenario"),
         ];
-        columns.extend(more.iter().map(|(name, told)| column(name, Kind::Text, told)));
+        columns.extend(more.iter().map(|(name, about)| column(name, Kind::Text, about)));
         TableSchema {
             name: name.to_owned(),
             description: format!(

@@ -15,20 +15,16 @@ const PHASES: [(&str, &str); 4] = [
 
 /// The columns of a sweep whose base scenario has events.
 pub(super) fn columns(workloads: &[String], columns: &mut Vec<Column>) {
-    let mut add = |name: String, kind, unit: &str, told: String| {
-        columns.push(Column::new(name, kind, Role::Observed, unit, told));
+    let mut add = |name: &str, kind, unit: &str, about: &str| {
+        columns.push(Column::new(name, kind, Role::Observed, unit, about));
     };
-    let told = |text: &str| text.to_owned();
-    add(told("failed_requests"), Kind::Whole, "", told("requests given up in the measured time"));
-    let lost = told("bytes of volumes that too few fragments are left of");
-    add(told("bytes_lost"), Kind::Whole, "bytes", lost);
-    let took =
-        told("time of all recoveries, from the first fragment to the last; missing: one goes on");
-    add(told("recovery_s"), Kind::Number, "seconds", took);
-    let written = told("bytes that recoveries wrote");
-    add(told("recovery_bytes_written"), Kind::Whole, "bytes", written);
+    add("failed_requests", Kind::Whole, "", "requests given up in the measured time");
+    add("bytes_lost", Kind::Whole, "bytes", "bytes of volumes with too few fragments left");
+    let took = "time of all recoveries, from the first fragment to the last; missing: one goes on";
+    add("recovery_s", Kind::Number, "seconds", took);
+    add("recovery_bytes_written", Kind::Whole, "bytes", "bytes that recoveries wrote");
     for (phase, when) in PHASES {
-        add(format!("{phase}_s"), Kind::Number, "seconds", format!("measured time {when}"));
+        add(&format!("{phase}_s"), Kind::Number, "seconds", &format!("measured time {when}"));
         for workload in workloads {
             let of = prefix(workload);
             let whose = format!("{when}, workload `{workload}`; missing: there was no such time");
@@ -38,7 +34,7 @@ pub(super) fn columns(workloads: &[String], columns: &mut Vec<Column>) {
                 ("response_p99_ms", Kind::Number, "milliseconds", "99th percentile of those"),
                 ("failed_requests", Kind::Whole, "", "requests given up"),
             ] {
-                add(format!("{of}_{phase}_{name}"), kind, unit, format!("{what} {whose}"));
+                add(&format!("{of}_{phase}_{name}"), kind, unit, &format!("{what} {whose}"));
             }
         }
     }

@@ -220,23 +220,25 @@ impl Core {
         }
     }
 
-    /// Whether the message of an exchange finds somebody at the other end of the cable.
+    /// Whether the host that the message of an exchange goes to is up.
     #[inline]
-    pub(crate) fn finds_receiver(&mut self, exchange: u32) -> bool {
+    pub(crate) fn finds_receiver(&self, exchange: u32) -> bool {
         let Some(failures) = &self.failures else { return true };
-        if !failures.is_down(self.exchanges[exchange].receiver()) {
-            return true;
-        }
-        self.lose(exchange);
-        false
+        !failures.is_down(self.exchanges[exchange].receiver())
     }
 
-    /// An exchange has come to nothing: its client does not know yet.
-    fn lose(&mut self, exchange: u32) {
+    /// An exchange has come to nothing, and its client does not know yet. Returns whether there is one: batches of
+    /// records and reports are freed at once.
+    pub(crate) fn lose(&mut self, exchange: u32) -> bool {
         match self.exchanges[exchange].purpose {
-            // nobody waits for these
-            Purpose::Records | Purpose::Report => self.free(exchange),
-            _ => *self.failed().fate(exchange) = Fate::Lost,
+            Purpose::Records | Purpose::Report => {
+                self.free(exchange);
+                false
+            }
+            _ => {
+                *self.failed().fate(exchange) = Fate::Lost;
+                true
+            }
         }
     }
 

@@ -129,7 +129,7 @@ pub(super) struct Job {
     pub(super) exchange: u32,
     pub(super) span: SimSpan,
     pub(super) next: Next,
-    /// For whom an op thread works, the bytes that come with it, and in which shard.
+    /// The class of the operation, the bytes that come with it, and the shard.
     pub(super) class: Class,
     pub(super) bytes: u64,
     pub(super) shard: u32,

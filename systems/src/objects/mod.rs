@@ -78,7 +78,7 @@ pub(crate) trait Rules {
         unreachable!("scenarios of this system have no events")
     }
 
-    /// The work of a server that recovers or peers, with so many bytes of its device.
+    /// The work of a server that recovers or peers, with these bytes of its device.
     fn chore(&self, _what: What, _bytes: Bytes) -> SimSpan {
         SimSpan::ZERO
     }
@@ -182,24 +182,22 @@ impl<R: Rules> Objects<R> {
     ) {
         let own = usize::from(R::FRONT_STORES);
         let others: Few<(u8, Target)> = (0..).zip(targets.iter().copied()).skip(own).collect();
-        self.ask(core, hosts, task, what, needed, R::FRONT_STORES, &others);
+        self.tasks[task].needed = needed;
+        self.ask(core, hosts, task, what, R::FRONT_STORES, &others);
     }
 
-    /// Has others, each with its shard, read or write, and the server in front as well if it is its `own`
-    /// device, too. Returns the tasks of the others.
-    #[allow(clippy::too_many_arguments, reason = "who, what, and of whom")]
+    /// Has others, each with its shard, read or write, and the server in front too, on its `own` device.
+    /// Returns the tasks of the others.
     fn ask<H: Hosts>(
         &mut self,
         core: &mut Core,
         hosts: &mut H,
         task: u32,
         (op, shard): (Op, Shard),
-        needed: u32,
         own: bool,
         others: &[(u8, Target)],
     ) -> Few<u32> {
         let front = &mut self.tasks[task];
-        front.needed = needed;
         front.outstanding = others.len() as u32 + u32::from(own);
         let copy = front.for_others(task, op, shard);
         let disk = front.disk;

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use foretell_scenarios::model::{Share, Shares};
 use foretell_units::SimTime;
 
-/// For whom an operation is.
+/// What an operation is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// It goes on with one that was scheduled.
@@ -101,7 +101,7 @@ impl Scheduler {
         all
     }
 
-    /// An operation with so many bytes of data waits.
+    /// An operation that brings `bytes` of data waits.
     pub(super) fn push(&mut self, now: SimTime, job: u32, class: Class, bytes: u64) {
         let is_mclock = matches!(self.policy, Policy::Mclock { .. });
         let place = match class {
@@ -124,7 +124,7 @@ impl Scheduler {
         queue.jobs.push_back((job, cost));
         if queue.jobs.len() == 1 {
             match self.policy {
-                // whoever comes back has saved nothing up
+                // an idle class saves nothing up
                 Policy::Wpq => queue.pass = queue.pass.max(other),
                 Policy::Mclock { capacity, shares } => {
                     let share = [shares.client, shares.recovery][place];
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn closed_form_limits_hold() {
-        // alone, recovery gets its limit: 2000 operations/s, of which an object costs 461 (20 MiB, 11 ns a byte)
+        // alone, recovery gets its limit: 2000 operations/s. An object costs 461 of them (20 MiB, 11 ns a byte)
         let shares =
             Shares { client: share(0.5, 2.0, None), recovery: share(0.25, 1.0, Some(1.0)) };
         let policy = Policy::Mclock { capacity: 2000.0, shares };

@@ -51,7 +51,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// For whom a job is, the bytes that it brings, and its placement group.
+    /// The class of a job, the bytes that it brings, and its placement group.
     fn schedule(&self, task: u32, next: Next) -> (Class, u64, u32) {
         let continued = (Class::Continued, 0, 0);
         if task == u32::MAX {

@@ -27,7 +27,7 @@ pub(crate) struct Task {
     pub(super) holds: bool,
     /// Which shard its server has.
     pub(super) position: u8,
-    /// Whether nobody waits for it any more.
+    /// Whether its interval is over: what is still pending for it is ignored.
     pub(super) is_dead: bool,
 }
 

@@ -1,7 +1,8 @@
-//! Work of servers that no client waits for: a message from one to another, work and an access there.
+//! Work of servers that no client waits for: a message from one server to another, then processor
+//! work and a device access there.
 //!
-//! A chore has one thing pending at a time. One whose group has begun a new interval, or whose work has come
-//! to nothing, ends where that thing comes.
+//! A chore has one step pending at a time. If its group has begun a new interval, or its recovery was cancelled,
+//! it ends when that step completes.
 
 use foretell_algorithms::node::NOBODY;
 use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
@@ -65,9 +66,9 @@ impl<R: Rules> Objects<R> {
         let out = self.out();
         let id = out.chores.insert(duty);
         let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
-        let of_nobody = (Breadcrumb::NONE, NOBODY);
+        let whose = (Breadcrumb::NONE, NOBODY);
         let (purpose, between) = (Purpose::Chore(id), (from.host, to.host));
-        let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, of_nobody);
+        let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, whose);
         let exchange = core.exchanges.insert(exchange);
         self.out().chores[id].exchange = exchange;
         if duty.from != duty.to {
@@ -127,7 +128,7 @@ impl<R: Rules> Objects<R> {
         self.outages.as_ref().is_some_and(|out| out.chores[id].what == What::Push)
     }
 
-    /// For whom a chore is, the bytes that it brings, and its placement group.
+    /// The class of a chore, the bytes that it brings, and its placement group.
     pub(in crate::objects) fn schedule_chore(&self, id: u32) -> (Class, u64, u32) {
         let out = self.outages.as_ref().expect("there are events");
         let duty = &out.chores[id];
@@ -206,8 +207,8 @@ impl<R: Rules> Objects<R> {
         }
         self.free_chore(core, id);
         match duty.what {
-            What::Query => self.tell(core, hosts, &duty),
-            What::Info => self.told(core, hosts, duty.group),
+            What::Query => self.inform(core, hosts, &duty),
+            What::Info => self.informed(core, hosts, duty.group),
             What::Data => self.source_here(core, hosts, &duty),
             What::Code => self.push(core, hosts, &duty),
             What::Pushed => self.pushed(core, hosts, &duty),

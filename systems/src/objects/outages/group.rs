@@ -1,11 +1,12 @@
-//! A placement group whose servers may fail: who has its objects, who serves them, and who is to.
+//! A placement group whose servers may fail: which servers hold its objects, which serve them, and which should.
 //!
-//! A *holder* has the group's data, but for the objects that it *misses*: those written while it was away,
-//! or, of one that takes over (by *backfill*), all that it has not got yet. The *members* are where the map
-//! wants the data, those that *act* serve: while a member is filled, the group's other holders do
-//! (`pg_temp`). Each change of who is up begins a new interval: an epoch of the group, in which its servers
-//! peer before they serve. Simplified: what a holder misses is known to all; nobody forgets it (Ceph trims
-//! logs, and compares what it has forgotten: what is copied is the same).
+//! A *holder* has the group's data except the objects that it *misses*: those written while it was away or, if it
+//! takes over (*backfill*), those not copied to it yet. *Members* are the servers on which the map wants the
+//! data. *Acting* servers serve. While a member is being filled, other holders act (`pg_temp`). Each change of
+//! which servers are up begins a new interval, an epoch of the group, in which its servers peer before they serve.
+//!
+//! Simplified: the cluster always knows what a holder misses. Ceph trims its logs and then compares what servers
+//! have; what it copies is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ pub(super) struct Holder {
     pub(super) position: u8,
     /// Numbers of objects that it lacks.
     pub(super) missing: BTreeSet<u64>,
-    /// Whether it takes over, and has had everything never yet.
+    /// Whether it has had all of the group's data at some time; not so while it takes over.
     pub(super) is_filled: bool,
     /// Whose failure is why it lacks objects, and what closes that.
     pub(super) key: (HostId, Kind),
@@ -34,7 +35,7 @@ pub(super) struct Holder {
 /// What a group does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Its servers find out what they have; so many rounds and answers are to come.
+    /// Its servers find out what they have. Rounds, and answers of this round, that are still to come.
     Peering { rounds: u8, answers: u32 },
     /// It serves.
     Active,
@@ -62,9 +63,9 @@ pub(super) struct Group {
     pub(super) epoch: u32,
     pub(super) state: State,
     pub(super) turn: Turn,
-    /// Servers of which a recovery has been reserved, the primary first.
+    /// Servers on which its recovery has a reservation, the primary first.
     pub(super) reserved: SmallVec<[Osd; 4]>,
-    /// Where the map wants each shard; none where it finds nobody.
+    /// Where the map wants each shard; none where it finds no server.
     pub(super) members: SmallVec<[Option<Osd>; 6]>,
     pub(super) holders: Vec<Holder>,
     /// Who serves: places among the holders, the primary's first.
@@ -143,7 +144,7 @@ impl Group {
             let mut all: Vec<usize> = (0..holders.len()).filter(can).collect();
             let order = |osd: Osd| members.iter().position(|member| *member == Some(osd));
             all.sort_by_key(|&at| (order(holders[at].osd).unwrap_or(places), at));
-            // whoever lacks nothing leads and stays rather than others
+            // servers that lack nothing lead, and stay before others
             if all.len() > places {
                 all.sort_by_key(|&at| !holders[at].missing.is_empty() && !is_member(at));
                 all.truncate(places);
@@ -164,7 +165,7 @@ impl Group {
     }
 
     /// Those that have an object: (position, server) of `wanted` different shards, the primary's among them
-    /// if it has it, data shards before others. Fewer if there are not so many.
+    /// if it has it, data shards before others. Fewer if there are not that many.
     pub(super) fn sources(
         &self,
         object: u64,
@@ -194,7 +195,7 @@ impl Group {
                 && self.sources(**object, m, is_up).len() >= m
         };
         let lacking = self.holders.iter().filter(|holder| is_up(holder.osd));
-        // what was written lately first, as Ceph's logs are replayed before it fills anybody
+        // what was written lately first, as Ceph replays its logs before it fills a server
         let (late, filling): (Vec<&Holder>, Vec<&Holder>) =
             lacking.partition(|holder| holder.is_filled);
         let first = |of: Vec<&Holder>| {

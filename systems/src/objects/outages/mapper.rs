@@ -1,8 +1,8 @@
 //! Where a map wants a placement group when some of its servers are out.
 //!
-//! Servers that stay keep their shards; each vacant place goes to the next one that the map finds for the
-//! group: with straw2 the host that would have a copy more, with a CRUSH map the one that its rule finds
-//! when those that are out have no weight.
+//! Servers that stay keep their shards. A vacant place goes to the next server that the map finds for the group.
+//! With straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule
+//! finds when servers that are out have weight zero.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Mapper {
         Self { kind: Kind::Map { remap, without }, out: BTreeSet::new() }
     }
 
-    /// Those are out from now on, and nobody else.
+    /// These servers are out from now on, and no others.
     pub(super) fn set_out(&mut self, out: &BTreeSet<Target>) {
         self.out.clone_from(out);
         if let Kind::Map { remap, without } = &mut self.kind {
@@ -48,7 +48,7 @@ impl Mapper {
         }
     }
 
-    /// Where the map wants a group that lies on `usual` while nobody is out.
+    /// Where the map wants a group that lies on `usual` while no server is out.
     pub(super) fn members(&self, group: usize, usual: &[Target]) -> Vec<Option<Target>> {
         let stays = |target: &Target| (!self.out.contains(target)).then_some(*target);
         let mut members: Vec<Option<Target>> = usual.iter().map(stays).collect();

@@ -1,12 +1,14 @@
-//! Servers of objects that fail, return, join and leave: Ceph's part of a scenario with events.
+//! Servers of objects that fail, return, join or leave: Ceph's part of a scenario with events.
 //!
-//! A client's request is sent to the primary of its placement group when the group serves, and sent again
-//! whenever the group's servers change (`serve`): clients learn of a new map at once and have no time-outs
-//! of their own. A change begins a new interval, in which the group's servers peer before they serve
-//! (`peering`). Objects that a server lacks are recovered one by one (`recovery`), by messages and work of
-//! servers that no client waits for (`chore`). A task whose interval is over is *dead*: whatever is pending
-//! for it comes, and is swallowed. Its number is not used again, so nothing is taken for something else; what
-//! that costs is a few hundred bytes for each request under way when servers change.
+//! A client sends a request to the primary of its placement group once the group serves. When the group's servers
+//! change, it sends the request again (`serve`). Clients learn of a new map at once and have no time-outs of
+//! their own. Each change begins a new interval, in which the group's servers peer before they serve
+//! (`peering`). Objects that a server lacks are recovered one by one (`recovery`). The messages and the work for
+//! this are chores (`chore`), which no client waits for.
+//!
+//! A task whose interval is over is *dead*. What is still pending for it arrives and is ignored. Its number is
+//! not reused, so that nothing is taken for something else. This costs a few hundred bytes for each request that
+//! is under way when servers change.
 //!
 //! Sources: Ceph's documentation of peering, of recovery and backfill reservations, and of
 //! `osd_max_backfills`, `osd_recovery_max_active`, `osd_recovery_sleep`; `PrimaryLogPG.cc` for who waits for
@@ -70,20 +72,27 @@ pub(super) struct Outages {
     sizes: Vec<u64>,
 }
 
+/// Whether a server belongs to the cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Membership {
+    /// From the beginning.
+    Usual,
+    /// Since an event.
+    Joined,
+    /// Not yet, or no more.
+    Absent,
+}
+
 /// A server.
-#[allow(clippy::struct_excessive_bools, reason = "what it is, what it is taken for, what it was")]
 struct Server {
     target: Target,
     /// Whether it does nothing.
     is_down: bool,
-    /// Whether the cluster takes it to be up.
-    is_up: bool,
+    /// What the cluster knows of that.
+    standing: Standing,
     /// Whether what it held is gone for good.
     is_wiped: bool,
-    /// Whether it does not take part yet, or no more.
-    is_absent: bool,
-    /// Whether it has joined.
-    has_joined: bool,
+    membership: Membership,
     /// What failed when it did: its host, or itself.
     cause: HostId,
     /// Recoveries that it takes part in: as a primary, and as a target.
@@ -99,6 +108,13 @@ struct Server {
     last: usize,
 }
 
+impl Server {
+    /// Whether the cluster takes it to be up.
+    fn is_up(&self) -> bool {
+        self.standing == Standing::Up
+    }
+}
+
 impl Outages {
     /// The number of a server.
     fn number(&self, target: Target) -> Osd {
@@ -107,7 +123,7 @@ impl Outages {
 
     /// Whether the cluster takes a server to be up.
     fn is_up(&self) -> impl Fn(Osd) -> bool + Copy + use<'_> {
-        |osd| self.servers[osd as usize].is_up
+        |osd| self.servers[osd as usize].is_up()
     }
 
     /// Whether a server does nothing.
@@ -180,10 +196,9 @@ impl<R: Rules> Objects<R> {
                 servers.push(Server {
                     target: Target { host, disk },
                     is_down: false,
-                    is_up: true,
+                    standing: Standing::Up,
                     is_wiped: false,
-                    is_absent: false,
-                    has_joined: false,
+                    membership: Membership::Usual,
                     cause: host,
                     local: 0,
                     remote: 0,
@@ -213,10 +228,10 @@ impl<R: Rules> Objects<R> {
             objects: scenario.volumes.iter().map(|_| None).collect(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
         };
-        // whoever joins later holds nothing until then
+        // servers that join later hold nothing until then
         for event in outages.events.iter().filter(|event| event.action == Action::Add) {
             for osd in all.servers_of(Unit { host: event.host, disk: event.disk }) {
-                all.servers[osd as usize].is_absent = true;
+                all.servers[osd as usize].membership = Membership::Absent;
                 all.out.insert(all.servers[osd as usize].target);
             }
         }
@@ -293,7 +308,8 @@ impl<R: Rules> Objects<R> {
         let cause = self.out().number_of(what);
         for osd in self.out().servers_of(what) {
             let server = &mut self.out().servers[osd as usize];
-            (server.is_absent, server.has_joined, server.cause) = (!joins, joins, cause);
+            let membership = if joins { Membership::Joined } else { Membership::Absent };
+            (server.membership, server.cause) = (membership, cause);
             self.server_changed(core, hosts, osd);
         }
     }
@@ -315,11 +331,10 @@ impl<R: Rules> Objects<R> {
     fn server_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
-        let standing = core.failed().hosts[(out.hosts + osd) as usize].standing;
         let server = &mut out.servers[osd as usize];
-        server.is_up = standing == Standing::Up;
+        server.standing = core.failed().hosts[(out.hosts + osd) as usize].standing;
         let target = server.target;
-        let is_out = standing == Standing::Out || server.is_absent;
+        let is_out = server.standing == Standing::Out || server.membership == Membership::Absent;
         let was_out = out.out.contains(&target);
         if is_out != was_out {
             if is_out {
@@ -361,7 +376,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Bytes of objects of which too few shards are left.
+    /// Bytes of objects with too few shards left.
     pub(super) fn lost_bytes(&self) -> Bytes {
         let Some(out) = &self.outages else { return Bytes::ZERO };
         let mut lost = 0;

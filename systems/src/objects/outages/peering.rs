@@ -2,13 +2,13 @@
 //!
 //! The primary asks each of the others that are up what it has, and then what it lacks; when the last has
 //! answered the group serves (`GetInfo`, `GetMissing`, `Activating` of Ceph's peering machine). Meanwhile no
-//! request of the group is served. If one of those asked is down without anybody knowing, peering waits until
-//! the cluster knows, and begins again.
+//! request of the group is served. If one of them is down and the cluster does not know it yet,
+//! peering waits until it does, and begins again.
 
 use foretell_units::{Bytes, HostId};
 
 use super::group::{Group, Holder, Osd, State, Turn};
-use super::{Chore, What};
+use super::{Chore, Membership, What};
 use crate::failures::Kind;
 use crate::hosts::Hosts;
 use crate::objects::{Objects, Rules};
@@ -34,7 +34,7 @@ impl<R: Rules> Objects<R> {
         let group = &mut out.groups[index];
         let pool = &pools[group.volume as usize];
         let servers = &out.servers;
-        group.choose_acting(pool.is_coded(), |osd| servers[osd as usize].is_up);
+        group.choose_acting(pool.is_coded(), |osd| servers[osd as usize].is_up());
         let least = usize::from(core.volumes[group.volume as usize].min_write);
         if group.acting.len() < least.max(pool.encoding.m()) {
             group.state = State::Short;
@@ -104,14 +104,14 @@ impl<R: Rules> Objects<R> {
     }
 
     /// A server answers what it has.
-    pub(super) fn tell<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, asked: &Chore) {
+    pub(super) fn inform<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, asked: &Chore) {
         let what = (asked.group, asked.epoch);
         let duty = Chore::new(What::Info, what, (asked.to, asked.from));
         self.set_off(core, hosts, Chore { bytes: INFO, ..duty });
     }
 
     /// The primary has an answer.
-    pub(super) fn told<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
+    pub(super) fn informed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         let State::Peering { rounds, answers } = &mut self.out().groups[index].state else {
             return;
         };
@@ -155,8 +155,8 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A group in which nobody is to be filled: those that were filled serve from now on; once all is whole,
-    /// others forget what they have of it.
+    /// No server of the group is left to be filled. Those that were filled serve from now on. Once the group is
+    /// whole, servers that are not members forget its data.
     pub(super) fn settle_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         self.end_turn(index);
         self.take_turns(core, hosts);
@@ -173,7 +173,7 @@ impl<R: Rules> Objects<R> {
         }
         let is_coded = pools[group.volume as usize].is_coded();
         let servers = &out.servers;
-        let is_up = |osd: Osd| servers[osd as usize].is_up;
+        let is_up = |osd: Osd| servers[osd as usize].is_up();
         if group.is_whole(is_coded, is_up) {
             let Group { holders, members, .. } = group;
             let place = |holder: &Holder| {
@@ -197,7 +197,7 @@ impl super::Outages {
     /// Whose failure makes a member take over, and what closes it.
     fn why(&self, index: usize, position: u8, osd: Osd) -> (HostId, Kind) {
         let server = &self.servers[osd as usize];
-        if server.has_joined {
+        if server.membership == Membership::Joined {
             return (server.cause, Kind::Rebalance);
         }
         let group = &self.groups[index];
@@ -206,7 +206,7 @@ impl super::Outages {
         };
         let from = group.holders.iter().find(was).map(|holder| &self.servers[holder.osd as usize]);
         match from {
-            Some(from) if from.is_absent => (from.cause, Kind::Rebalance),
+            Some(from) if from.membership == Membership::Absent => (from.cause, Kind::Rebalance),
             Some(from) => (from.cause, Kind::Rebuild),
             None => (server.cause, Kind::Rebuild),
         }

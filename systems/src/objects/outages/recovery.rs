@@ -1,14 +1,15 @@
-//! Objects that holders lack are recovered, one by one.
+//! Recovery of objects that holders lack, one object at a time.
 //!
-//! A group's recovery first needs its turn: a server takes part in at most `backfills` at a time as a primary,
-//! and in as many as a target (`osd_max_backfills`, the local and remote reservations). Then its primary
-//! recovers objects, one of a group and `parallel` of all its groups at a time
-//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`: a group begins with its next object when one
-//! is done), with a `pause` after
-//! it has begun with one (`osd_recovery_sleep`): it has the object read where it is, by itself or of shards by
-//! any m, makes what is missing, and pushes it to all who lack it. What was written lately goes first, then
-//! those are filled who take over. An object that a request waits for is recovered at once, whoever has the
-//! turn. An object that is being written waits until that is done, and new writes wait for it.
+//! A group first waits for its turn. A server takes part in at most `backfills` recoveries as a primary, and in as
+//! many as a target (`osd_max_backfills`, the local and remote reservations). Then the group's primary recovers
+//! objects: one of a group, and `parallel` of all its groups, at a time (`osd_recovery_max_single_start`,
+//! `osd_recovery_max_active`). After it has begun with an object it pauses for `pause` (`osd_recovery_sleep`). It
+//! has the object read, from one copy or from any m shards, computes what is missing, and pushes that to all
+//! servers that lack it.
+//!
+//! Recently written objects go first; then servers that take over are filled. An object that a request waits for
+//! is recovered at once, even if another group has the turn. An object that is being written is recovered after
+//! the write, and new writes to it wait.
 
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
@@ -129,28 +130,19 @@ impl<R: Rules> Objects<R> {
             }
             let last = server.last;
             let later = server.led.range(last + 1..).chain(server.led.range(..=last));
-            let later: Vec<usize> = later.copied().collect();
-            let mut found = None;
-            let mut idle = None;
-            for index in later {
-                let group = &out.groups[index];
-                let m = pools[group.volume as usize].encoding.m();
-                if !group.works.is_empty() || !group.wanted.is_empty() {
-                    continue;
-                }
-                if let Some(object) = group.next_object(m, out.is_up()) {
-                    found = Some((index, object));
-                    break;
-                }
-                idle = Some(index);
-                break;
-            }
-            if let Some(index) = idle {
+            // one object of a group at a time
+            let is_free = |index: &usize| {
+                let group = &out.groups[*index];
+                group.works.is_empty() && group.wanted.is_empty()
+            };
+            let Some(index) = later.copied().find(is_free) else { return };
+            let group = &out.groups[index];
+            let m = pools[group.volume as usize].encoding.m();
+            let Some(object) = group.next_object(m, out.is_up()) else {
                 // all is done that can be
                 self.settle_group(core, hosts, index);
                 continue;
-            }
-            let Some((index, object)) = found else { return };
+            };
             out.servers[osd as usize].last = index;
             let group = &mut out.groups[index];
             if group.writes.contains_key(&object) {
@@ -213,7 +205,7 @@ impl<R: Rules> Objects<R> {
         let primary = group.primary().expect("it serves");
         let shard = pool.shard(&whole(pool, out.sizes[group.volume as usize], object));
         let is_target = |holder: &&super::group::Holder| {
-            holder.missing.contains(&object) && out.servers[holder.osd as usize].is_up
+            holder.missing.contains(&object) && out.servers[holder.osd as usize].is_up()
         };
         let key = group.holders.iter().find(is_target).map(|holder| holder.key);
         let key = key.expect("somebody lacks it");
@@ -376,7 +368,7 @@ impl Outages {
         let mut all: SmallVec<[Osd; 4]> = SmallVec::new();
         all.push(primary);
         for holder in holders {
-            let lacks = self.servers[holder.osd as usize].is_up && !holder.missing.is_empty();
+            let lacks = self.servers[holder.osd as usize].is_up() && !holder.missing.is_empty();
             if lacks && !all.contains(&holder.osd) {
                 all.push(holder.osd);
             }

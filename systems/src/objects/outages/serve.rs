@@ -1,11 +1,11 @@
 //! Clients' requests while servers may fail.
 //!
-//! A request is sent when its group serves. The primary has it wait for an object that somebody who acts
-//! lacks (of a read: the primary itself, or so many that less than m shards are left), and recovers that
-//! object first. A write goes to all who act and to those that are being filled and have the object already;
-//! the others are noted to lack it. A read of an erasure-coded object takes any m shards, and is decoded by
-//! the primary if a data shard is not among them. Where the servers change, everything is sent again. A
-//! request that is not answered `give_up` after it was issued fails.
+//! A client sends a request when its group serves. The primary delays a write while an acting server lacks the
+//! object. It delays a read while it lacks the object itself or, with erasure coding, while fewer than m shards
+//! can be read. It recovers that object first. A write goes to all acting servers and to those being filled that
+//! already have the object; other holders are marked as lacking it. A read of an erasure-coded object uses any m
+//! shards, and the primary decodes if a data shard is not among them. When the servers change, clients send
+//! everything again. A request without an answer fails `give_up` after it was issued.
 
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 use smallvec::SmallVec;
@@ -41,7 +41,7 @@ pub(super) struct ClientOp {
     is_answered: bool,
     /// Whether it counts as a write of its object.
     is_writing: bool,
-    /// Of a read: whom the data came from.
+    /// Of a read: the servers that the data came from.
     sources: SmallVec<[(u8, Osd); 8]>,
     /// Data shards that were not among them.
     missing: u64,
@@ -244,7 +244,7 @@ impl<R: Rules> Objects<R> {
         let mut written: SmallVec<[(u8, Osd); 8]> =
             group.serving().map(|holder| (holder.position, holder.osd)).collect();
         for holder in &group.holders {
-            let is_up = servers[holder.osd as usize].is_up;
+            let is_up = servers[holder.osd as usize].is_up();
             let there = (holder.position, holder.osd);
             if !holder.is_filled && is_up && !holder.missing.contains(&object) {
                 written.push(there);
@@ -288,8 +288,8 @@ impl<R: Rules> Objects<R> {
         if let Some(place) = place {
             self.tasks[id].position = servers[place].0;
         }
-        let (needed, own) = (servers.len() as u32, place.is_some());
-        let children = self.ask(core, hosts, id, (op, shard), needed, own, &others);
+        self.tasks[id].needed = servers.len() as u32;
+        let children = self.ask(core, hosts, id, (op, shard), place.is_some(), &others);
         let op = self.out().ops.get_mut(&part);
         op.expect("it is there").children.extend(children);
     }
@@ -385,7 +385,7 @@ impl<R: Rules> Objects<R> {
         true
     }
 
-    /// An answer of another server has come: it is nobody's child any more.
+    /// An answer of another server has come: its task is no longer a child.
     pub(in crate::objects) fn forget_child(&mut self, core: &Core, front: u32, child: u32) {
         if self.outages.is_none() {
             return;

@@ -1,0 +1,119 @@
+//! What tests of failures have in common.
+
+use std::fmt::Write as _;
+
+use foretell_scenarios::model::{Scenario, WorkloadKind};
+use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
+use foretell_sim::truth::{OutageTruth, Truth};
+use foretell_units::{Bytes, HostId, SimSpan, Stream};
+
+use super::run;
+
+pub(crate) fn ms(ms: u64) -> SimSpan {
+    SimSpan::from_ms(ms)
+}
+
+/// Everything is noticed fast.
+pub(crate) fn recovery() -> Recovery {
+    Recovery {
+        heartbeat: ms(100),
+        grace: ms(300),
+        out_after: SimSpan::from_secs(1000),
+        timeout: ms(100),
+        give_up: SimSpan::from_secs(30),
+        parallel: 4,
+        pause: SimSpan::ZERO,
+        backfills: 1,
+    }
+}
+
+/// `at`: ms.
+pub(crate) fn event(at: u64, host: u32, action: Action) -> Event {
+    Event { name: format!("e{at}"), at: ms(at), host: HostId(host), disk: None, action }
+}
+
+pub(crate) fn fails(at: u64, host: u32, keeps: bool) -> Event {
+    event(at, host, Action::Fail { keeps })
+}
+
+pub(crate) fn returns(at: u64, host: u32) -> Event {
+    event(at, host, Action::Return)
+}
+
+pub(crate) fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
+    scenario.outages = Some(Outages { events, recovery });
+    scenario
+}
+
+pub(crate) fn outages(truth: &Truth) -> &OutageTruth {
+    truth.outages.as_ref().expect("there are events")
+}
+
+pub(crate) fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
+    for workload in &mut scenario.workloads {
+        if let WorkloadKind::Ssio { access, working_set, .. } = &mut workload.kind {
+            (*access, *working_set) = (each, set);
+        }
+    }
+}
+
+/// Failures and returns of `victims` hosts of a ring of `nodes`, the first drawn: each several times, until
+/// it stays away or the time is over.
+pub(crate) fn draw_failures(stream: &mut Stream, nodes: u32, victims: u32) -> (u32, Vec<Event>) {
+    let first = stream.below(u64::from(nodes)) as u32;
+    let mut events = Vec::new();
+    for victim in 0..victims {
+        let host = (first + victim) % nodes;
+        let mut at = 100 + stream.below(800);
+        loop {
+            let lasts = 1 + [20, 150, 700][stream.below(3) as usize] * stream.below(100) / 50;
+            let back = at + lasts;
+            let stays_away = stream.below(4) == 0;
+            events.push(fails(at, host, !stays_away));
+            if stays_away {
+                break;
+            }
+            events.push(returns(back, host));
+            at = back + 1 + stream.below(900);
+            if at > 1700 {
+                break;
+            }
+        }
+    }
+    (first, events)
+}
+
+/// A drawn schedule in words.
+pub(crate) fn in_words(events: &[Event]) -> String {
+    let mut text = String::new();
+    for Event { at, host, action, .. } in events {
+        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
+    }
+    text
+}
+
+/// Runs drawn schedules: nothing is lost, no request fails, each read returns what was written last, and no
+/// request is left that has waited for longer than 1.5 s.
+///
+/// `FORETELL_SCHEDULES=10000` runs more of them, `FORETELL_SCHEDULE=17` one.
+pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("FORETELL_SCHEDULE") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
+    };
+    let (mut compared, mut recoveries) = (0, 0);
+    for seed in seeds {
+        let (scenario, text) = drawn(seed);
+        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = outages(&truth);
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
+        let blocks = truth.blocks_compared.unwrap();
+        assert!(blocks > 0, "{text}");
+        compared += blocks;
+        recoveries += found.recoveries.len();
+        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
+        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
+    }
+    println!("{compared} blocks compared, {recoveries} recoveries");
+}
