@@ -1,9 +1,12 @@
 //! Reading structs from the tree through serde, with places for `Spanned`.
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::de::value::{BorrowedStrDeserializer, SeqDeserializer};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    Unexpected, Visitor,
+};
 use serde::forward_to_deserialize_any;
-use serde_spanned::de::{SpannedDeserializer, is_spanned};
+use serde_spanned::de::is_spanned;
 use thiserror::Error;
 
 use crate::tree::{Entry, Node, Value};
@@ -21,12 +24,101 @@ impl serde::de::Error for ReadError {
 
 /// Reads a struct.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Result<T, ReadError> {
-    T::deserialize(Reader(node))
+    T::deserialize(Reader::Value(node))
 }
 
-/// A value as serde wants it.
+/// A value as serde wants it. Each way in calls one method of the visitor, or few: what a struct can never be is not
+/// compiled for it.
 #[derive(Clone, Copy)]
-struct Reader<'a>(&'a Node);
+enum Reader<'a> {
+    Value(&'a Node),
+    /// Where a value begins or ends, for `Spanned`.
+    Offset(usize),
+}
+
+impl<'de> Reader<'de> {
+    /// What is known of a value that is not of the type wanted.
+    fn unexpected(self) -> Unexpected<'de> {
+        match self {
+            Self::Offset(at) => Unexpected::Unsigned(at as u64),
+            Self::Value(node) => match &node.value {
+                Value::Text(text) => Unexpected::Str(text),
+                Value::Whole(whole) => Unexpected::Signed(*whole),
+                Value::Number(number) => Unexpected::Float(*number),
+                Value::Flag(flag) => Unexpected::Bool(*flag),
+                Value::Date(_) => Unexpected::Other("a date"),
+                Value::List(_) => Unexpected::Seq,
+                Value::Table(_) => Unexpected::Map,
+            },
+        }
+    }
+
+    fn refuse<V: Visitor<'de>>(self, visitor: &V) -> ReadError {
+        ReadError::invalid_type(self.unexpected(), visitor)
+    }
+
+    /// A number, a text or a flag.
+    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self {
+            Self::Offset(at) => visitor.visit_u64(at as u64),
+            Self::Value(node) => match &node.value {
+                Value::Text(text) => visitor.visit_str(text),
+                Value::Whole(whole) => visitor.visit_i64(*whole),
+                Value::Number(number) => visitor.visit_f64(*number),
+                Value::Flag(flag) => visitor.visit_bool(*flag),
+                _ => Err(self.refuse(&visitor)),
+            },
+        }
+    }
+
+    fn entries(self) -> Option<std::slice::Iter<'de, Entry>> {
+        match self {
+            Self::Value(Node { value: Value::Table(table), .. }) => Some(table.entries.iter()),
+            _ => None,
+        }
+    }
+}
+
+/// The fields of a struct.
+enum Fields<'de> {
+    /// Those of a table; the value of the key that was last given.
+    Table(std::slice::Iter<'de, Entry>, Option<&'de Node>),
+    /// Those of `Spanned`: where the value begins, where it ends, and the value. How many were given.
+    Spanned(&'static [&'static str], &'de Node, usize),
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, ReadError> {
+        let key = match self {
+            Self::Table(entries, value) => entries.next().map(|entry| {
+                *value = Some(&entry.node);
+                entry.key.as_str()
+            }),
+            Self::Spanned(names, _, given) => names.get(*given).copied(),
+        };
+        key.map(|key| seed.deserialize(BorrowedStrDeserializer::new(key))).transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        let value = match self {
+            Self::Table(_, value) => Reader::Value(value.take().expect("a key was given")),
+            Self::Spanned(_, node, given) => {
+                *given += 1;
+                match given {
+                    1 => Reader::Offset(node.place.range().start),
+                    2 => Reader::Offset(node.place.range().end),
+                    _ => Reader::Value(node),
+                }
+            }
+        };
+        seed.deserialize(value)
+    }
+}
 
 impl<'de> IntoDeserializer<'de, ReadError> for Reader<'de> {
     type Deserializer = Self;
@@ -35,21 +127,22 @@ impl<'de> IntoDeserializer<'de, ReadError> for Reader<'de> {
     }
 }
 
+macro_rules! scalars {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            self.scalar(visitor)
+        })*
+    };
+}
+
 impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match &self.0.value {
-            Value::Text(text) => visitor.visit_str(text),
-            Value::Whole(whole) => visitor.visit_i64(*whole),
-            Value::Number(number) => visitor.visit_f64(*number),
-            Value::Flag(flag) => visitor.visit_bool(*flag),
-            Value::Date(date) => Err(ReadError::custom(format!("`{date}` is a date"))),
-            Value::List(list) => visitor.visit_seq(SeqDeserializer::new(list.iter().map(Reader))),
-            Value::Table(table) => {
-                let pair = |entry: &'de Entry| (entry.key.as_str(), Reader(&entry.node));
-                visitor.visit_map(MapDeserializer::new(table.entries.iter().map(pair)))
-            }
+        match self {
+            Self::Value(Node { value: Value::List(_), .. }) => self.deserialize_seq(visitor),
+            Self::Value(Node { value: Value::Table(_), .. }) => self.deserialize_map(visitor),
+            _ => self.scalar(visitor),
         }
     }
 
@@ -65,17 +158,39 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self {
+            Self::Value(Node { value: Value::List(list), .. }) => {
+                visitor.visit_seq(SeqDeserializer::new(list.iter().map(Reader::Value)))
+            }
+            _ => Err(self.refuse(&visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let entries = self.entries().ok_or_else(|| self.refuse(&visitor))?;
+        visitor.visit_map(Fields::Table(entries, None))
+    }
+
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        if is_spanned(name) {
-            visitor.visit_map(SpannedDeserializer::new(self, self.0.place.range()))
-        } else {
-            self.deserialize_any(visitor)
-        }
+        let fields = match self {
+            Self::Value(node) if is_spanned(name) => Fields::Spanned(fields, node, 0),
+            _ => Fields::Table(self.entries().ok_or_else(|| self.refuse(&visitor))?, None),
+        };
+        visitor.visit_map(fields)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -84,16 +199,23 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        match &self.0.value {
+        match self {
             // the closed sets of a scenario are words without content
-            Value::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            _ => self.deserialize_any(visitor),
+            Self::Value(Node { value: Value::Text(text), .. }) => {
+                visitor.visit_enum(text.as_str().into_deserializer())
+            }
+            _ => Err(self.refuse(&visitor)),
         }
     }
 
+    scalars! {
+        deserialize_bool deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f64 deserialize_str deserialize_string
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map identifier ignored_any
+        i8 i16 i32 i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct identifier
+        ignored_any
     }
 }
 
