@@ -1,6 +1,9 @@
 //! What tests of failures have in common.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
@@ -96,24 +99,38 @@ pub(crate) fn in_words(events: &[Event]) -> String {
 /// request is left that has waited for longer than 1.5 s.
 ///
 /// `FORETELL_SCHEDULES=10000` runs more of them, `FORETELL_SCHEDULE=17` one.
-pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String)) {
+pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String) + Sync) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match number("FORETELL_SCHEDULE") {
         Some(seed) => seed..seed + 1,
         None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
     };
-    let (mut compared, mut recoveries) = (0, 0);
-    for seed in seeds {
-        let (scenario, text) = drawn(seed);
-        let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let found = outages(&truth);
-        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
-        let blocks = truth.blocks_compared.unwrap();
-        assert!(blocks > 0, "{text}");
-        compared += blocks;
-        recoveries += found.recoveries.len();
-        let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
-        assert!(oldest < 1500.0, "{text}\n{oldest} ms");
-    }
-    println!("{compared} blocks compared, {recoveries} recoveries");
+    let next = AtomicU64::new(seeds.start);
+    let work = || {
+        let (mut compared, mut recoveries) = (0, 0);
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !seeds.contains(&seed) {
+                return (compared, recoveries);
+            }
+            let (scenario, text) = drawn(seed);
+            let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            let found = outages(&truth);
+            assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
+            let blocks = truth.blocks_compared.unwrap();
+            assert!(blocks > 0, "{text}");
+            compared += blocks;
+            recoveries += found.recoveries.len();
+            let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
+            assert!(oldest < 1500.0, "{text}\n{oldest} ms");
+        }
+    };
+    thread::scope(|scope| {
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            let (compared, recoveries) = thread.join().expect("a schedule failed: see above");
+            println!("{compared} blocks compared, {recoveries} recoveries");
+        }
+    });
 }
