@@ -114,9 +114,10 @@ impl Buffer {
         if passed <= 0.0 {
             return;
         }
-        let busy = self.until.min(now).saturating_since(self.seen).as_ns() as f64 / passed;
+        // since `seen` it was busy first and idle then, and what is longer ago counts less
+        let idle = now.saturating_since(self.until.max(self.seen)).as_ns() as f64;
         let left = (-passed / self.moment).exp();
-        self.draining = self.draining * left + busy * (1.0 - left);
+        self.draining = self.draining * left + ((-idle / self.moment).exp() - left);
         self.reading *= (-passed / REMEMBERED).exp();
         self.seen = now;
     }
