@@ -91,7 +91,7 @@ fn more_than_can_be_done_is_said_with_the_resource_and_by_how_much() {
     // an open loop that keeps up, and one that asks for several times as much as disks can do
     let mildly = succeed(["ask", dir, "--what-if", "workload.web.rate=70"]);
     assert!(!mildly.contains("overload"), "{mildly}");
-    let beyond = ["ask", dir, "--what-if", "workload.web.rate=4000", "--model", "replay"];
+    let beyond = ["ask", dir, "--what-if", "workload.web.rate=12000", "--model", "replay"];
     let text = succeed(beyond);
     assert!(percent(&text) <= 100.0, "{text}");
     assert!(text.contains("web: overload, ") && text.contains("times what `brick"), "{text}");
@@ -99,7 +99,7 @@ fn more_than_can_be_done_is_said_with_the_resource_and_by_how_much() {
     let web = &answer["workloads"]["web"];
     let throughput = web["throughput_rps"].as_f64().unwrap();
     let factor = web["overload"]["factor"].as_f64().unwrap();
-    assert!((factor * throughput / 4000.0 - 1.0).abs() < 0.05, "{factor} x {throughput}");
+    assert!((factor * throughput / 12000.0 - 1.0).abs() < 0.05, "{factor} x {throughput}");
     assert!(web["overload"]["resource"].as_str().unwrap().contains("disk"), "{web}");
     // a closed loop waits for what is asked for: it is slower, and nothing is beyond its limit
     let closed = ["ask", dir, "--what-if", "workload.mail.outstanding=64", "--json"];
