@@ -287,7 +287,7 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "rate=4",
         "a scenario has no key `rate`; a path begins with the section and the name in it: \
-             `workload.web.rate`",
+             `node.brick.nic.rate`",
     ),
     ("volumes.mail.encoding=3-of-5", "a scenario has no key `volumes`; did you mean `volume`?"),
     (
