@@ -105,6 +105,11 @@ fn table(answer: &Answer) -> String {
             100.0 * busiest.utilization
         );
     }
+    for (name, found) in &answer.workloads {
+        if let Some(overload) = &found.overload {
+            let _ = writeln!(text, "{name}: {overload}");
+        }
+    }
     let misfits = answer.workloads.iter().filter_map(|(name, found)| {
         let misfit = found.misfit?;
         let percent = |part: f64| format!("{:+.1} %", 100.0 * part);

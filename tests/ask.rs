@@ -77,6 +77,41 @@ fn errors(comparisons: &[Value]) -> Vec<(String, f64)> {
     comparisons.iter().filter(wanted).map(error).collect()
 }
 
+#[test]
+fn more_than_can_be_done_is_said_with_the_resource_and_by_how_much() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "warmup=5 s", "--set", "duration=20 s"]);
+    let dir = dir.to_str().unwrap();
+    let percent = |text: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with("Busiest")).unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = words.iter().position(|word| *word == "%").unwrap();
+        words[at - 1].parse().unwrap()
+    };
+    // an open loop that keeps up, and one that asks for several times as much as disks can do
+    let mildly = succeed(["ask", dir, "--what-if", "workload.web.rate=70"]);
+    assert!(!mildly.contains("overload"), "{mildly}");
+    let beyond = ["ask", dir, "--what-if", "workload.web.rate=12000", "--model", "replay"];
+    let text = succeed(beyond);
+    assert!(percent(&text) <= 100.0, "{text}");
+    assert!(text.contains("web: overload, ") && text.contains("times what `brick"), "{text}");
+    let answer = json(&succeed(beyond.into_iter().chain(["--json"])));
+    let web = &answer["workloads"]["web"];
+    let throughput = web["throughput_rps"].as_f64().unwrap();
+    let factor = web["overload"]["factor"].as_f64().unwrap();
+    assert!((factor * throughput / 12000.0 - 1.0).abs() < 0.05, "{factor} x {throughput}");
+    assert!(web["overload"]["resource"].as_str().unwrap().contains("disk"), "{web}");
+    // a closed loop waits for what is asked for: it is slower, and nothing is beyond its limit
+    let closed = ["ask", dir, "--what-if", "workload.mail.outstanding=64", "--json"];
+    let answer = json(&succeed(closed));
+    assert!(answer["workloads"]["mail"]["overload"].is_null(), "{answer}");
+    for resources in answer["utilization"].as_object().unwrap().values() {
+        for share in resources.as_object().unwrap().values() {
+            assert!(share.as_f64().unwrap() <= 1.0, "{answer}");
+        }
+    }
+}
+
 /// Each of these changes something else: what is stored where, how often, with what.
 #[test]
 #[ignore = "takes minutes: `.ci/run --full` runs it"]

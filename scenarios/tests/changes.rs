@@ -284,6 +284,11 @@ fn a_refused_change_changes_nothing() {
 /// Changes that are refused, and what is said of them.
 const REFUSED: &[(&str, &str)] = &[
     ("volume.mial.encoding=3-of-5", "there is no volume `mial`; did you mean `volume.mail`?"),
+    (
+        "rate=4",
+        "a scenario has no key `rate`; a path begins with the section and the name in it: \
+             `node.brick.nic.rate`",
+    ),
     ("volumes.mail.encoding=3-of-5", "a scenario has no key `volumes`; did you mean `volume`?"),
     (
         "volume.mail.encodign=3-of-5",

@@ -332,6 +332,8 @@ function show(answer, model, refused) {
       make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, ...rows))),
     make("p", {}, `By the model ${model}, in ${three(answer.elapsed_ms)} ms. `,
       busy ? `Busiest: ${busy.host}.${busy.resource}, ${Math.round(100 * busy.utilization)} % busy. ` : "",
+      ...Object.entries(answer.workloads).filter(([, found]) => found.overload).map(([name, { overload }]) =>
+        `${name}: overload, ${three(overload.factor)} times what ${overload.resource} can do. `),
       model === "replay" && refused ? make("span", { class: "close" }, `The fast model cannot say: ${refused}`) : ""));
 }
 

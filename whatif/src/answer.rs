@@ -35,6 +35,26 @@ pub struct Busiest {
     pub utilization: f64,
 }
 
+/// More than a resource can do is asked for: requests arrive faster than they complete.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Overload {
+    /// The resource that cannot keep up: `brick3.disk0`.
+    pub resource: String,
+    /// How many times as much is asked for as it can do.
+    pub factor: f64,
+}
+
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { resource, factor } = self;
+        write!(
+            f,
+            "overload, {factor:.2} times what `{resource}` can do; there is no steady state, and requests \
+             wait the longer the longer it lasts"
+        )
+    }
+}
+
 /// What the clients of a workload would see.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadAnswer {
@@ -57,6 +77,9 @@ pub struct WorkloadAnswer {
     pub read_hit_rate: Option<f64>,
     /// The resource that limits it: `brick3.disk0`.
     pub bottleneck: String,
+    /// Where its requests arrive faster than they complete: by how much, and at which resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overload: Option<Overload>,
     /// Time that a request takes of each resource, in all hosts of a kind together: `node.cpu`, ...
     pub demands_ms: BTreeMap<String, f64>,
     /// How far the replay is off for the recorded run itself, if the workload was recorded: by this

@@ -7,6 +7,8 @@ use foretell_scenarios::{Change, ScenarioErrors};
 use foretell_units::SimSpan;
 use thiserror::Error;
 
+use crate::answer::Overload;
+
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum WhatIfError {
@@ -83,12 +85,12 @@ pub enum WhatIfError {
         until: SimSpan,
     },
     /// The changed cluster would not keep up.
-    #[error(
-        "workload `{workload}` would issue more than is ever completed: there is no steady state"
-    )]
+    #[error("workload `{workload}` would issue more than is ever completed: {overload}")]
     Overload {
         /// The open workload.
         workload: String,
+        /// What cannot keep up, and by how much.
+        overload: Overload,
     },
 }
 

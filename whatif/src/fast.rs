@@ -14,7 +14,7 @@ use foretell_ati::Resource;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload, WorkloadKind};
 use foretell_units::SimSpan;
 
-use crate::answer::ResponseTimeMs;
+use crate::answer::{Overload, ResponseTimeMs};
 use crate::classes::analyse;
 use crate::error::WhatIfError;
 use crate::replay::{Outcome, ResourceOutcome, Usage, WorkloadOutcome};
@@ -131,7 +131,10 @@ pub(crate) fn estimate(
             && known.occupancy > 1.0 + 1e-9
             && let Some(workload) = overloading(after, &outcome.workloads, known)
         {
-            return Err(WhatIfError::Overload { workload });
+            let resource =
+                format!("{}.{}", after.hosts[known.host].name, Resource::at(known.place));
+            let overload = Overload { resource, factor: known.occupancy };
+            return Err(WhatIfError::Overload { workload, overload });
         }
         known.occupancy = known.occupancy.min(1.0);
     }
@@ -252,6 +255,7 @@ fn scale(found: &mut WorkloadOutcome, more: f64, rate_rps: f64) {
     found.throughput_rps = rate_rps;
     found.throughput_bytes_per_s *= more;
     found.completed = (found.completed as f64 * more).round() as u64;
+    found.issued = (found.issued as f64 * more).round() as u64;
     found.requests = found.requests.map(|count| (count as f64 * more).round() as u64);
     found.path.legs = found.path.legs.map(|count| (count as f64 * more).round() as u64);
     found.path.latency = times(found.path.latency, more);

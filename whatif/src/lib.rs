@@ -22,7 +22,7 @@ mod question;
 mod replay;
 
 pub use answer::{
-    Answer, Busiest, EXPECTED_METRICS, Misfit, Model, ResponseTimeMs, WorkloadAnswer,
+    Answer, Busiest, EXPECTED_METRICS, Misfit, Model, Overload, ResponseTimeMs, WorkloadAnswer,
 };
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{

@@ -8,7 +8,7 @@ use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use thiserror::Error;
 
-use crate::answer::{Answer, Busiest, Misfit, Model, ResponseTimeMs, WorkloadAnswer};
+use crate::answer::{Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, WorkloadAnswer};
 use crate::bounds::{alone_s, bounds};
 use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
@@ -70,6 +70,9 @@ impl FromStr for Asked {
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
 /// Past scores of the fast model without which it is not chosen.
 const ENOUGH: usize = 40;
+
+/// Utilization from which a resource is full.
+const FULL: f64 = 0.9;
 
 impl Asked {
     /// Whether an answer of the fast model is the one to give.
@@ -345,6 +348,7 @@ impl Prediction<'_> {
                 read_share: self.read_share(workload, found),
                 read_hit_rate: found.read_hit_rate,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
+                overload: self.overload(workload, found),
                 demands_ms: self.demands_ms(workload, found),
                 misfit: before.map(|(modelled, recorded)| Misfit {
                     throughput: modelled.throughput_rps / recorded.throughput_rps - 1.0,
@@ -402,7 +406,9 @@ impl Prediction<'_> {
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
             let resource = Resource::at(found.place).to_string();
-            let share = found.utilization;
+            // a device that drains a buffer and reads meanwhile does more than the sum of what it does of
+            // either by itself
+            let share = found.utilization.min(1.0);
             utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
             if busiest < found.occupancy {
                 busiest = found.occupancy;
@@ -410,6 +416,21 @@ impl Prediction<'_> {
             }
         }
         (utilization, bottleneck)
+    }
+
+    /// Where an open workload does not keep up: by how much, and at the busiest of its resources.
+    fn overload(&self, workload: &Workload, found: &WorkloadOutcome) -> Option<Overload> {
+        if matches!(workload.arrivals, Arrivals::Closed { .. }) {
+            return None;
+        }
+        let factor = found.overload()?;
+        let used = self.outcome.resources.iter();
+        let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
+        let busiest = used.max_by(|a, b| a.occupancy.total_cmp(&b.occupancy))?;
+        // requests that wait although nothing is busy came in a burst
+        let host = &self.scenario.hosts[busiest.host].name;
+        let resource = format!("{host}.{}", Resource::at(busiest.place));
+        (busiest.occupancy > FULL).then_some(Overload { resource, factor })
     }
 
     /// Part of the requests that read.

@@ -69,7 +69,14 @@ impl Changer<'_> {
         let Some(key) = shape.key(&step.text).filter(|_| !step.bracket) else {
             let owner = if path.is_empty() { "a scenario".to_owned() } else { format!("`{path}`") };
             let message = format!("{owner} has no key `{}`", step.text);
-            return Err(self.fail(step, message).maybe_help(meant(&step.text, shape.names())));
+            let elsewhere = if path.is_empty() { named(table, &step.text) } else { Vec::new() };
+            let help = if elsewhere.is_empty() {
+                meant(&step.text, shape.names())
+            } else {
+                let paths = one_of(elsewhere.iter().map(String::as_str));
+                Some(format!("a path begins with the section and the name in it: {paths}"))
+            };
+            return Err(self.fail(step, message).maybe_help(help));
         };
         let path = join(path, step);
         if rest.is_empty() {
@@ -260,4 +267,23 @@ impl KeyShape {
 
 fn join(path: &str, step: &Step) -> String {
     if path.is_empty() { step.text.clone() } else { format!("{path}.{}", step.text) }
+}
+
+/// Paths of the keys of a name in the sections of a scenario.
+fn named(scenario: &Table, name: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut under = vec![(String::new(), scenario)];
+    while let Some((path, table)) = under.pop() {
+        for entry in &table.entries {
+            let path =
+                if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+            if entry.key == name {
+                paths.push(path);
+            } else if let Some(table) = entry.node.table() {
+                under.push((path, table));
+            }
+        }
+    }
+    paths.sort();
+    paths
 }

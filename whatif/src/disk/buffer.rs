@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
-use foretell_units::{SimSpan, SimTime};
+use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
 use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
@@ -114,9 +114,10 @@ impl Buffer {
         if passed <= 0.0 {
             return;
         }
-        let busy = self.until.min(now).saturating_since(self.seen).as_ns() as f64 / passed;
+        // since `seen` it was busy first and idle then, and what is longer ago counts less
+        let idle = now.saturating_since(self.until.max(self.seen)).as_ns() as f64;
         let left = (-passed / self.moment).exp();
-        self.draining = self.draining * left + busy * (1.0 - left);
+        self.draining = self.draining * left + ((-idle / self.moment).exp() - left);
         self.reading *= (-passed / REMEMBERED).exp();
         self.seen = now;
     }
@@ -167,33 +168,45 @@ impl Buffer {
         (room_at, work)
     }
 
-    /// How much longer a read takes for the writes beside it, ns, that takes longer than a part `chance`
-    /// of its like; `share_ns`: time of the whole device that it takes.
-    pub(super) fn read(&mut self, now: SimTime, bytes: f64, share_ns: f64, chance: f64) -> f64 {
+    /// How much longer a read takes for the writes beside it, ns; `share_ns`: time of the whole device that
+    /// it takes.
+    ///
+    /// Drawn from what was measured of the nearest shares of writes and sizes, of each as often as it is near.
+    /// Most reads beside few writes wait for none and some for a die that is being programmed; between two
+    /// measured points there are more of those, not longer waits of all.
+    pub(super) fn read(
+        &mut self,
+        now: SimTime,
+        bytes: f64,
+        share_ns: f64,
+        draws: &mut Stream,
+    ) -> f64 {
         self.look(now);
         self.reading = (self.reading + share_ns / REMEMBERED).min(1.0);
         let share = self.draining;
-        let above = self.beside.partition_point(|(known, _)| *known < bytes);
-        let Some(last) = self.beside.len().checked_sub(1) else { return 0.0 };
-        let (low, high) = (&self.beside[above.saturating_sub(1)], &self.beside[above.min(last)]);
-        let part =
-            if high.0 > low.0 { ((bytes - low.0) / (high.0 - low.0)).clamp(0.0, 1.0) } else { 0.0 };
-        waits(&low.1, share, chance) * (1.0 - part) + waits(&high.1, share, chance) * part
+        let Some((_, all)) = near(&self.beside, bytes, draws) else { return 0.0 };
+        let Some((_, times)) = near(all, share, draws) else { return 0.0 };
+        waits(times, &all[0].1, draws.unit())
     }
 }
 
-/// By how much longer a read takes beside such a share of writes, ns.
-fn waits(known: &[Waits], share: f64, chance: f64) -> f64 {
-    let Some(last) = known.len().checked_sub(1) else { return 0.0 };
-    let above = known.partition_point(|(at, _)| *at < share);
+/// One of the two neighbours of a value, drawn: the nearer, the oftener.
+fn near<'a, T>(known: &'a [(f64, T)], value: f64, draws: &mut Stream) -> Option<&'a (f64, T)> {
+    let last = known.len().checked_sub(1)?;
+    let above = known.partition_point(|(at, _)| *at < value);
     let (low, high) = (&known[above.saturating_sub(1)], &known[above.min(last)]);
     let part =
-        if high.0 > low.0 { ((share - low.0) / (high.0 - low.0)).clamp(0.0, 1.0) } else { 0.0 };
+        if high.0 > low.0 { ((value - low.0) / (high.0 - low.0)).clamp(0.0, 1.0) } else { 0.0 };
+    Some(if draws.chance(part) { high } else { low })
+}
+
+/// By how much longer a read takes than beside no writes, ns, that takes longer than a part `chance` of its like.
+fn waits(times: &[f64; QUANTILES], idle: &[f64; QUANTILES], chance: f64) -> f64 {
     let at = chance * (QUANTILES - 1) as f64;
     let below = (at as usize).min(QUANTILES - 2);
     let rest = at - below as f64;
     let of = |times: &[f64; QUANTILES]| times[below] * (1.0 - rest) + times[below + 1] * rest;
-    (of(&low.1) * (1.0 - part) + of(&high.1) * part - of(&known[0].1)).max(0.0)
+    (of(times) - of(idle)).max(0.0)
 }
 
 /// By how much writes are slower beside reads that take the whole device: what fits those mixes best in

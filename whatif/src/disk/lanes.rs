@@ -141,8 +141,7 @@ impl Lanes {
         match (&mut self.buffer, op) {
             (None, _) => {}
             (Some(buffer), Op::Read) => {
-                let chance = self.stream.unit();
-                let waits = buffer.read(now, bytes as f64, cost.share, chance);
+                let waits = buffer.read(now, bytes as f64, cost.share, &mut self.stream);
                 done += SimSpan::from_ns(waits as u64);
             }
             (Some(buffer), Op::Write) => {
@@ -360,6 +359,29 @@ mod tests {
         assert!((sum / 2000.0 - 0.6).abs() < 0.1, "{} ms", sum / 2000.0);
         now += SimSpan::from_secs(1);
         assert!((read_ms(&mut drive, now) - 0.1).abs() < 0.01);
+    }
+
+    #[test]
+    fn beside_few_writes_most_reads_wait_for_none() {
+        let mut drive = lanes(measurement());
+        let (mut now, mut times) = (SimTime::ZERO, Vec::new());
+        // a tenth of the writes that are possible; a read comes anywhere between two of them
+        for at in 0..4000_u64 {
+            drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
+            let pause = SimSpan::from_us(at * 7919 % 10_000);
+            let read = (Op::Read, Sectors(now.as_ns() % 100_000), KIB4);
+            times.push(ms(drive.serve(now + pause, read).done - (now + pause)) - 0.1);
+            now += SimSpan::from_ms(10);
+        }
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        // a tenth of 1 ms
+        assert!((0.08..0.12).contains(&mean), "{mean} ms");
+        let waited: Vec<f64> = times.iter().copied().filter(|wait| *wait > 0.01).collect();
+        let share = waited.len() as f64 / times.len() as f64;
+        assert!((0.07..0.13).contains(&share), "{share} of the reads");
+        // those that do wait as long as beside as many writes as can be
+        let mean = mean / share;
+        assert!((0.85..1.15).contains(&mean), "{mean} ms");
     }
 
     #[test]

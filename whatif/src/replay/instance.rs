@@ -248,6 +248,10 @@ impl Replay<'_> {
         };
         self.instances[id as usize].issued += 1;
         let issue = self.request_of(id, wanted);
+        self.so_far[issue.workload as usize].0 += 1;
+        if self.measuring.is_some() {
+            self.tallies[issue.workload as usize].issued();
+        }
         self.protocol.start(&mut self.engine, issue);
         // instances live in the time of the whole run
         let now = self.engine.now + self.engine.skipped;

@@ -30,6 +30,7 @@ use foretell_scenarios::model::{Host, Scenario};
 use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
+use crate::answer::Overload;
 use crate::disk::{self, Measurement, Taken};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
@@ -74,6 +75,8 @@ struct Replay<'a> {
     engine: Engine<'a>,
     instances: Vec<Instance>,
     tallies: Vec<Tally>,
+    /// By workload: requests issued and completed since the beginning.
+    so_far: Vec<(u64, u64)>,
     ready: Vec<u32>,
     finished: Vec<(Tag, disk::Done)>,
     /// Size of the file of the Activity DB when the last stretch of detail began.
@@ -173,6 +176,7 @@ impl<'a> Replay<'a> {
             engine,
             active: instances.len(),
             instances,
+            so_far: vec![(0, 0); scenario.workloads.len()],
             tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             ready: Vec::new(),
             finished: Vec::new(),
@@ -244,16 +248,37 @@ impl<'a> Replay<'a> {
             }
             let requests = self.protocol.requests();
             if requests.len() > MOST_OUTSTANDING {
-                let first = requests.places().find(|request| request.live);
-                let workload = first.map_or(0, |request| request.issue.workload as usize);
-                let workload = self.engine.scenario.workloads[workload].name.clone();
-                return Err(WhatIfError::Overload { workload });
+                return Err(self.overload());
             }
         }
         if let Some(end) = end {
             self.engine.now = end;
         }
         Ok(())
+    }
+
+    /// More is outstanding than a cluster that keeps up ever has: which workload has most, which of the
+    /// resources is the busiest.
+    fn overload(&self) -> WhatIfError {
+        let (most, (issued, completed)) = (self.so_far.iter().enumerate())
+            .max_by_key(|(_, (issued, completed))| issued.saturating_sub(*completed))
+            .map_or((0, (0, 0)), |(most, counts)| (most, *counts));
+        let scenario = self.engine.scenario;
+        let (cpus, busy) = (&self.engine.cpus, self.busy_so_far());
+        let busy = busy.iter().enumerate().flat_map(|(host, busy)| {
+            let servers = move |place| if place == 0 { cpus[host].count() } else { 1 };
+            let share = move |(place, busy): (usize, &Busy)| {
+                (busy.worked.as_secs_f64() / servers(place) as f64, host, place)
+            };
+            busy.iter().enumerate().map(share)
+        });
+        let busiest = busy.max_by(|a, b| a.0.total_cmp(&b.0));
+        let resource = busiest.map_or_else(String::new, |(_, host, place)| {
+            format!("{}.{}", scenario.hosts[host].name, Resource::at(place))
+        });
+        let factor = issued as f64 / (completed as f64).max(1.0);
+        let workload = scenario.workloads[most].name.clone();
+        WhatIfError::Overload { workload, overload: Overload { resource, factor } }
     }
 
     /// Counts an event on the way to a time; errors if there are more than a run of so many requests has.
@@ -388,6 +413,7 @@ impl<'a> Replay<'a> {
             return;
         }
         let Issue { instance, workload, op, size, .. } = done.issue;
+        self.so_far[workload as usize].1 += 1;
         if self.measuring.is_some() {
             let tally = &mut self.tallies[workload as usize];
             tally.completed(self.engine.now, done.issued, op, size);

@@ -13,6 +13,8 @@ pub(super) struct Tally {
     bytes: u64,
     /// By [`Op`].
     requests: [u64; 2],
+    /// How many were issued.
+    issued: u64,
     /// Response times, ns.
     responses: Vec<u64>,
 }
@@ -58,6 +60,8 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) throughput_bytes_per_s: f64,
     /// How many requests completed: by [`Op`].
     pub(crate) requests: [u64; 2],
+    /// How many were issued while those completed.
+    pub(crate) issued: u64,
     pub(crate) response_ms: ResponseTimeMs,
     pub(crate) read_hit_rate: Option<f64>,
     /// By host and resource.
@@ -68,7 +72,19 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) think_s: f64,
 }
 
+/// Requests by which those issued exceed those completed before this is more than chance (assumed: open
+/// loops that keep up have far fewer outstanding, or they come and go).
+const MORE_THAN_CHANCE: u64 = 50;
+/// An open loop keeps up if so many times as many are issued as completed.
+const KEEPS_UP: f64 = 1.05;
+
 impl WorkloadOutcome {
+    /// Of an open workload: how many times as many requests are issued as completed, unless it keeps up.
+    pub(crate) fn overload(&self) -> Option<f64> {
+        let factor = self.issued as f64 / (self.completed as f64).max(1.0);
+        (factor > KEEPS_UP && self.issued > self.completed + MORE_THAN_CHANCE).then_some(factor)
+    }
+
     /// Part of the requests that read.
     pub(crate) fn read_share(&self) -> f64 {
         self.requests[0] as f64 / (self.completed as f64).max(1.0)
@@ -135,6 +151,10 @@ pub(crate) struct ResourceOutcome {
 }
 
 impl Tally {
+    pub(super) fn issued(&mut self) {
+        self.issued += 1;
+    }
+
     pub(super) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
         self.bytes += size.get();
         self.requests[crate::disk::index(op)] += 1;
@@ -153,6 +173,7 @@ impl Tally {
         WorkloadOutcome {
             completed,
             requests: self.requests,
+            issued: self.issued,
             response_ms: ResponseTimeMs::of(self.responses.clone()),
             throughput_rps: completed as f64 / seconds,
             throughput_bytes_per_s: self.bytes as f64 / seconds,

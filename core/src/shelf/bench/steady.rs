@@ -46,7 +46,7 @@ const FILLING: (u64, u32) = (64 << 10, 16);
 const SETTLES: f64 = 3.0;
 /// A buffer takes so many times more writes a second than the device keeps up with.
 const FASTER: f64 = 1.3;
-/// Reads beside writes: sizes, how many are measured, bytes of a write, and how many there are.
+/// Reads beside writes: sizes, how many are measured beside as many writes as can be, bytes of a write, and how many there are.
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
 const READS_BESIDE: usize = 160;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
@@ -427,11 +427,14 @@ impl Bench {
                 // what the buffer holds leaves first
                 self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
                 let per_s = write_share * most_per_s(WRITES_BESIDE.0);
-                let times = self.reads_beside(bytes, Some(SimSpan::from_secs_f64(1.0 / per_s)));
+                // fewer wait, so more are measured
+                let count = (READS_BESIDE as f64 / write_share) as usize;
+                let every = Some(SimSpan::from_secs_f64(1.0 / per_s));
+                let times = self.reads_beside(bytes, count, every);
                 beside.push(Beside { bytes, write_share, quantiles_ns: quantiles(times) });
             }
             self.top_up(profile, filling);
-            let times = self.reads_beside(bytes, None);
+            let times = self.reads_beside(bytes, READS_BESIDE, None);
             beside.push(Beside { bytes, write_share: 1.0, quantiles_ns: quantiles(times) });
         }
         let mut burst = Vec::new();
@@ -460,8 +463,8 @@ impl Bench {
         (Some(WriteBuffer { bytes: room as u64, burst }), beside)
     }
 
-    /// Times of reads one at a time beside writes, one each so often, or as many as can be.
-    fn reads_beside(&mut self, bytes: u64, every: Option<SimSpan>) -> Vec<f64> {
+    /// Times of so many reads one at a time beside writes, one each so often, or as many as can be.
+    fn reads_beside(&mut self, bytes: u64, count: usize, every: Option<SimSpan>) -> Vec<f64> {
         const READER: u32 = u32::MAX;
         let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
         let write_sectors = write_bytes / SECTOR_BYTES;
@@ -479,9 +482,9 @@ impl Bench {
         }
         let mut next_write = every.map(|_| self.now);
         let mut since = read(self);
-        let mut times = Vec::with_capacity(READS_BESIDE);
+        let mut times = Vec::with_capacity(count + count / 4);
         // the first reads find the device not yet busy
-        let wanted = READS_BESIDE + READS_BESIDE / 4;
+        let wanted = count + count / 4;
         while times.len() < wanted {
             let until = next_write.unwrap_or(SimTime::from_ns(u64::MAX));
             match self.step(until) {
@@ -500,7 +503,7 @@ impl Bench {
             }
         }
         self.end();
-        times.split_off(READS_BESIDE / 4)
+        times.split_off(count / 4)
     }
 }
 
