@@ -128,12 +128,18 @@
   const PATTERNS = { degraded: 'slant', recovering: 'upright' };
   const phaseColour = (name) => css(`--p-${['before', 'degraded', 'recovering', 'after'].includes(name) ? name : 'before'}`);
   const labelRows = (spec) => Math.min(3, spec.marks?.length ?? 0);
-  const bandAt = (spec, x) => spec.bands?.find((band) => band.from <= x && x < band.to);
+  const phasesBetween = (spec, low, high) => [...new Set(spec.bands.filter((band) => band.from < high && low < band.to).map((band) => band.name))].join(', ');
+  // from halfway to the point before until halfway to the next one
+  const around = ({ xs }, at) => {
+    const half = (other, away) => (other in xs ? Math.abs(xs[other] - xs[at]) : away in xs ? Math.abs(xs[away] - xs[at]) : 1) / 2;
+    return [xs[at] - half(at - 1, at + 1), xs[at] + half(at + 1, at - 1)];
+  };
   function paintBands(u, spec) {
     const pen = u.ctx, ratio = devicePixelRatio, { left, top, width, height } = u.bbox;
     const put = (x) => Math.max(left, Math.min(left + width, u.valToPos(x, 'x', true)));
     pen.save();
     pen.textBaseline = 'middle';
+    pen.textAlign = 'left';
     pen.font = `${11 * ratio}px system-ui, sans-serif`;
     for (const band of spec.bands) {
       const from = put(band.from), wide = put(band.to) - from;
@@ -176,6 +182,7 @@
     const first = top - (STRIP + LABEL * rows) * ratio;
     pen.save();
     pen.textBaseline = 'middle';
+    pen.textAlign = 'left';
     pen.font = `600 ${11 * ratio}px system-ui, sans-serif`;
     for (const mark of spec.marks) {
       const x = u.valToPos(mark.at, 'x', true);
@@ -216,6 +223,7 @@
     const place = frame(figure, name);
     const hidden = new Set();
     let view = 0, u, at = -1, drawn = 0;
+    const above = spec.bands ? STRIP + LABEL * labelRows(spec) + 4 : 0, below = above + 8;
     const keysBox = make('div', { className: 'controls keys' });
     const of = () => spec.views[view];
     const yAxis = () => of().y ?? spec.y;
@@ -224,10 +232,10 @@
       const x = spec.x.scale === 'nines' ? percentile(spec.xs[at]) : withUnit(spec.xs[at], spec.x.unit);
       const values = of().series.filter((one) => !hidden.has(one.name)).map((one) => `${one.name}: ${withUnit(one.values[at], yAxis().unit)}`);
       if (!spec.bands) return `${spec.x.label} ${x}\n${values.join('\n')}`;
-      const phase = bandAt(spec, spec.xs[at]);
-      const [low, high] = [-1, 1].map((side) => (at + side in spec.xs ? (spec.xs[at] + spec.xs[at + side]) / 2 : spec.xs[at] + side));
+      const [low, high] = around(spec, at);
       const events = spec.marks.filter((mark) => low <= mark.at && mark.at < high).map((mark) => `event ${mark.number}: ${mark.label} at ${withUnit(mark.at, spec.x.unit)}`);
-      return [`${spec.x.label} ${x}`, ...(phase ? [`phase: ${phase.name}`] : []), ...events, ...values].join('\n');
+      const phases = phasesBetween(spec, low, high);
+      return [`${spec.x.label} ${x}`, ...(phases ? [`phase: ${phases}`] : []), ...events, ...values].join('\n');
     };
     function draw() {
       if (u) u.destroy();
@@ -235,19 +243,21 @@
       const log = yAxis().scale === 'log';
       const data = [spec.xs, ...of().series.map((one) => (log ? one.values.map((value) => (value > 0 ? value : null)) : one.values))];
       const ceiling = yAxis().max;
-      const above = spec.bands ? STRIP + LABEL * labelRows(spec) + 4 : 0;
+      // points are in the middle of their seconds; what happens at the first moment is to be seen, too
+      const [first, end] = [spec.xs[0], spec.xs[spec.xs.length - 1]];
+      const whole = (_, low, high) => [low <= first ? 0 : low, high >= end ? around(spec, spec.xs.length - 1)[1] : high];
       u = new uPlot({
         width, height: height + above, legend: { show: false },
         ...(above ? { padding: [above, null, null, null] } : {}),
         cursor: { y: false, drag: { x: true, y: false }, points: { size: 7 } },
-        scales: { x: { time: false, distr: spec.x.scale === 'log' ? 3 : 1 },
+        scales: { x: { time: false, distr: spec.x.scale === 'log' ? 3 : 1, ...(spec.bands ? { range: whole } : {}) },
           y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), ceiling ?? ((high ?? 0) > 0 ? high * 1.06 : 1)] } },
         axes: [axis(spec.x, { room: width - 70 }), axis(yAxis(), { size: 58, room: height - 60 })],
         series: [{}, ...of().series.map((one, index) => ({ label: one.name, stroke: css(`--s${index % 6}`), width: 2, dash: DASHES[index % 6],
           show: !hidden.has(one.name), spanGaps: false, points: { show: spec.xs.length < 25, size: 6 } }))],
         hooks: { drawClear: spec.bands ? [(plot) => paintBands(plot, spec)] : [], draw: spec.bands ? [(plot) => paintMarks(plot, spec)] : [], setCursor: [(plot) => {
           if (plot.cursor.idx === null || plot.cursor.idx === undefined || plot.cursor.left < 0) return;
-          place.say(read(plot.cursor.idx), plot.cursor.left + plot.bbox.left / devicePixelRatio, 8);
+          place.say(read(plot.cursor.idx), plot.cursor.left + plot.bbox.left / devicePixelRatio, below);
         }] },
       }, data, place.plot);
       place.plot.append(place.tip);
@@ -273,7 +283,7 @@
     draw();
     keys(place, () => u, (step) => {
       const text = read(Number.isFinite(step) ? (at < 0 && step < 0 ? spec.xs.length - 1 : at + step) : step < 0 ? 0 : spec.xs.length - 1);
-      place.say(text, u.valToPos(spec.xs[at], 'x') + u.bbox.left / devicePixelRatio, 8);
+      place.say(text, u.valToPos(spec.xs[at], 'x') + u.bbox.left / devicePixelRatio, below);
     });
     figure.querySelector('details.data')?.addEventListener('toggle', (event) => {
       const details = event.target;
@@ -286,7 +296,7 @@
       for (const [one, series] of all) head.append(make('th', { scope: 'col', textContent: spec.views.length > 1 ? `${one.name}: ${series.name}` : series.name }));
       for (let index = 0; index < spec.xs.length; index += step) {
         const x = spec.x.scale === 'nines' ? percentile(spec.xs[index]) : show(spec.xs[index]);
-        body.append(make('tr', {}, make('th', { scope: 'row', textContent: x }), ...(spec.bands ? [make('td', { textContent: bandAt(spec, spec.xs[index])?.name ?? '' })] : []), ...all.map(([, series]) => make('td', { textContent: series.values[index] === null ? '' : show(series.values[index]) }))));
+        body.append(make('tr', {}, make('th', { scope: 'row', textContent: x }), ...(spec.bands ? [make('td', { textContent: phasesBetween(spec, ...around(spec, index)) })] : []), ...all.map(([, series]) => make('td', { textContent: series.values[index] === null ? '' : show(series.values[index]) }))));
       }
       const box = make('div', { className: 'scroll', tabIndex: 0 }, make('table', {}, make('thead', {}, head), body));
       box.setAttribute('role', 'region'); box.setAttribute('aria-label', `${name}: values`);

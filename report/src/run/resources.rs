@@ -66,13 +66,6 @@ pub(crate) struct Resources {
     pub too_many: bool,
 }
 
-impl Resources {
-    /// Keeps what was found of a resource.
-    fn keep(&mut self, host: u32, part: Part, busy: Integral, queue: Option<Integral>) {
-        self.by_resource.insert((host, part), OverTime { busy, queue });
-    }
-}
-
 /// What is known of a host or a disk while a table is read. A hostile store may name any number of them.
 struct Known<K, T> {
     all: HashMap<K, T, foldhash::fast::FixedState>,
@@ -159,9 +152,9 @@ pub(crate) fn disks(
         }
     })?;
     found.too_many |= disks.too_many;
-    for ((host, disk), of) in disks.all {
-        found.keep(host, Part::Disk(disk), of.busy, Some(of.queue));
-    }
+    found.by_resource.extend(disks.all.into_iter().map(|((host, disk), of)| {
+        ((host, Part::Disk(disk)), OverTime { busy: of.busy, queue: Some(of.queue) })
+    }));
     Ok(())
 }
 
@@ -208,13 +201,12 @@ pub(crate) fn links(
         }
     })?;
     found.too_many |= links.too_many;
-    for (host, link) in links.all {
-        for (part, busy) in [(Part::Transmit, link.transmit), (Part::Receive, link.receive)] {
-            if let Some(busy) = busy {
-                found.keep(host, part, busy, None);
-            }
-        }
-    }
+    found.by_resource.extend(links.all.into_iter().flat_map(|(host, link)| {
+        let both = [(Part::Transmit, link.transmit), (Part::Receive, link.receive)];
+        both.into_iter().filter_map(move |(part, busy)| {
+            Some(((host, part), OverTime { busy: busy?, queue: None }))
+        })
+    }));
     Ok(())
 }
 
@@ -297,9 +289,10 @@ pub(crate) fn processors(
         }
     })?;
     found.too_many |= hosts.too_many;
-    for (host, of) in hosts.all {
-        found.keep(host, Part::Cpu, of.busy, None);
-    }
+    let of_hosts = hosts.all.into_iter();
+    found.by_resource.extend(
+        of_hosts.map(|(host, of)| ((host, Part::Cpu), OverTime { busy: of.busy, queue: None })),
+    );
     Ok(())
 }
 

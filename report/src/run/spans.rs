@@ -113,6 +113,7 @@ impl Spans {
     }
 
     /// Whether a request is sampled.
+    #[inline]
     pub(crate) fn wants(&self, breadcrumb: u64) -> bool {
         self.by_request.contains_key(&breadcrumb)
     }
