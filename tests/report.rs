@@ -336,7 +336,7 @@ fn a_page_is_small_however_large_the_result() {
             fs::copy(kept.join(file), copy.join(file)).unwrap();
         }
     }
-    let all: Vec<&Path> = copies.iter().map(|copy| copy.as_path()).collect();
+    let all: Vec<&Path> = copies.iter().map(std::path::PathBuf::as_path).collect();
     let bytes = page(&all).0.len();
     assert!(bytes < 6_000_000, "{bytes} bytes");
 }

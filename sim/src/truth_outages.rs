@@ -150,7 +150,7 @@ impl OutageTruth {
             phases.push(PhaseTruth { phase: phase.name(), seconds, workloads });
         }
         let since = |time: SimTime| time.saturating_since(mark).as_secs_f64();
-        let named = |Unit { host, disk }: Unit| {
+        let of_unit = |Unit { host, disk }: Unit| {
             let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
             format!("{}{disk}", cluster.scenario.host(host).name)
         };
@@ -162,11 +162,11 @@ impl OutageTruth {
             let unit = Unit { host: event.host, disk: event.disk };
             let what = event.action.name();
             let at_s = event.at.as_secs_f64();
-            Happening { at_s, event: event.name.clone(), what, host: named(unit) }
+            Happening { at_s, event: event.name.clone(), what, host: of_unit(unit) }
         });
         let happened = happened.collect();
         let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
-            host: named(cluster.protocol.unit(one)),
+            host: of_unit(cluster.protocol.unit(one)),
             kind: one.kind.name(),
             began_s: since(one.began),
             ended_s: one.ended.map(since),

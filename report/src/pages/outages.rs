@@ -15,6 +15,8 @@ const MOST_POINTS: usize = 600;
 /// Events that a chart marks, and that a table lists, at most.
 const MOST_MARKS: usize = 40;
 const MOST_EVENTS: usize = 100;
+/// Phases and events that a sentence names.
+const MOST_IN_WORDS: usize = 8;
 /// Recoveries of the table at most: those that wrote most.
 const MOST_RECOVERIES: usize = 100;
 /// Bands of a chart at most.
@@ -189,30 +191,18 @@ impl TimeLine {
 
     /// Its phases and events.
     fn in_words(&self) -> String {
-        let mut words = String::new();
-        let phases: Vec<String> = self
-            .bands
-            .iter()
-            .take(8)
-            .map(|band| {
-                format!("{} from {} to {} s", band.name, number(band.from), number(band.to))
-            })
-            .collect();
-        if !phases.is_empty() {
-            let more = if self.bands.len() > phases.len() { ", and so on" } else { "" };
-            words += &format!(" Phases: {}{more}.", phases.join(", "));
-        }
-        let events: Vec<String> = self
-            .marks
-            .iter()
-            .take(8)
-            .map(|mark| format!("{} {} at {} s", mark.number, mark.label, number(mark.at)))
-            .collect();
-        if !events.is_empty() {
-            let more = if self.marks.len() > events.len() { ", and so on" } else { "" };
-            words += &format!(" Events: {}{more}.", events.join(", "));
-        }
-        words
+        let told = |what: &str, all: usize, first: Vec<String>| {
+            let more = if all > first.len() { ", and so on" } else { "" };
+            if all == 0 { String::new() } else { format!(" {what}: {}{more}.", first.join(", ")) }
+        };
+        let phase = |band: &Band| {
+            format!("{} from {} to {} s", band.name, number(band.from), number(band.to))
+        };
+        let event =
+            |mark: &Mark| format!("{} {} at {} s", mark.number, mark.label, number(mark.at));
+        let phases = self.bands.iter().take(MOST_IN_WORDS).map(phase).collect();
+        let events = self.marks.iter().take(MOST_IN_WORDS).map(event).collect();
+        told("Phases", self.bands.len(), phases) + &told("Events", self.marks.len(), events)
     }
 }
 
@@ -248,12 +238,12 @@ fn bands(truth: &Value, end: f64) -> Vec<Band> {
         .filter_map(|change| Some((at(change, &["at_s"])?, text(change, &["phase"])?)))
         .filter(|(from, _)| (0.0..end).contains(from))
         .collect();
-    let least = if changes.len() > MOST_BANDS { end / MOST_BANDS as f64 } else { 0.0 };
+    let shortest = if changes.len() > MOST_BANDS { end / MOST_BANDS as f64 } else { 0.0 };
     let mut bands: Vec<Band> = Vec::new();
     for (place, (from, name)) in changes.iter().enumerate() {
         let to = changes.get(place + 1).map_or(end, |next| next.0);
         match bands.last_mut() {
-            Some(last) if to - last.from <= least || last.name == *name => last.to = to,
+            Some(last) if to - last.from <= shortest || last.name == *name => last.to = to,
             _ => bands.push(Band { from: *from, to, name: short_name(*name) }),
         }
     }
@@ -441,7 +431,7 @@ mod tests {
             .collect();
         let many = bands(&json!({ "phase_changes": changes }), 50_000.0);
         assert!(many.len() <= MOST_BANDS + 1, "{}", many.len());
-        assert!(many.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(many.windows(2).all(|pair| (pair[0].to - pair[1].from).abs() < 1e-9));
     }
 
     #[test]
