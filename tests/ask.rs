@@ -79,6 +79,7 @@ fn errors(comparisons: &[Value]) -> Vec<(String, f64)> {
 
 /// Each of these changes something else: what is stored where, how often, with what.
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn predictions_are_within_ten_percent_of_what_happens() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &[]);
@@ -486,6 +487,7 @@ fn many_questions_are_answered_as_each_by_itself() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn the_fast_model_moves_as_the_replay_does_and_refuses_what_it_cannot_follow() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=60 s"]);

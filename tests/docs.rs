@@ -319,12 +319,13 @@ fn check(document: &str) {
 
 /// A test for each document, so that they run side by side.
 macro_rules! documents {
-    ($($name:ident: $document:literal,)*) => {
+    ($($(#[$how:meta])? $name:ident: $document:literal,)*) => {
         /// Documents with examples.
         const DOCUMENTS: &[&str] = &[$($document),*];
 
         $(
             #[test]
+            $(#[$how])?
             fn $name() {
                 check($document);
             }
@@ -337,12 +338,16 @@ documents! {
     examples_of_howto_ceph_hold: "howto/ceph.md",
     examples_of_howto_fio_hold: "howto/fio.md",
     examples_of_howto_slurm_hold: "howto/slurm.md",
+    #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_howto_trace_hold: "howto/trace.md",
     examples_of_laboratory_hold: "laboratory.md",
+    #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_lab_1_knee_solution_hold: "labs/1-knee-solution.md",
     examples_of_lab_1_knee_hold: "labs/1-knee.md",
+    #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_lab_2_caches_solution_hold: "labs/2-caches-solution.md",
     examples_of_lab_2_caches_hold: "labs/2-caches.md",
+    #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_lab_3_codes_solution_hold: "labs/3-codes-solution.md",
     examples_of_lab_3_codes_hold: "labs/3-codes.md",
     examples_of_lab_4_tails_solution_hold: "labs/4-tails-solution.md",
@@ -353,6 +358,7 @@ documents! {
     examples_of_report_hold: "report.md",
     examples_of_scaling_hold: "scaling.md",
     examples_of_sweep_hold: "sweep.md",
+    #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_tutorial_hold: "tutorial.md",
     examples_of_validation_hold: "validation.md",
 }

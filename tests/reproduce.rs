@@ -51,6 +51,7 @@ fn a_figure_is_a_table_two_pictures_and_rows_of_the_summary() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn the_number_of_threads_changes_nothing() {
     let place = tempfile::tempdir().unwrap();
     let mut tables = Vec::new();
@@ -68,6 +69,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn what_a_write_costs_comes_out_of_ceph_and_swift() {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("out");

@@ -697,6 +697,7 @@ fn a_killed_command_is_cleaned_up_by_the_next() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn a_reproduction_keeps_what_was_kept_before() {
     let place = Place::new();
     let line = "reproduce constant-capacity --quick --figure fig03 -o out";
@@ -717,6 +718,7 @@ fn a_reproduction_keeps_what_was_kept_before() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn a_figure_of_ursa_minor_leaves_the_runs_that_were_kept() {
     let place = Place::new();
     let line = "reproduce ursa-minor --quick --figure fig09 -o out";

@@ -249,6 +249,7 @@ fn errors_out_of_fold_are_those_of_the_references() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn forests_are_no_worse_than_rangers() {
     let Some(directory) = directory() else { return };
     for (set, raw, log) in [

@@ -241,6 +241,7 @@ fn closed_form_mdc_in_steps() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn closed_form_a_short_quantum_shares_the_processor() {
     // M/G/1 with processor sharing at 0.7: R = 1 / 0.3 services, however they are distributed and in
     // however many steps (Kleinrock 1967); a quantum of a fortieth is nearly that
@@ -353,6 +354,7 @@ fn md1_at_drive(seed: Seed, op: Op, units: u64, after_ms: f64) -> Vec<(Estimate,
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn closed_form_md1_at_the_die_and_at_the_interface_of_a_drive() {
     // the die: 60 us and 40 us on its channel. Data leave it at least 100 us apart, so the interface
     // (50 + 50 us) is never waited for; then the latency, 20 us.

@@ -38,7 +38,7 @@ fn real_bytes_come_back() {
             for read_from in [ReadFrom::Primary, ReadFrom::Random] {
                 let mut scenario = cluster(5, 1, m, n);
                 scenario.payload = Payload::Real;
-                scenario.duration = Some(SimSpan::from_secs(1));
+                scenario.duration = Some(SimSpan::from_ms(300));
                 let volume = &mut scenario.volumes[0];
                 (volume.cipher, volume.write_quorum, volume.read_from) =
                     (cipher, quorum, read_from);

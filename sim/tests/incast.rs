@@ -28,6 +28,7 @@ fn collapse(goodputs: &[f64]) -> usize {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn published_collapse_by_buffer() {
     let mut onsets = Vec::new();
     let mut differences = Vec::new();
@@ -56,6 +57,7 @@ fn published_collapse_by_buffer() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn published_recovery_by_small_timeouts() {
     // measured: 79 to 85 % with 10 ms and 88 to 90 % with 1 ms, for 4 to 32 servers
     let servers = [4, 8, 16, 32];

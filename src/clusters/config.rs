@@ -158,6 +158,13 @@ pub(crate) struct ClientConfig {
 #[serde(default)]
 pub(crate) struct Background {
     pub(crate) kind: Option<String>,
+    /// `wpq` or `mclock`.
+    pub(crate) scheduler: Option<String>,
+    /// mClock's, or of WPQ `default` or `unlimited`.
+    pub(crate) profile: Option<String>,
+    /// Objects to move, and bytes of each.
+    pub(crate) objects: Option<f64>,
+    pub(crate) object_bytes: Option<f64>,
 }
 
 /// `null` is as good as absent.
@@ -306,6 +313,8 @@ impl Config {
         between("client.images", self.client.images, 1, 1 << 20)?;
         positive("image_bytes", self.client.image_bytes, MOST_BYTES)?;
         positive("rate_limit_iops", self.client.rate_limit_iops, 1e9)?;
+        positive("background.objects", self.background.objects, 1e9)?;
+        positive("background.object_bytes", self.background.object_bytes, 1e9)?;
         if self.osds() > MOST_OSDS {
             return Err(format!("{} OSDs, at most {MOST_OSDS}", self.osds()));
         }

@@ -34,6 +34,10 @@ const LIMITED_DEPTH: u32 = 32;
 const FIRST_NS: u64 = 4_000_000;
 const LONGEST_NS: u64 = 64_000_000_000;
 
+/// Seconds of a point beside which the cluster recovers.
+const RECOVERY_S: u64 = 16;
+const SHORT_RECOVERY_S: u64 = 8;
+
 /// How much is simulated of a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -230,6 +234,9 @@ fn divided(total: u32, clients: u32) -> u32 {
 }
 
 fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, Failure> {
+    if table.contains_key("event") {
+        return beside_recovery(table, effort);
+    }
     // large requests take long, and differ less from each other
     let requests = if load.block > 65_536 { effort.requests / 3 } else { effort.requests };
     let least = (effort.outstanding * load.outstanding() as f64) as u64;
@@ -253,6 +260,26 @@ fn simulate(table: &mut Table, load: &Load, effort: Effort) -> Result<Figures, F
     let warmup = span(load.outstanding() as f64 + wanted as f64 / 10.0) + think_ns;
     let truth = run(table, warmup, span(wanted as f64))?;
     Ok(figures(&truth))
+}
+
+/// Throughput, mean latency and recovery are those of the second half, when what begins is under way; percentiles are
+/// of the whole time.
+fn beside_recovery(table: &mut Table, effort: Effort) -> Result<Figures, Failure> {
+    let seconds =
+        if effort.requests < Effort::FULL.requests { SHORT_RECOVERY_S } else { RECOVERY_S };
+    let truth = run(table, 500_000_000, seconds * 1_000_000_000)?;
+    let mut figures = figures(&truth);
+    let Some(outages) = &truth.outages else { return Ok(figures) };
+    let half = &outages.timeline[outages.timeline.len() / 2..];
+    let of = |sum: f64| Some(sum / half.len() as f64).filter(|rate| *rate > 0.0);
+    let requests: f64 = half.iter().map(|second| second.requests as f64).sum();
+    let waited: f64 =
+        half.iter().map(|second| second.requests as f64 * second.mean_ms.unwrap_or(0.0)).sum();
+    let recovered: f64 = half.iter().map(|second| second.recovered_bytes as f64).sum();
+    figures.iops = of(requests);
+    figures.mean_ms = figures.iops.map(|_| waited / requests);
+    figures.recovery_mib_per_s = of(recovered / f64::from(1 << 20));
+    Ok(figures)
 }
 
 fn run(table: &mut Table, warmup_ns: u64, duration_ns: u64) -> Result<Truth, Failure> {
@@ -279,6 +306,7 @@ fn figures(truth: &Truth) -> Figures {
         p50_ms: most(|one| one.response_time_ms.p50),
         p95_ms: most(|one| one.response_time_ms.p95),
         p99_ms: most(|one| one.response_time_ms.p99),
+        recovery_mib_per_s: None,
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Figures {
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p95_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
+    /// Bytes that recovery moves meanwhile, MiB a second.
+    pub(crate) recovery_mib_per_s: Option<f64>,
 }
 
 /// Reads a table.
@@ -124,6 +126,7 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
         p50_ms: positive("lat_p50_ms")?,
         p95_ms: positive("lat_p95_ms")?,
         p99_ms: positive("lat_p99_ms")?,
+        recovery_mib_per_s: positive("recovery_mib_per_s")?,
     };
     Ok(Row {
         number,

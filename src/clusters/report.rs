@@ -37,6 +37,11 @@ impl Outcome {
         ratio(self.predicted().mean_ms, self.row.measured.mean_ms)
     }
 
+    /// Predicted by measured rate of recovery.
+    pub(crate) fn recovery_ratio(&self) -> Option<f64> {
+        ratio(self.predicted().recovery_mib_per_s, self.row.measured.recovery_mib_per_s)
+    }
+
     /// Predicted by measured 99th percentile.
     pub(crate) fn p99_ratio(&self) -> Option<f64> {
         ratio(self.predicted().p99_ms, self.row.measured.p99_ms)
@@ -91,7 +96,7 @@ pub(crate) fn share_within(ratios: &[f64], bound: f64) -> Option<f64> {
 }
 
 /// Columns of the table that is written.
-const HEADER: [&str; 19] = [
+const HEADER: [&str; 21] = [
     "row",
     "config",
     "op_mix",
@@ -110,6 +115,8 @@ const HEADER: [&str; 19] = [
     "predicted_lat_p95_ms",
     "measured_lat_p99_ms",
     "predicted_lat_p99_ms",
+    "measured_recovery_mib_per_s",
+    "predicted_recovery_mib_per_s",
     "reason",
 ];
 
@@ -137,6 +144,7 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> Vec<u8> {
             (measured.p50_ms, predicted.p50_ms),
             (measured.p95_ms, predicted.p95_ms),
             (measured.p99_ms, predicted.p99_ms),
+            (measured.recovery_mib_per_s, predicted.recovery_mib_per_s),
         ] {
             cells.extend([number(measured), number(predicted)]);
         }
@@ -167,6 +175,7 @@ pub(crate) fn json(outcomes: &[Outcome]) -> Value {
                 "lat_p50_ms": figures.p50_ms,
                 "lat_p95_ms": figures.p95_ms,
                 "lat_p99_ms": figures.p99_ms,
+                "recovery_mib_per_s": figures.recovery_mib_per_s,
             })
         };
         let row = &outcome.row;
@@ -192,6 +201,7 @@ pub(crate) fn json(outcomes: &[Outcome]) -> Value {
             "iops": outcome.iops_ratio().map(|ratio| ratio - 1.0),
             "lat_mean": outcome.mean_ratio().map(|ratio| ratio - 1.0),
             "lat_p99": outcome.p99_ratio().map(|ratio| ratio - 1.0),
+            "recovery": outcome.recovery_ratio().map(|ratio| ratio - 1.0),
         });
         one
     });
@@ -202,6 +212,7 @@ pub(crate) fn json(outcomes: &[Outcome]) -> Value {
             "iops": of(Outcome::iops_ratio),
             "lat_mean": of(Outcome::mean_ratio),
             "lat_p99": of(Outcome::p99_ratio),
+            "recovery": of(Outcome::recovery_ratio),
         },
     })
 }

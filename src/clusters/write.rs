@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use toml::{Table, Value};
 
+use super::backfill::{Place, backfill, throttle_of_notes};
 use super::config::{Config, Drive, Source};
 use super::drives::{self, Model};
 use super::points::Row;
@@ -151,15 +152,16 @@ fn scenario(
         _ => devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1),
     };
     entry.assumed.extend(drive.assumed.iter().cloned());
+    let throttle = throttle_of_notes(&source.notes);
     let text = match system {
         "drive" => raw_drive(&drive),
-        "ceph" => cluster(config, &drive, Software::Ceph, entry)?,
+        "ceph" => cluster(config, &drive, Software::Ceph, (known, throttle), entry)?,
         "vitastor" => {
             entry.assumed.push(
                 "Vitastor is approximated: Ceph's protocol with software costs of its own"
                     .to_owned(),
             );
-            cluster(config, &drive, Software::Vitastor, entry)?
+            cluster(config, &drive, Software::Vitastor, (known, throttle), entry)?
         }
         other => {
             return Err(format!(
@@ -259,6 +261,7 @@ fn cluster(
     config: &Config,
     drive: &Model,
     software: Software,
+    (known, throttle): (Option<&Drive>, Option<u64>),
     entry: &mut Entry,
 ) -> Result<String, String> {
     let assumed = &mut entry.assumed;
@@ -312,7 +315,7 @@ fn cluster(
         assumed.push("clients run on processors and adapters of their own".to_owned());
     }
     let background = config.background.kind.as_deref().unwrap_or("none");
-    if background != "none" {
+    if !["none", "backfill"].contains(&background) {
         assumed.push(format!("not simulated: `{background}` in the background"));
     }
     if let Some(kind) = config.store.kind.as_deref()
@@ -325,13 +328,6 @@ fn cluster(
     let part = drive.part(per_device);
     let (m, n) = encoding;
     let usable = part.capacity as f64 * f64::from(nodes * per_node) * f64::from(m) / f64::from(n);
-    let images = f64::from(config.client.images.unwrap_or(1));
-    let size = config.client.image_bytes.map_or(usable, |bytes| bytes * images);
-    if config.client.image_bytes.is_none() {
-        assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
-    }
-    let unit = f64::from(4 << 20);
-    let size = (size.min(usable * ASSUMED_FILL) / unit).floor().max(4.0) * unit;
     let groups = if let Some(groups) = config.pool.pg_num {
         u64::from(groups)
     } else {
@@ -342,7 +338,24 @@ fn cluster(
     };
     let block = if m > 1 { u64::from(m) * 4096 } else { 8192 };
     let group = (4_u64 << 20).div_ceil(block) * block;
+    let moved = if background == "backfill" {
+        let place = Place { nodes, per_node, encoding, domain, groups, block, group, usable };
+        Some(backfill(config, known, throttle, &place, assumed)?)
+    } else {
+        None
+    };
+    let images = f64::from(config.client.images.unwrap_or(1));
+    let size = match &moved {
+        Some(moved) => moved.image.min(usable - moved.bytes),
+        None => config.client.image_bytes.map_or(usable, |bytes| bytes * images),
+    };
+    if config.client.image_bytes.is_none() && moved.is_none() {
+        assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
+    }
+    let unit = f64::from(4 << 20);
+    let size = (size.min(usable * ASSUMED_FILL) / unit).floor().max(4.0) * unit;
     let size = (size as u64) / block * block;
+    let moved = moved.unwrap_or_default();
     let quota = config.node.threads_per_osd.map_or_else(String::new, |threads| {
         format!(
             "threads.processors     = {}   # threads that an OSD may use\n",
@@ -361,7 +374,7 @@ fn cluster(
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}{}{}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = {cores}, request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
@@ -382,9 +395,11 @@ fn cluster(
         software.costs(),
         quota,
         flush,
+        moved.cluster,
         processes.min(4096),
         groups.min(MOST_GROUPS)
     );
+    text.push_str(&moved.tables);
     text.push_str(&device_text(&part));
     Ok(text)
 }

@@ -13,8 +13,11 @@ mod leaves;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use foretell_ati::{RecordKind, Recorder, Selection};
 use foretell_scenarios::device::Device;
@@ -100,21 +103,27 @@ fn every_setting_changes_some_run() {
         let document = Document::parse(name, &resolved, dir.path()).unwrap();
         let before = shown(&document.check().unwrap());
         assert!(before.is_ok(), "{name}: {before:?}");
-        for leaf in leaves::of(&resolved) {
-            if !left.contains(&leaf.id) {
-                continue;
-            }
+        let mut leaves = leaves::of(&resolved);
+        leaves.retain(|leaf| left.contains(&leaf.id));
+        let tried = side_by_side(&leaves, |leaf| {
+            let mut outcomes = Vec::new();
             for value in leaf.others() {
                 // files are beside the scenario
                 let value = value.replace("DIR", &dir.path().display().to_string());
                 let outcome = attempt(&document, &leaf.path, &value, &before);
                 if outcome.is_empty() {
-                    left.remove(&leaf.id);
-                    break;
+                    return Ok(());
                 }
-                told.entry(leaf.id.clone())
-                    .or_default()
-                    .insert(format!("{name}: {}={value}: {outcome}", leaf.path));
+                outcomes.push(format!("{name}: {}={value}: {outcome}", leaf.path));
+            }
+            Err(outcomes)
+        });
+        for (leaf, outcome) in leaves.iter().zip(tried) {
+            match outcome {
+                Ok(()) => {
+                    left.remove(&leaf.id);
+                }
+                Err(outcomes) => told.entry(leaf.id.clone()).or_default().extend(outcomes),
             }
         }
     }
@@ -127,6 +136,26 @@ fn every_setting_changes_some_run() {
     };
     let listed: Vec<String> = left.iter().map(|id| format!("{id}: {}", why(id))).collect();
     assert!(left.is_empty(), "{} settings change nothing:\n{}", left.len(), listed.join("\n"));
+}
+
+/// What `try_one` finds of each, in their order, found by as many threads as there are processors.
+fn side_by_side<T: Sync, R: Send>(all: &[T], try_one: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut found = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = all.get(at) else { return found };
+            found.push((at, try_one(one)));
+        }
+    };
+    let mut found: Vec<(usize, R)> = thread::scope(|scope| {
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 /// Makes a change and runs; empty if the run differs, otherwise why it does not.

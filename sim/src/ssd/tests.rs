@@ -393,6 +393,7 @@ fn the_formula_gives_the_published_figure() {
 }
 
 #[test]
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn published_write_amplification_of_random_writes() {
     // alpha 1.07 to 1.28 are 7, 15 and 28 % more flash than data; 1.3 is the published 2.35
     for (alpha, blocks) in [(1.07, 768), (1.15, 512), (1.28, 512), (1.3, 512), (1.5, 512)] {

@@ -112,6 +112,8 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 Line::TooLong => {
                     self.line += 1;
                     if tally.skip_bad {
+                        // a line may have no end: it is read on for a reason alone
+                        input.skip_line()?;
                         tally.bad += 1;
                         continue;
                     }

@@ -66,7 +66,7 @@ pub(super) struct Input {
 pub(super) enum Line {
     /// At these bytes of the buffer, without its end.
     Here(Range<usize>),
-    /// Too long; consumed.
+    /// Too long; [`Input::skip_line`] goes on behind it.
     TooLong,
     /// There is none.
     End,
@@ -171,7 +171,6 @@ impl Input {
             }
         };
         if length > MAX_LINE {
-            self.skip_line()?;
             return Ok(Line::TooLong);
         }
         if self.window.is_empty() {
@@ -187,7 +186,7 @@ impl Input {
     }
 
     /// Consumes up to and with the next line feed, however far.
-    fn skip_line(&mut self) -> Result<(), TraceError> {
+    pub(super) fn skip_line(&mut self) -> Result<(), TraceError> {
         loop {
             let found = memchr::memchr(b'\n', self.window());
             self.consume(found.map_or(self.window.len(), |at| at + 1));

@@ -1,6 +1,8 @@
 //! Every reader on bytes that nobody meant: nothing panics, everything ends, nothing grows.
 
 use std::io::{self, Cursor, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use proptest::prelude::*;
 
@@ -205,6 +207,17 @@ fn the_good_traces_are_good_and_detected() {
     }
 }
 
+/// Counts the bytes that are read.
+struct Counted<R>(R, Arc<AtomicU64>);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        self.1.fetch_add(count as u64, Relaxed);
+        Ok(count)
+    }
+}
+
 #[test]
 fn a_line_without_end_is_refused_in_fixed_memory() {
     let endless = || Cursor::new(b"1,1,28,512,7\n".to_vec()).chain(io::repeat(b'7').take(1 << 24));
@@ -216,6 +229,11 @@ fn a_line_without_end_is_refused_in_fixed_memory() {
         "trace `x`, line 2 is longer than 65536 bytes; wanted lines of one request each"
     );
     assert!(trace.next().is_none());
+    // at once: the line is not read to its end, which may be far
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted(io::repeat(b'7').take(1 << 40), Arc::clone(&read));
+    assert!(TraceReader::new("x", counted, &options).unwrap().next().unwrap().is_err());
+    assert!(read.load(Relaxed) < 1 << 20);
     options.skip_bad = true;
     let more = endless().chain(Cursor::new(b"\n1,2,28,512,8\n".to_vec()));
     let mut trace = TraceReader::new("x", more, &options).unwrap();

@@ -291,6 +291,7 @@ mod tests {
 
     /// What models say of the loads that were measured.
     #[test]
+    #[ignore = "takes minutes: `.ci/run --full` runs it"]
     fn models_do_what_was_measured() {
         for (name, scheduler) in
             [("sata-ssd", SchedulerKind::Fcfs), ("nvme-3gbs", SchedulerKind::Fcfs)]
