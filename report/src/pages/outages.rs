@@ -427,7 +427,8 @@ mod tests {
         assert_eq!(found, [(0, 2, "before".to_owned()), (2, 8, "degraded".to_owned())]);
         // many short ones: no more than a chart can show, without a hole
         let changes: Vec<Value> = (0..50_000)
-            .map(|place| json!({ "at_s": f64::from(place), "phase": ["degraded", "recovering"][place as usize % 2] }))
+            .map(|place| (f64::from(place), ["degraded", "recovering"][place as usize % 2]))
+            .map(|(at, phase)| json!({ "at_s": at, "phase": phase }))
             .collect();
         let many = bands(&json!({ "phase_changes": changes }), 50_000.0);
         assert!(many.len() <= MOST_BANDS + 1, "{}", many.len());
