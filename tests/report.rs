@@ -190,6 +190,157 @@ fn runs_are_compared() {
     );
 }
 
+/// [`SMALL`], in which a host is down for a while.
+fn failing(place: &Place, name: &str, more: &[&str]) -> std::path::PathBuf {
+    let event = r#"event.crash={ at = "1 s", what = "fail", host = "brick1", for = "800 ms" }"#;
+    let recovery = r#"recovery={ heartbeat = "100 ms", grace = "200 ms", timeout = "100 ms" }"#;
+    let set = ["--set", "duration=4s", "--set", event, "--set", recovery];
+    place.keep(name, &[set.as_slice(), more].concat())
+}
+
+#[test]
+fn failures_are_shown_as_the_truth_has_them() {
+    let place = Place::with(SMALL);
+    let kept = failing(&place, "kept", &[]);
+    let truth = truth_of(&kept);
+    let (html, outline) = page(&[&kept]);
+    assert_eq!(headings(&outline)[2], "Failures and recovery");
+    // second by second, what the truth has
+    let line = chart_data(&html, "throughput through failures");
+    let seconds = truth["timeline"].as_array().unwrap();
+    let values = &line["views"][0]["series"][0]["values"];
+    for (place, second) in seconds.iter().enumerate() {
+        assert_eq!(values[place].as_f64(), second["requests"].as_f64(), "second {place}");
+    }
+    // the phases one after the other, to the end
+    let changes = truth["phase_changes"].as_array().unwrap();
+    let bands = line["bands"].as_array().unwrap();
+    assert_eq!(bands.len(), changes.len());
+    for (place, (band, change)) in bands.iter().zip(changes).enumerate() {
+        assert_eq!(band["name"], change["phase"]);
+        assert_eq!(band["from"], change["at_s"]);
+        let end = changes.get(place + 1).map_or(4.0, |next| next["at_s"].as_f64().unwrap());
+        assert_eq!(band["to"], end);
+    }
+    assert!(bands.len() >= 3, "{bands:?}");
+    let labels: Vec<&Value> =
+        line["marks"].as_array().unwrap().iter().map(|mark| &mark["label"]).collect();
+    assert_eq!(labels, ["brick1 fails", "brick1 returns"]);
+    // tables: phases of each workload, and recoveries
+    let phases = table(&outline, "What clients saw in each phase");
+    let rows = phases["rows"].as_array().unwrap();
+    let of_truth = truth["phases"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * of_truth.len());
+    assert_eq!(rows[0][0], "before");
+    let seen = &of_truth[0]["workloads"]["stream"];
+    assert_eq!(rows[0][2], "stream");
+    assert_eq!(rows[0][10], seen["requests"].to_string());
+    assert_eq!(rows[0][11], seen["failed_requests"].to_string());
+    let recoveries = table(&outline, "Recoveries");
+    let first = &truth["recoveries"][0];
+    let shown = number(cell(recoveries, ["brick1", "catch-up"], "written MB"));
+    let written = first["bytes_written"].as_f64().unwrap() / 1e6;
+    assert!((shown / written - 1.0).abs() < 0.01, "{shown}, not {written}");
+    let objects = cell(recoveries, ["brick1", "catch-up"], "objects");
+    assert_eq!(objects, first["objects"].to_string());
+    let events = table(&outline, "Events")["rows"].as_array().unwrap();
+    assert_eq!(events[0], json!(["1", "1", "crash", "brick1", "fails"]));
+}
+
+#[test]
+fn time_lines_of_two_runs_with_failures_are_side_by_side() {
+    let place = Place::with(SMALL);
+    let one = failing(&place, "one", &[]);
+    let other = failing(&place, "other", &["--set", "event.crash.at=2 s", "--set", "duration=5s"]);
+    let whole = place.keep("whole", &[]);
+    let (html, outline) = page(&[&one, &other, &whole]);
+    let side = &outline["sections"][0]["parts"];
+    let titles: Vec<&str> =
+        side.as_array().unwrap().iter().filter_map(|part| part["title"].as_str()).collect();
+    for name in ["one", "other"] {
+        for what in ["throughput", "response time"] {
+            let title = format!("{name}: {what} through failures");
+            assert!(titles.contains(&title.as_str()), "{titles:?}");
+        }
+    }
+    let lines = ["one", "other"]
+        .map(|name| chart_data(&html, &format!("{name}: throughput through failures")));
+    // the same axes: what is higher is more, what is further right is later
+    assert_eq!(lines[0]["y"]["max"], lines[1]["y"]["max"]);
+    let last = |line: &Value| line["xs"].as_array().unwrap().last().cloned().unwrap();
+    assert_eq!(last(&lines[0]), last(&lines[1]));
+    assert_eq!(
+        (&lines[0]["marks"][0]["at"], &lines[1]["marks"][0]["at"]),
+        (&json!(1.0), &json!(2.0))
+    );
+    let phases = table(&outline, "What clients saw in each phase");
+    let runs: std::collections::BTreeSet<&str> =
+        phases["rows"].as_array().unwrap().iter().map(|row| row[0].as_str().unwrap()).collect();
+    assert_eq!(runs.into_iter().collect::<Vec<_>>(), ["one", "other"]);
+}
+
+/// A cluster of thousands of hosts, names that no one would type, a run of a day: a page stays small, and says
+/// what it leaves out.
+#[test]
+fn a_page_is_small_however_large_the_result() {
+    let place = Place::with(SMALL);
+    let kept = failing(&place, "kept", &[]);
+    let db = Connection::open(kept.join("run.db")).unwrap();
+    let long = "x".repeat(300_000);
+    for table in ["hosts", "workloads", "processes", "volumes"] {
+        db.execute(&format!("UPDATE {table} SET name = name || ?1"), [&long]).unwrap();
+    }
+    drop(db);
+    let mut truth = truth_of(&kept);
+    let name =
+        |what: &str, number: usize| format!("{what}{}{number}", "-of-a-long-name".repeat(40));
+    let host = truth["hosts"]["brick0"].clone();
+    truth["hosts"] = (0..4000).map(|n| (name("host", n), host.clone())).collect();
+    let stream = truth["workloads"]["stream"].clone();
+    truth["workloads"] = (0..2000).map(|n| (name("workload", n), stream.clone())).collect();
+    let seen = truth["phases"][0]["workloads"]["stream"].clone();
+    for phase in truth["phases"].as_array_mut().unwrap() {
+        phase["workloads"] = (0..2000).map(|n| (name("workload", n), seen.clone())).collect();
+    }
+    let second = truth["timeline"][0].clone();
+    truth["timeline"] = vec![second; 20_000].into();
+    let recovery = truth["recoveries"][0].clone();
+    truth["recoveries"] = vec![recovery; 5000].into();
+    let event = truth["happened"][0].clone();
+    truth["happened"] = (0..5000)
+        .map(|n| {
+            let mut event = event.clone();
+            (event["at_s"], event["host"]) = (json!(n), json!(name("host", n)));
+            event
+        })
+        .collect();
+    fs::write(kept.join("truth.json"), truth.to_string()).unwrap();
+    let (html, outline) = page(&[&kept]);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+    for said in [
+        "Drawn are the 24 busiest of 4000 storage nodes.",
+        "Shown are the 50 workloads with most requests, of 2000.",
+        "Shown are the 100 recoveries that wrote most, of 5000.",
+        "Shown are the 100 first events, of 5000.",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+    assert!(
+        table(&outline, "What clients saw in each phase")["rows"].as_array().unwrap().len() <= 200
+    );
+    // six of them beside each other
+    let copies: Vec<_> = (0..6).map(|n| place.path(&format!("copy{n}"))).collect();
+    for copy in &copies {
+        fs::create_dir(copy).unwrap();
+        for file in ["run.db", "truth.json"] {
+            fs::copy(kept.join(file), copy.join(file)).unwrap();
+        }
+    }
+    let all: Vec<&Path> = copies.iter().map(std::path::PathBuf::as_path).collect();
+    let bytes = page(&all).0.len();
+    assert!(bytes < 6_000_000, "{bytes} bytes");
+}
+
 #[test]
 fn what_cannot_be_shown_is_said() {
     let place = Place::with(SMALL);

@@ -81,6 +81,10 @@ for (const lesson of lessons) {
     await page.locator('#play').click();
     if (before[0] === after[0]) fault('the picture does not move');
     if (!/\d+ on the network/.test(after[1])) fault(`the picture says ${after[1]}`);
+    // a host that is down is marked, and the picture says so: in the lesson on failures that of the right side alone
+    const words = await page.evaluate(() => [...document.querySelectorAll('canvas.film')].map((canvas) => canvas.getAttribute('aria-label')));
+    const marked = words.map((text) => /; down: brick3$/.test(text)), wanted = words.map((_, side) => name === 'failure' && side === 1);
+    if (String(marked) !== String(wanted)) fault(`the picture says of hosts that are down: ${words.join(' | ')}`);
     // each state has a link: the slider by the keyboard, then the page loaded again
     await page.locator('#slider').focus();
     await page.keyboard.press('Home');

@@ -111,6 +111,7 @@ pub(crate) struct BadColumn {
 const P: usize = HEADER_COLUMNS.len();
 
 /// The record whose row in the table of `kind` is `row`, which has as many columns as the table.
+#[inline]
 pub(crate) fn read_row(kind: RecordKind, row: &[i64]) -> Result<Record, BadColumn> {
     let u32_at = |index: usize| {
         let value = row[index];

@@ -64,6 +64,7 @@
       const held = [...results.values()].filter((one) => one.film);
       if (held.length > 8) delete held[0].film;
       found.film = pictures.prepare(JSON.parse(answers[2]), film.pace_ms);
+      pictures.markDown(found.film, found.document.happened ?? [], film.from_ms);
     }
     results.set(key, found);
     const { events } = found.document;
@@ -331,7 +332,8 @@
     films.forEach((film, side) => {
       if (!film || !parts.canvases[side]) return;
       const counts = pictures.draw(parts.canvases[side], film, at);
-      const now = `${counts.network} on the network, ${counts.cache} in nodes, ${counts.waiting} waiting for disks, ${counts.disks} at disks`;
+      const down = counts.down.length ? `; down: ${counts.down.join(', ')}` : '';
+      const now = `${counts.network} on the network, ${counts.cache} in nodes, ${counts.waiting} waiting for disks, ${counts.disks} at disks${down}`;
       parts.words[side].textContent = now;
       parts.canvases[side].setAttribute('aria-label', `Requests on their way at ${state.t.toFixed(1)} ms: ${now}`);
     });

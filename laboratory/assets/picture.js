@@ -25,6 +25,20 @@ const pictures = (() => {
     return film;
   }
 
+  // When hosts are down, in µs of the film, which begins `from_ms` after the warm-up
+  function markDown(film, happened, from_ms) {
+    const down = new Map();
+    for (const { at_s, what, host } of happened) {
+      const at = at_s * 1e6 - from_ms * 1000;
+      if (!down.has(host)) down.set(host, []);
+      const spans = down.get(host), last = spans.at(-1);
+      if (what === 'fail') spans.push([at, Infinity]);
+      else if (what === 'return' && last) last[1] = at;
+    }
+    for (const host of film.hosts) host.down = down.get(host.name) ?? [];
+  }
+  const isDown = (host, at) => (host.down ?? []).some(([from, to]) => from <= at && at < to);
+
   const colours = () => {
     const style = getComputedStyle(document.documentElement);
     return (name) => style.getPropertyValue(`--${name}`).trim();
@@ -49,6 +63,7 @@ const pictures = (() => {
     const scale = Math.min(2, window.devicePixelRatio || 1), width = canvas.clientWidth, height = canvas.clientHeight;
     if (canvas.width !== Math.round(width * scale)) { canvas.width = Math.round(width * scale); canvas.height = Math.round(height * scale); }
     const pen = canvas.getContext('2d'), colour = colours();
+    const counts = { clients: 0, network: 0, cache: 0, waiting: 0, disks: 0, down: [] };
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     const { places, wire, narrow } = layout(film, width, height);
@@ -68,14 +83,35 @@ const pictures = (() => {
     const diskAt = (box) => box.x + box.wide * (narrow ? 0.8 : 0.8);
     head('disks', width * (narrow ? 0.44 : 0.5) + (width * (narrow ? 0.56 : 0.5) - 8) * 0.75);
     for (const [host, box] of places) {
+      const dead = isDown(host, at);
       pen.fillStyle = colour('panel');
-      pen.strokeStyle = colour('line');
+      pen.strokeStyle = colour(dead ? 'wrong' : 'line');
+      pen.lineWidth = dead ? 2.5 : 1.5;
+      pen.setLineDash(dead ? [5, 4] : []);
       pen.beginPath();
       pen.roundRect(box.x, box.y, box.wide, box.tall, 6);
       pen.fill();
       pen.stroke();
-      pen.fillStyle = colour('faint');
+      pen.setLineDash([]);
+      pen.lineWidth = 1.5;
+      pen.strokeStyle = colour('line');
+      pen.fillStyle = colour(dead ? 'text' : 'faint');
       pen.fillText(host.name, box.x + 5, box.y + box.tall - 9, box.wide * 0.45);
+      if (dead) {
+        // a cross and a word: not by colour alone
+        counts.down.push(host.name);
+        pen.save();
+        pen.strokeStyle = pen.fillStyle = colour('wrong');
+        pen.lineWidth = 2.5;
+        const size = Math.min(9, box.tall / 4), x = box.x + 8 + size, y = box.y + 6 + size;
+        pen.beginPath();
+        pen.moveTo(x - size, y - size); pen.lineTo(x + size, y + size);
+        pen.moveTo(x + size, y - size); pen.lineTo(x - size, y + size);
+        pen.stroke();
+        pen.font = 'bold 13px system-ui, sans-serif';
+        pen.fillText('down', x + size + 6, y, box.wide * 0.5);
+        pen.restore();
+      }
       if (host.is_node) {
         for (let disk = 0; disk < Math.max(1, host.disks); disk += 1) {
           const [x, y] = diskCentre(box, host, disk, diskAt(box));
@@ -91,7 +127,6 @@ const pictures = (() => {
     pen.fill();
     pen.stroke();
 
-    const counts = { clients: 0, network: 0, cache: 0, waiting: 0, disks: 0 };
     const queues = new Map(), slots = new Map();
     const put = (x, y, dot, ring, size = 4.5) => {
       pen.beginPath();
@@ -149,5 +184,5 @@ const pictures = (() => {
 
   const diskSize = (box, host) => Math.max(5, Math.min(13, box.tall / (2.4 * Math.max(1, host.disks))));
   const diskCentre = (box, host, disk, x) => [x, box.y + box.tall * (disk + 0.5) / Math.max(1, host.disks)];
-  return { prepare, draw };
+  return { prepare, markDown, draw };
 })();

@@ -122,11 +122,108 @@
     });
   }
 
+  // Behind the lines of a time line: phases as tinted bands with a named strip above, events as dashed lines with labels.
+  // A phase has a pattern of its own, so that it can be told without colour.
+  const STRIP = 16, LABEL = 16;
+  const PATTERNS = { degraded: 'slant', recovering: 'upright' };
+  const phaseColour = (name) => css(`--p-${['before', 'degraded', 'recovering', 'after'].includes(name) ? name : 'before'}`);
+  const labelRows = (spec) => Math.min(3, spec.marks?.length ?? 0);
+  const phasesBetween = (spec, low, high) => [...new Set(spec.bands.filter((band) => band.from < high && low < band.to).map((band) => band.name))].join(', ');
+  // from halfway to the point before until halfway to the next one
+  const around = ({ xs }, at) => {
+    const half = (other, away) => (other in xs ? Math.abs(xs[other] - xs[at]) : away in xs ? Math.abs(xs[away] - xs[at]) : 1) / 2;
+    return [xs[at] - half(at - 1, at + 1), xs[at] + half(at + 1, at - 1)];
+  };
+  function paintBands(u, spec) {
+    const pen = u.ctx, ratio = devicePixelRatio, { left, top, width, height } = u.bbox;
+    const put = (x) => Math.max(left, Math.min(left + width, u.valToPos(x, 'x', true)));
+    pen.save();
+    pen.textBaseline = 'middle';
+    pen.textAlign = 'left';
+    pen.font = `${11 * ratio}px system-ui, sans-serif`;
+    for (const band of spec.bands) {
+      const from = put(band.from), wide = put(band.to) - from;
+      if (wide <= 0) continue;
+      const strip = top - STRIP * ratio;
+      pen.fillStyle = phaseColour(band.name);
+      pen.globalAlpha = PATTERNS[band.name] ? 0.22 : 0.06;
+      pen.fillRect(from, top, wide, height);
+      pen.globalAlpha = PATTERNS[band.name] ? 1 : 0.3;
+      pen.fillRect(from, strip, Math.max(wide, ratio), (STRIP - 2) * ratio);
+      pen.globalAlpha = 1;
+      pen.save();
+      pen.beginPath();
+      pen.rect(from, strip, wide, (STRIP - 2) * ratio);
+      pen.clip();
+      pen.strokeStyle = css('--ground');
+      pen.lineWidth = 1.5 * ratio;
+      const step = 6 * ratio, slant = PATTERNS[band.name] === 'slant' ? STRIP * ratio : 0;
+      for (let x = from - slant; PATTERNS[band.name] && x < from + wide; x += step) {
+        pen.beginPath();
+        pen.moveTo(x, strip + STRIP * ratio);
+        pen.lineTo(x + slant, strip);
+        pen.stroke();
+      }
+      pen.restore();
+      const room = pen.measureText(band.name).width;
+      if (room + 8 * ratio < wide) {
+        const middle = from + (wide - room) / 2;
+        pen.fillStyle = css('--ground');
+        pen.fillRect(middle - 3 * ratio, strip, room + 6 * ratio, (STRIP - 2) * ratio);
+        pen.fillStyle = css('--text');
+        pen.fillText(band.name, middle, strip + (STRIP / 2 - 1) * ratio);
+      }
+    }
+    pen.restore();
+  }
+  function paintMarks(u, spec) {
+    const pen = u.ctx, ratio = devicePixelRatio, { left, top, width, height } = u.bbox;
+    const rows = labelRows(spec), ends = Array(rows).fill(left - 20 * ratio);
+    const first = top - (STRIP + LABEL * rows) * ratio;
+    pen.save();
+    pen.textBaseline = 'middle';
+    pen.textAlign = 'left';
+    pen.font = `600 ${11 * ratio}px system-ui, sans-serif`;
+    for (const mark of spec.marks) {
+      const x = u.valToPos(mark.at, 'x', true);
+      if (x < left - 1 || x > left + width + 1) continue;
+      pen.strokeStyle = css('--text');
+      pen.lineWidth = 1.5 * ratio;
+      // the whole label right or left of its line, else its number
+      let placed = null;
+      for (const text of [`${mark.number} ${mark.label}`, String(mark.number)]) {
+        const room = pen.measureText(text).width;
+        for (let row = 0; row < rows && !placed; row += 1) {
+          for (const from of [x + 3 * ratio, x - room - 3 * ratio]) {
+            if (!placed && from > ends[row] + 6 * ratio && from >= 0 && from + room < u.ctx.canvas.width) {
+              placed = { text, from, row };
+              ends[row] = Math.max(x, from + room);
+            }
+          }
+        }
+        if (placed) break;
+      }
+      pen.setLineDash([4 * ratio, 3 * ratio]);
+      pen.beginPath();
+      pen.moveTo(x, placed ? first + LABEL * placed.row * ratio : top - STRIP * ratio);
+      pen.lineTo(x, top + height);
+      pen.stroke();
+      pen.setLineDash([]);
+      if (placed) {
+        const y = first + (LABEL * placed.row + LABEL / 2) * ratio;
+        pen.fillStyle = css('--text');
+        pen.fillText(placed.text, placed.from, y);
+      }
+    }
+    pen.restore();
+  }
+
   /** Lines over a common axis. */
   function lines(figure, spec, name) {
     const place = frame(figure, name);
     const hidden = new Set();
     let view = 0, u, at = -1, drawn = 0;
+    const above = spec.bands ? STRIP + LABEL * labelRows(spec) + 4 : 0, below = above + 8;
     const keysBox = make('div', { className: 'controls keys' });
     const of = () => spec.views[view];
     const yAxis = () => of().y ?? spec.y;
@@ -134,7 +231,11 @@
       at = Math.max(0, Math.min(spec.xs.length - 1, index));
       const x = spec.x.scale === 'nines' ? percentile(spec.xs[at]) : withUnit(spec.xs[at], spec.x.unit);
       const values = of().series.filter((one) => !hidden.has(one.name)).map((one) => `${one.name}: ${withUnit(one.values[at], yAxis().unit)}`);
-      return `${spec.x.label} ${x}\n${values.join('\n')}`;
+      if (!spec.bands) return `${spec.x.label} ${x}\n${values.join('\n')}`;
+      const [low, high] = around(spec, at);
+      const events = spec.marks.filter((mark) => low <= mark.at && mark.at < high).map((mark) => `event ${mark.number}: ${mark.label} at ${withUnit(mark.at, spec.x.unit)}`);
+      const phases = phasesBetween(spec, low, high);
+      return [`${spec.x.label} ${x}`, ...(phases ? [`phase: ${phases}`] : []), ...events, ...values].join('\n');
     };
     function draw() {
       if (u) u.destroy();
@@ -142,17 +243,21 @@
       const log = yAxis().scale === 'log';
       const data = [spec.xs, ...of().series.map((one) => (log ? one.values.map((value) => (value > 0 ? value : null)) : one.values))];
       const ceiling = yAxis().max;
+      // points are in the middle of their seconds; what happens at the first moment is to be seen, too
+      const [first, end] = [spec.xs[0], spec.xs[spec.xs.length - 1]];
+      const whole = (_, low, high) => [low <= first ? 0 : low, high >= end ? around(spec, spec.xs.length - 1)[1] : high];
       u = new uPlot({
-        width, height, legend: { show: false },
+        width, height: height + above, legend: { show: false },
+        ...(above ? { padding: [above, null, null, null] } : {}),
         cursor: { y: false, drag: { x: true, y: false }, points: { size: 7 } },
-        scales: { x: { time: false, distr: spec.x.scale === 'log' ? 3 : 1 },
+        scales: { x: { time: false, distr: spec.x.scale === 'log' ? 3 : 1, ...(spec.bands ? { range: whole } : {}) },
           y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), ceiling ?? ((high ?? 0) > 0 ? high * 1.06 : 1)] } },
         axes: [axis(spec.x, { room: width - 70 }), axis(yAxis(), { size: 58, room: height - 60 })],
         series: [{}, ...of().series.map((one, index) => ({ label: one.name, stroke: css(`--s${index % 6}`), width: 2, dash: DASHES[index % 6],
           show: !hidden.has(one.name), spanGaps: false, points: { show: spec.xs.length < 25, size: 6 } }))],
-        hooks: { setCursor: [(plot) => {
+        hooks: { drawClear: spec.bands ? [(plot) => paintBands(plot, spec)] : [], draw: spec.bands ? [(plot) => paintMarks(plot, spec)] : [], setCursor: [(plot) => {
           if (plot.cursor.idx === null || plot.cursor.idx === undefined || plot.cursor.left < 0) return;
-          place.say(read(plot.cursor.idx), plot.cursor.left + plot.bbox.left / devicePixelRatio, 8);
+          place.say(read(plot.cursor.idx), plot.cursor.left + plot.bbox.left / devicePixelRatio, below);
         }] },
       }, data, place.plot);
       place.plot.append(place.tip);
@@ -169,23 +274,29 @@
     reset.addEventListener('click', () => u.setData(u.data, true));
     place.controls.append(reset);
     place.controls.after(keysBox);
+    const phases = [...new Set((spec.bands ?? []).map((band) => band.name))];
+    if (phases.length) {
+      place.plot.after(make('div', { className: 'legend' }, 'Phases: ', ...phases.map((phase) => make('span', {}, make('span', { className: `swatch p-${phase}` }), phase)),
+        ...(spec.marks.length ? [make('span', { textContent: 'Dashed lines: events, by their numbers in the table' })] : [])));
+    }
     legend();
     draw();
     keys(place, () => u, (step) => {
       const text = read(Number.isFinite(step) ? (at < 0 && step < 0 ? spec.xs.length - 1 : at + step) : step < 0 ? 0 : spec.xs.length - 1);
-      place.say(text, u.valToPos(spec.xs[at], 'x') + u.bbox.left / devicePixelRatio, 8);
+      place.say(text, u.valToPos(spec.xs[at], 'x') + u.bbox.left / devicePixelRatio, below);
     });
     figure.querySelector('details.data')?.addEventListener('toggle', (event) => {
       const details = event.target;
       if (!details.open || details.querySelector('table')) return;
       const step = Math.ceil(spec.xs.length / 60);
       const head = make('tr', {}, make('th', { scope: 'col', textContent: spec.x.unit ? `${spec.x.label} (${spec.x.unit})` : spec.x.label }));
+      if (spec.bands) head.append(make('th', { scope: 'col', textContent: 'phase' }));
       const body = make('tbody');
       const all = spec.views.flatMap((one) => one.series.map((series) => [one, series]));
       for (const [one, series] of all) head.append(make('th', { scope: 'col', textContent: spec.views.length > 1 ? `${one.name}: ${series.name}` : series.name }));
       for (let index = 0; index < spec.xs.length; index += step) {
         const x = spec.x.scale === 'nines' ? percentile(spec.xs[index]) : show(spec.xs[index]);
-        body.append(make('tr', {}, make('th', { scope: 'row', textContent: x }), ...all.map(([, series]) => make('td', { textContent: series.values[index] === null ? '' : show(series.values[index]) }))));
+        body.append(make('tr', {}, make('th', { scope: 'row', textContent: x }), ...(spec.bands ? [make('td', { textContent: phasesBetween(spec, ...around(spec, index)) })] : []), ...all.map(([, series]) => make('td', { textContent: series.values[index] === null ? '' : show(series.values[index]) }))));
       }
       const box = make('div', { className: 'scroll', tabIndex: 0 }, make('table', {}, make('thead', {}, head), body));
       box.setAttribute('role', 'region'); box.setAttribute('aria-label', `${name}: values`);
@@ -427,7 +538,7 @@
     return { draw, resize: () => { if (place.plot.clientWidth !== drawn) draw(); } };
   }
 
-  const KINDS = { lines, heat, explore };
+  const KINDS = { lines, timeline: lines, heat, explore };
   const charts = [];
   const redraw = () => charts.forEach((chart) => chart.draw());
   function theme(name) {

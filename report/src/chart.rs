@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::words::short_name;
+
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -17,6 +19,22 @@ pub enum Chart {
         xs: Vec<f64>,
         /// Views; the first is shown.
         views: Vec<View>,
+    },
+    /// Lines over time, with what happened meanwhile.
+    Timeline {
+        /// The horizontal axis.
+        x: Axis,
+        /// The vertical axis of views that have none of their own.
+        y: Axis,
+        /// Values of the horizontal axis.
+        #[serde(serialize_with = "short")]
+        xs: Vec<f64>,
+        /// Views; the first is shown.
+        views: Vec<View>,
+        /// Bands behind the lines, from left to right.
+        bands: Vec<Band>,
+        /// Moments, from left to right.
+        marks: Vec<Mark>,
     },
     /// A colour for each row and moment.
     Heat {
@@ -40,6 +58,28 @@ pub enum Chart {
         /// The columns, all of the same length.
         columns: Vec<Column>,
     },
+}
+
+/// A part of the horizontal axis.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Band {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// Its name: `before`, `degraded`, `recovering` or `after`.
+    pub name: String,
+}
+
+/// A moment.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Mark {
+    /// When.
+    pub at: f64,
+    /// Its number, among those of the page's table.
+    pub number: usize,
+    /// What happened, in a few words.
+    pub label: String,
 }
 
 /// An axis.
@@ -96,7 +136,7 @@ pub struct View {
 impl View {
     /// Lines on the chart's axis.
     pub fn new(name: impl Into<String>, series: Vec<Series>) -> Self {
-        Self { name: name.into(), y: None, series }
+        Self { name: short_name(name), y: None, series }
     }
 }
 
@@ -113,7 +153,7 @@ pub struct Series {
 impl Series {
     /// A line.
     pub fn new(name: impl Into<String>, values: Vec<Option<f64>>) -> Self {
-        Self { name: name.into(), values }
+        Self { name: short_name(name), values }
     }
 }
 

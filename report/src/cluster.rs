@@ -4,12 +4,14 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::words::{at, entries, percent, text};
+use crate::words::{at, entries, percent, short_name, text};
 
 /// Hosts of a kind that are drawn; the busiest are.
 const MOST_DRAWN: usize = 24;
 /// Disks that are drawn of a host; the busiest are.
 const MOST_DISKS: usize = 6;
+/// Other resources that are drawn of a host. There are three; a document of somebody else may name any number.
+const MOST_OTHERS: usize = 6;
 
 /// A host and how busy its resources were.
 #[derive(Clone, Debug)]
@@ -68,7 +70,7 @@ pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Ma
     let list = |(hosts, more): (Vec<&Busy>, usize)| {
         html! {
             ul.hosts { @for one in &hosts { li { (host(one, bottleneck)) } } }
-            @if more > 0 { p.faint { "The busiest " (MOST_DRAWN) " are drawn; " (more) " others are less busy." } }
+            @if more > 0 { p.faint { "Drawn are the " (MOST_DRAWN) " busiest of " (MOST_DRAWN + more) (if hosts[0].is_client { " clients." } else { " storage nodes." }) } }
         }
     };
     html! {
@@ -82,7 +84,8 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
     let marked =
         bottleneck.filter(|(name, _)| *name == host.name).map(|(_, resource)| resource.as_str());
     let mut rows: Vec<&(String, f64)> = Vec::new();
-    rows.extend(host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk")));
+    let others = host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk"));
+    rows.extend(others.take(MOST_OTHERS));
     let mut disks: Vec<_> =
         host.resources.iter().filter(|(resource, _)| resource.starts_with("disk")).collect();
     let more = disks.len().saturating_sub(MOST_DISKS);
@@ -98,7 +101,7 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         .collect();
     let label_of = format!(
         "{}{}: {}",
-        host.name,
+        short_name(&host.name),
         if marked.is_some() { ", the bottleneck" } else { "" },
         told.join(", ")
     );

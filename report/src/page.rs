@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::chart::Chart;
+use crate::words::{cut, of_all};
 
 /// The charts' library (uPlot, MIT), for pages that draw charts of their own.
 pub const CHART_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
@@ -21,6 +22,13 @@ const SCRIPT: &str =
     concat!(include_str!("../assets/uPlot.iife.min.js"), "\n", include_str!("../assets/report.js"));
 /// Says which program made a page.
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
+
+/// Rows of a table at most.
+const MOST_ROWS: usize = 200;
+/// Letters of a cell, of a heading or title, and of a text, at most.
+const MOST_OF_A_CELL: usize = 240;
+const MOST_OF_A_HEADING: usize = 240;
+const MOST_OF_A_TEXT: usize = 4000;
 
 /// A page.
 #[derive(Debug)]
@@ -91,16 +99,24 @@ impl Table {
         Self { title: title.into(), head, words, rows: Vec::new() }
     }
 
+    /// The rows that are shown, and what is said of the others.
+    fn shown(&self) -> (&[Vec<String>], Option<String>) {
+        let shown = self.rows.len().min(MOST_ROWS);
+        (&self.rows[..shown], of_all(shown, self.rows.len(), "first rows"))
+    }
+
     fn markup(&self) -> Markup {
         let side = |column: usize| if column < self.words { "left" } else { "" };
+        let (rows, others) = self.shown();
         html! {
             div.scroll tabindex="0" role="region" aria-label=(self.title) {
                 table {
                     caption { (self.title) }
-                    thead { tr { @for (column, name) in self.head.iter().enumerate() { th scope="col" class=(side(column)) { (name) } } } }
-                    tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() { td class=(side(column)) { (cell) } } } } }
+                    thead { tr { @for (column, name) in self.head.iter().enumerate() { th scope="col" class=(side(column)) { (cut(name, MOST_OF_A_CELL)) } } } }
+                    tbody { @for row in rows { tr { @for (column, cell) in row.iter().enumerate() { td class=(side(column)) { (cut(cell, MOST_OF_A_CELL)) } } } } }
                 }
             }
+            @if let Some(others) = others { p.faint { (others) } }
         }
     }
 }
@@ -130,17 +146,23 @@ impl Section {
 impl Part {
     /// What it is, its title and what it shows in words.
     fn outline(&self) -> Value {
+        let cut = |text: &String| cut(text, MOST_OF_A_TEXT);
         match self {
-            Self::Text(text) => json!({ "kind": "text", "summary": text }),
-            Self::Gap(why) => json!({ "kind": "gap", "summary": why }),
+            Self::Text(text) => json!({ "kind": "text", "summary": cut(text) }),
+            Self::Gap(why) => json!({ "kind": "gap", "summary": cut(why) }),
             Self::Table(table) => {
-                json!({ "kind": "table", "title": table.title, "columns": table.head, "rows": table.rows })
+                let (rows, others) = table.shown();
+                let mut outline = json!({ "kind": "table", "title": table.title, "columns": table.head, "rows": rows });
+                if let Some(others) = others {
+                    outline["summary"] = others.into();
+                }
+                outline
             }
             Self::Chart { title, summary, .. } => {
-                json!({ "kind": "chart", "title": title, "summary": summary })
+                json!({ "kind": "chart", "title": cut(title), "summary": cut(summary) })
             }
             Self::Figure { title, summary, .. } => {
-                json!({ "kind": "figure", "title": title, "summary": summary })
+                json!({ "kind": "figure", "title": cut(title), "summary": cut(summary) })
             }
         }
     }
@@ -152,21 +174,21 @@ impl Part {
             Self::Table(table) => table.markup(),
             Self::Figure { title, summary, markup } => html! {
                 figure {
-                    h3 { (title) }
+                    h3 { (cut(title, MOST_OF_A_HEADING)) }
                     (markup)
-                    figcaption { (summary) }
+                    figcaption { (cut(summary, MOST_OF_A_TEXT)) }
                 }
             },
             Self::Chart { title, summary, chart } => {
-                let data = json!({ "name": title, "data": chart });
+                let data = json!({ "name": cut(title, MOST_OF_A_HEADING), "data": chart });
                 let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
                 html! {
                     figure data-chart=(id) {
-                        h3 { (title) }
+                        h3 { (cut(title, MOST_OF_A_HEADING)) }
                         div.controls {}
                         div.plot {}
-                        figcaption { (summary) }
-                        @if matches!(chart, Chart::Lines { .. }) { details.data { summary { "Values of " (title) } } }
+                        figcaption { (cut(summary, MOST_OF_A_TEXT)) }
+                        @if matches!(chart, Chart::Lines { .. } | Chart::Timeline { .. }) { details.data { summary { "Values of " (title) } } }
                         noscript { p.gap { "Charts need JavaScript. Nothing is loaded from the network." } }
                     }
                     script type="application/json" id=(id) { (PreEscaped(data)) }
@@ -178,6 +200,7 @@ impl Part {
 
 /// A text in which what stands between backticks is code.
 fn with_code(text: &str) -> Markup {
+    let text = cut(text, MOST_OF_A_TEXT);
     html! {
         @for (index, piece) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (piece) } } @else { (piece) }
@@ -215,24 +238,24 @@ impl Page {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="generator" content=(GENERATOR);
                     link rel="icon" href="data:,";
-                    title { (self.title) }
+                    title { (cut(&self.title, MOST_OF_A_HEADING)) }
                     style { (PreEscaped(STYLE)) }
                 }
                 body {
                     a.skip href="#main" { "Skip to the results" }
                     header {
-                        h1 { (self.title) }
-                        p.faint { (self.lead) " " button.theme type="button" { "Dark" } }
+                        h1 { (cut(&self.title, MOST_OF_A_HEADING)) }
+                        p.faint { (cut(&self.lead, MOST_OF_A_TEXT)) " " button.theme type="button" { "Dark" } }
                         nav aria-label="Sections" {
                             ol { @for (index, section) in self.sections.iter().enumerate() {
-                                li { a href={ "#s" (index) } { (section.heading) } }
+                                li { a href={ "#s" (index) } { (cut(&section.heading, MOST_OF_A_HEADING)) } }
                             } }
                         }
                     }
                     main id="main" {
                         @for (index, section) in self.sections.iter().enumerate() {
                             section aria-labelledby={ "s" (index) } {
-                                h2 id={ "s" (index) } { (section.heading) }
+                                h2 id={ "s" (index) } { (cut(&section.heading, MOST_OF_A_HEADING)) }
                                 @for (number, part) in section.parts.iter().enumerate() {
                                     (part.markup(&format!("c{index}-{number}")))
                                 }

@@ -2,10 +2,12 @@
 
 use maud::{Markup, html};
 
-use crate::words::number;
+use crate::words::{cut, number, short_name};
 
 /// Steps that are shown of a request; the longest are.
 const MOST_STEPS: usize = 40;
+/// Letters of what a step does at most.
+const MOST_OF_A_STEP: usize = 160;
 
 /// Something that happened to a request.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,11 +80,11 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool
                 tbody { @for step in order.iter().map(|index| &steps[*index]) {
                     tr {
                         td { (format!("{:.3}", step.at_ms)) }
-                        td.left { (step.host) " " (step.resource) }
-                        td.left { (step.what) }
+                        td.left { (short_name(&step.host)) " " (short_name(&step.resource)) }
+                        td.left { (cut(&step.what, MOST_OF_A_STEP)) }
                         td { (shown(step.waiting_ms)) }
                         td { (shown(step.service_ms)) }
-                        td.track { div title={ (step.host) " " (step.resource) ": waits " (shown(step.waiting_ms)) " ms, served " (shown(step.service_ms)) " ms" } {
+                        td.track { div title={ (short_name(&step.host)) " " (short_name(&step.resource)) ": waits " (shown(step.waiting_ms)) " ms, served " (shown(step.service_ms)) " ms" } {
                             @if step.waiting_ms.is_some_and(|waiting| waiting > 0.0) { i.w1 style=(place(step.waits())) {} }
                             @if step.service_ms.is_some_and(|service| service > 0.0) { i.w0 style=(place(step.serves())) {} }
                         } }

@@ -56,3 +56,46 @@ pub(crate) fn entries<'a>(
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
+
+/// The longest name that a page shows whole.
+const MOST_OF_A_NAME: usize = 48;
+
+/// A text of at most `most` letters: what is longer loses its end.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+/// A name, shortened in its middle if it is very long: names of many hosts often differ at their ends.
+pub(crate) fn short_name(name: impl Into<String>) -> String {
+    let name = name.into();
+    let letters = name.chars().count();
+    if letters <= MOST_OF_A_NAME {
+        return name;
+    }
+    let half = MOST_OF_A_NAME / 2;
+    let (first, last) = (name.chars().take(half), name.chars().skip(letters - half + 1));
+    first.chain(['…']).chain(last).collect()
+}
+
+/// What is said of a list that was cut: the first `shown` of `all` are there; nothing if all are.
+pub(crate) fn of_all(shown: usize, all: usize, what: &str) -> Option<String> {
+    (shown < all).then(|| format!("Shown are the {shown} {what}, of {all}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(short_name("brick3"), "brick3");
+        let long = format!("{}é{}", "a".repeat(900), "z".repeat(900));
+        let short = short_name(long);
+        assert_eq!(short.chars().count(), MOST_OF_A_NAME);
+        assert!(short.starts_with("aaa") && short.ends_with("zzz") && short.contains('…'));
+        assert_eq!((cut("abc", 3), cut("abcd", 3)), ("abc".to_owned(), "ab…".to_owned()));
+    }
+}

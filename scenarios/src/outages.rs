@@ -47,6 +47,20 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// As results name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fail { .. } => "fail",
+            Self::Return => "return",
+            Self::Add => "add",
+            Self::Drain => "drain",
+            Self::Slow { factor } if factor > 1.0 => "slow",
+            Self::Slow { .. } => "slow-ends",
+        }
+    }
+}
+
 /// How a storage system notices failures, and what follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {

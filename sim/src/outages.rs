@@ -60,6 +60,8 @@ pub(crate) struct Outages {
     since: SimTime,
     has_begun: bool,
     slow: Vec<HostId>,
+    /// When a phase began that was not the one before it.
+    pub(crate) changes: Vec<(SimTime, Phase)>,
     /// By phase: how long it lasted, and what each workload saw.
     pub(crate) lasted: [SimSpan; 4],
     pub(crate) tallies: [Vec<PhaseTally>; 4],
@@ -82,6 +84,7 @@ impl Outages {
             since: from,
             has_begun: false,
             slow: Vec::new(),
+            changes: vec![(from, Phase::Before)],
             lasted: [SimSpan::ZERO; 4],
             tallies: Phase::ALL.map(tallies),
             seconds: Vec::new(),
@@ -117,6 +120,11 @@ impl Outages {
         if phase != self.phase {
             self.close(now);
             self.phase = phase;
+            // a phase that ends as it begins was none
+            self.changes.pop_if(|(began, _)| *began >= now);
+            if self.changes.last().is_none_or(|(_, last)| *last != phase) {
+                self.changes.push((now.max(self.from), phase));
+            }
         }
         if rebuilt.get() > self.rebuilt {
             self.second(now).rebuilt += rebuilt.get() - self.rebuilt;

@@ -17,7 +17,7 @@ use crate::ssd::Written;
 use crate::tally::OpTally;
 use crate::transaction::TransactionTally;
 pub use crate::truth_outages::{
-    OutageTruth, PhaseTruth, PhaseWorkload, RecoveryTruth, SecondTruth,
+    Happening, OutageTruth, PhaseChange, PhaseTruth, PhaseWorkload, RecoveryTruth, SecondTruth,
 };
 
 /// Seconds of a day.

@@ -16,6 +16,10 @@ pub struct OutageTruth {
     /// Phases of the measured time that lasted at all, in order: `before`, `degraded`, `recovering`, `after`.
     /// One that came several times is counted together.
     pub phases: Vec<PhaseTruth>,
+    /// When the phases began and gave way to each other, in order: the run is in the phase of the last of them.
+    pub phase_changes: Vec<PhaseChange>,
+    /// What happened to hosts in the measured time, in order: the scenario's events, and where they ended.
+    pub happened: Vec<Happening>,
     /// What was rebuilt, in the order in which it began.
     pub recoveries: Vec<RecoveryTruth>,
     /// Requests that were given up in the measured time.
@@ -27,6 +31,28 @@ pub struct OutageTruth {
     pub bytes_lost: u64,
     /// The measured time by the second.
     pub timeline: Vec<SecondTruth>,
+}
+
+/// The beginning of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseChange {
+    /// When, from the end of the warm-up.
+    pub at_s: f64,
+    /// Its name.
+    pub phase: &'static str,
+}
+
+/// Something that happened to a host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Happening {
+    /// When, from the end of the warm-up.
+    pub at_s: f64,
+    /// The event's name in the scenario.
+    pub event: String,
+    /// `fail`, `return`, `add`, `drain`, `slow`, or `slow-ends`.
+    pub what: &'static str,
+    /// To which host, or to which of its disks: `osd1.disk0`.
+    pub host: String,
 }
 
 /// What clients saw in a phase.
@@ -124,12 +150,23 @@ impl OutageTruth {
             phases.push(PhaseTruth { phase: phase.name(), seconds, workloads });
         }
         let since = |time: SimTime| time.saturating_since(mark).as_secs_f64();
+        let of_unit = |Unit { host, disk }: Unit| {
+            let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
+            format!("{}{disk}", cluster.scenario.host(host).name)
+        };
+        let changes = outages.changes.iter();
+        let phase_changes = changes
+            .map(|(began, phase)| PhaseChange { at_s: since(*began), phase: phase.name() })
+            .collect();
+        let happened = outages.events.iter().filter(|event| mark + event.at <= now).map(|event| {
+            let unit = Unit { host: event.host, disk: event.disk };
+            let what = event.action.name();
+            let at_s = event.at.as_secs_f64();
+            Happening { at_s, event: event.name.clone(), what, host: of_unit(unit) }
+        });
+        let happened = happened.collect();
         let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
-            host: {
-                let Unit { host, disk } = cluster.protocol.unit(one);
-                let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
-                format!("{}{disk}", cluster.scenario.host(host).name)
-            },
+            host: of_unit(cluster.protocol.unit(one)),
             kind: one.kind.name(),
             began_s: since(one.began),
             ended_s: one.ended.map(since),
@@ -147,6 +184,8 @@ impl OutageTruth {
         };
         Some(Self {
             phases,
+            phase_changes,
+            happened,
             recoveries: recoveries.collect(),
             failed_requests: outages.failed,
             requests_failed: cluster.tallies.iter().map(|tally| tally.failed).sum(),

@@ -148,6 +148,16 @@ fn phases_add_up_to_the_run() {
     let written: u64 = found.recoveries.iter().map(|one| one.bytes_written).sum();
     assert_eq!(recovered, written);
     assert_eq!(found.recoveries[0].kind, "catch-up");
+    // each phase lasts from its beginning to that of the next
+    let happened: Vec<_> = found.happened.iter().map(|one| (one.at_s, one.what)).collect();
+    assert_eq!(happened, [(1.0, "fail"), (3.0, "return")]);
+    for (place, phase) in found.phases.iter().enumerate() {
+        let change = &found.phase_changes[place];
+        let next = found.phase_changes.get(place + 1).map_or(6.0, |next| next.at_s);
+        assert_eq!(change.phase, phase.phase);
+        assert!((next - change.at_s - phase.seconds).abs() < 1e-9, "{:?}", found.phase_changes);
+    }
+    assert_eq!(found.phase_changes.len(), 4);
 }
 
 /// Nodes that rebuild what brick0 held, with nothing else to do: (slowest cable's bytes, the recovery).

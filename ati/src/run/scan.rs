@@ -72,9 +72,18 @@ impl RunDb {
         };
         // The first of equals: cursors stay in the order of their tables.
         while let Some(first) = (0..cursors.len()).min_by_key(|index| key(&cursors[*index])) {
+            // as long as it stays the first, the others need no look
+            let others = (0..cursors.len()).filter(|index| *index != first);
+            let next = others.map(|index| (key(&cursors[index]), index)).min();
             let cursor = &mut cursors[first];
-            each(&cursor.records[cursor.next]);
-            cursor.next += 1;
+            while let Some(record) = cursor.records.get(cursor.next) {
+                let header = &record.header;
+                if next.is_some_and(|next| ((header.ts_ns, header.host), first) > next) {
+                    break;
+                }
+                each(record);
+                cursor.next += 1;
+            }
             if cursor.next == cursor.records.len() && !self.fill(cursor)? {
                 cursors.remove(first);
             }
@@ -139,15 +148,14 @@ impl RunDb {
             return Ok(());
         }
         let last_ns = to_ns - 1;
-        for rows in self.stretches(kind, |zone| zone.from_ns <= last_ns && zone.to_ns >= from_ns)? {
-            // Compared here, not in SQL: there, 64 unsigned bits are signed.
-            self.query(kind, "WHERE rowid BETWEEN ? AND ?", rows, |_, record| {
-                if (from_ns..to_ns).contains(&record.header.ts_ns) {
-                    each(record);
-                }
-            })?;
-        }
-        Ok(())
+        let stretches =
+            self.stretches(kind, |zone| zone.from_ns <= last_ns && zone.to_ns >= from_ns)?;
+        // Compared here, not in SQL: there, 64 unsigned bits are signed.
+        self.scan_stretches(kind, &stretches, |record| {
+            if (from_ns..to_ns).contains(&record.header.ts_ns) {
+                each(record);
+            }
+        })
     }
 
     /// All records of the request of `breadcrumb`, on all hosts, in the order of time.
@@ -157,19 +165,62 @@ impl RunDb {
     pub fn trace(&self, breadcrumb: Breadcrumb) -> Result<Vec<Record>, StoreError> {
         let mut records = Vec::new();
         for kind in RecordKind::ALL {
-            for [first, last] in self.stretches(kind, |zone| zone.may_hold(breadcrumb))? {
-                let rows = [first, last, breadcrumb.0.cast_signed()];
-                self.query(
-                    kind,
-                    "WHERE rowid BETWEEN ? AND ? AND breadcrumb = ?",
-                    rows,
-                    |_, record| records.push(*record),
-                )?;
-            }
+            self.scan_requests(kind, &[breadcrumb], |record| records.push(*record))?;
         }
         // Stable: what a host posts at one instant stays in the order of the tables.
         records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
         Ok(records)
+    }
+
+    /// Calls `each` with every record of `kind` that belongs to one of these requests, in the order of posting.
+    /// Reads only the stretches of rows that can hold such records.
+    pub fn scan_requests(
+        &self,
+        kind: RecordKind,
+        requests: &[Breadcrumb],
+        mut each: impl FnMut(&Record),
+    ) -> Result<(), StoreError> {
+        let stretches =
+            self.stretches(kind, |zone| requests.iter().any(|one| zone.may_hold(*one)))?;
+        self.scan_stretches(kind, &stretches, |record| {
+            if requests.contains(&record.header.breadcrumb) {
+                each(record);
+            }
+        })
+    }
+
+    /// Calls `each` with every record of `kind` in these stretches of rows, and perhaps with some that lie on the
+    /// same pages; none twice.
+    fn scan_stretches(
+        &self,
+        kind: RecordKind,
+        stretches: &[[i64; 2]],
+        mut each: impl FnMut(&Record),
+    ) -> Result<(), StoreError> {
+        let mut cursor = self.cursor(kind)?;
+        for [first, last] in stretches {
+            while let Some(walk) = &mut cursor.walk
+                && cursor.last_rowid < *last
+            {
+                walk.skip_to(*first);
+                cursor.records.clear();
+                match walk.step(&mut cursor.last_rowid, &mut cursor.records) {
+                    Step::Leaf => {}
+                    Step::End => return Ok(()),
+                    Step::NotUnderstood => cursor.walk = None,
+                    Step::Disorder => return Err(self.disorder(kind)),
+                }
+                for record in &cursor.records {
+                    each(record);
+                }
+            }
+            if cursor.walk.is_none() && cursor.last_rowid < *last {
+                let rows = [(*first).max(cursor.last_rowid.saturating_add(1)), *last];
+                self.query(kind, "WHERE rowid BETWEEN ? AND ?", rows, |_, record| each(record))?;
+                cursor.last_rowid = *last;
+            }
+        }
+        Ok(())
     }
 
     /// Calls `each` with rowid and record of the rows of `kind` that `condition` selects.

@@ -115,6 +115,38 @@ fn stores_that_sqlite_rewrote_are_read() {
     assert_eq!(compare(&run).len(), records.len() - 1333);
 }
 
+/// Parts of tables are read as they would be by looking at all rows; also where SQL goes on in the middle.
+#[test]
+fn oracle_stretches_are_read_as_whole_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = synthetic::records(60_000, Seed(7));
+    store(dir.path(), &records);
+    for sql in [
+        "",
+        "PRAGMA page_size = 1024; VACUUM",
+        "ALTER TABLE request ADD COLUMN note TEXT; UPDATE request SET note = 'slow' WHERE rowid = 20000",
+    ] {
+        let run = change(dir.path(), sql);
+        for kind in RecordKind::ALL {
+            let mut all = Vec::new();
+            run.scan_by_sql(kind, |record| all.push(*record)).unwrap();
+            let Some(middle) = all.get(all.len() / 2) else { continue };
+            let (crumb, ts) = (middle.header.breadcrumb, middle.header.ts_ns);
+            let wanted = [all[0].header.breadcrumb, crumb];
+            let mut found = Vec::new();
+            run.scan_requests(kind, &wanted, |record| found.push(*record)).unwrap();
+            let expected = all.iter().filter(|one| wanted.contains(&one.header.breadcrumb));
+            assert!(found == expected.copied().collect::<Vec<_>>(), "{kind} of requests, {sql}");
+            for (from, to) in [(ts, ts + 1), (ts - ts / 10, ts + ts / 10), (0, u64::MAX)] {
+                found.clear();
+                run.scan_between(kind, from, to, |record| found.push(*record)).unwrap();
+                let expected = all.iter().filter(|one| (from..to).contains(&one.header.ts_ns));
+                assert!(found == expected.copied().collect::<Vec<_>>(), "{kind} {from}, {sql}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_not_understood_is_read_by_sql() {
     let dir = tempfile::tempdir().unwrap();

@@ -20,6 +20,21 @@ const INTERIOR_TABLE: u8 = 0x05;
 /// Bytes that may be read past the end of a page.
 const PADDING: usize = 8;
 
+/// By serial type of a column: how many bytes its number has. [`NOT_A_NUMBER`]: it is none.
+const BYTES: [u8; 256] = {
+    let mut bytes = [NOT_A_NUMBER; 256];
+    let known = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (6, 8), (ZERO, 0), (ZERO + 1, 0)];
+    let mut at = 0;
+    while at < known.len() {
+        bytes[known[at].0 as usize] = known[at].1;
+        at += 1;
+    }
+    bytes
+};
+const NOT_A_NUMBER: u8 = u8::MAX;
+/// The serial type of 0; the next is that of 1.
+const ZERO: u8 = 8;
+
 /// How a step through a table ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
@@ -38,8 +53,10 @@ pub(super) struct Walk {
     file: File,
     kind: RecordKind,
     page_bytes: usize,
-    /// Pages to visit, the next one last.
-    ahead: Vec<u32>,
+    /// Pages to visit, the next one last, each with a rowid that none of its rows is above.
+    ahead: Vec<(u32, i64)>,
+    /// Rows before this one are left out.
+    from_rowid: i64,
     /// Pages that may still be visited: each page of a sound file is, once at most.
     left: u32,
     /// The current page, and [`PADDING`].
@@ -61,13 +78,22 @@ impl Walk {
         let plain = header[18..21] == [1, 1, 0] && page_bytes >= 512;
         let left = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
         let page = vec![0; page_bytes + PADDING];
-        plain.then_some(Self { file, kind, page_bytes, ahead: vec![root], left, page })
+        let ahead = vec![(root, i64::MAX)];
+        plain.then_some(Self { file, kind, page_bytes, ahead, from_rowid: i64::MIN, left, page })
+    }
+
+    /// Leaves out the rows before `rowid` that have not been read yet, and the pages that hold no others.
+    pub(super) fn skip_to(&mut self, rowid: i64) {
+        self.from_rowid = rowid;
     }
 
     /// Appends the records of the next leaf to `records`, and sets `last_rowid` to that of the
     /// last of them.
     pub(super) fn step(&mut self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Step {
-        while let Some(number) = self.ahead.pop() {
+        while let Some((number, last)) = self.ahead.pop() {
+            if last < self.from_rowid {
+                continue;
+            }
             let understood = match self.read(number) {
                 Some(LEAF_TABLE) => match self.rows(last_rowid, records) {
                     Some(true) => return Step::Leaf,
@@ -75,7 +101,7 @@ impl Walk {
                     None => None,
                 },
                 // The root of the schema is on page 1, never that of a table.
-                Some(INTERIOR_TABLE) => self.children(),
+                Some(INTERIOR_TABLE) => self.children(last),
                 _ => None,
             };
             if understood.is_none() {
@@ -104,21 +130,24 @@ impl Walk {
         Some(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Puts the children of an interior page ahead.
-    fn children(&mut self) -> Option<()> {
+    /// Puts the children of an interior page ahead; `last`: no row of theirs is above it.
+    fn children(&mut self, last: i64) -> Option<()> {
         let cells = self.u16_at(3);
         // more children than there are pages: not all can be visited
         if self.ahead.len() + cells > self.left as usize {
             return None;
         }
-        self.ahead.push(self.u32_at(8)?);
+        self.ahead.push((self.u32_at(8)?, last));
         for cell in (0..cells).rev() {
             let pointer = 12 + 2 * cell;
             if pointer + 2 > self.page_bytes {
                 return None;
             }
-            let child = self.u32_at(self.u16_at(pointer))?;
-            self.ahead.push(child);
+            let mut at = self.u16_at(pointer);
+            let child = self.u32_at(at)?;
+            at += 4;
+            let last = self.varint(&mut at)?.cast_signed();
+            self.ahead.push((child, last));
         }
         Some(())
     }
@@ -142,26 +171,27 @@ impl Walk {
             if rowid <= *last_rowid {
                 return Some(false);
             }
+            if rowid < self.from_rowid {
+                continue;
+            }
             if usize::from(self.page[at]) != 1 + columns {
                 return None;
             }
             let serials = self.page.get(at + 1..at + 1 + columns)?;
             at += 1 + columns;
             for (value, serial) in row.iter_mut().zip(serials) {
-                let bytes = match *serial {
-                    serial @ 1..=4 => usize::from(serial),
-                    5 => 6,
-                    6 => 8,
-                    serial @ (8 | 9) => {
-                        *value = i64::from(serial - 8);
-                        continue;
-                    }
-                    _ => return None,
-                };
+                let bytes = BYTES[usize::from(*serial)];
+                if bytes == NOT_A_NUMBER {
+                    return None;
+                }
                 // The number ends where the first of these eight bytes does not matter any more.
                 let word: [u8; 8] = self.page.get(at..at + 8)?.try_into().ok()?;
-                *value = i64::from_be_bytes(word) >> (64 - 8 * bytes);
-                at += bytes;
+                *value = if bytes == 0 {
+                    i64::from(*serial - ZERO)
+                } else {
+                    i64::from_be_bytes(word) >> (64 - 8 * u32::from(bytes))
+                };
+                at += usize::from(bytes);
             }
             if at != end {
                 return None;

@@ -4,12 +4,14 @@ use serde_json::Value;
 
 use crate::cluster;
 use crate::page::{Part, Section, Table};
-use crate::words::{at, entries, known, number, percent, text};
+use crate::words::{at, entries, known, number, percent, short_name, text};
 
 /// Sections of `ask --json`.
 pub(super) fn sections(document: &Value) -> Vec<Section> {
     let mut section = Section::new("What clients would see");
-    for note in document["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for note in
+        document["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).take(50)
+    {
         section.text(format!("Note: {note}"));
     }
     let mut table = Table::new(
@@ -32,7 +34,7 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
     for (name, of) in entries(document, "workloads") {
         let time = |key| known(at(of, &["response_time_ms", key]), number);
         table.rows.push(vec![
-            name.clone(),
+            short_name(name),
             known(at(of, &["throughput_rps"]), number),
             known(at(of, &["throughput_bytes_per_s"]).map(|bytes| bytes / 1e6), number),
             time("mean"),
@@ -42,7 +44,7 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
             known(at(of, &["read_hit_rate"]), percent),
             known(at(of, &["peak_throughput_rps"]), number),
             known(at(of, &["expected_error", "response_time_ms.mean", "median"]), percent),
-            text(of, &["bottleneck"]).unwrap_or("–").to_owned(),
+            short_name(text(of, &["bottleneck"]).unwrap_or("–")),
         ]);
     }
     section.push(Part::Table(table));
@@ -53,7 +55,11 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
     );
     for (name, of) in entries(document, "workloads") {
         for (resource, ms) in entries(of, "demands_ms") {
-            demands.rows.push(vec![name.clone(), resource.clone(), known(ms.as_f64(), number)]);
+            demands.rows.push(vec![
+                short_name(name),
+                short_name(resource),
+                known(ms.as_f64(), number),
+            ]);
         }
     }
     let hosts = cluster::hosts(document, |_| None);
@@ -61,6 +67,7 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
     let mut drawn = Section::new("The cluster");
     let busiest = marked.as_ref().map_or_else(String::new, |(host, resource)| {
         let share = at(document, &["utilization", host, resource]);
+        let (host, resource) = (short_name(host), short_name(resource));
         format!(" The busiest is {resource} of {host}, {}.", known(share, percent))
     });
     drawn.push(Part::Figure {

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::chart::{Axis, Chart, Scale, Series, View};
 use crate::page::{Part, Section, Table};
-use crate::words::{at, number, percent, text};
+use crate::words::{at, number, percent, short_name, text};
 
+/// Points of a curve at most.
+const MOST_POINTS: usize = 4000;
 /// Policies that are drawn together.
 const MOST_LINES: usize = 6;
 
@@ -66,8 +68,11 @@ fn curve_of(
     size: &dyn Fn(&Value) -> Option<f64>,
     section: &mut Section,
 ) {
-    let points: Vec<(f64, &Value)> = curve
-        .iter()
+    let step = curve.len().div_ceil(MOST_POINTS).max(1);
+    let last = curve.len() - 1;
+    let shown = curve.iter().enumerate().filter(|(place, _)| place % step == 0 || *place == last);
+    let points: Vec<(f64, &Value)> = shown
+        .map(|(_, row)| row)
         .filter_map(|row| Some((size(row)?, *row)))
         .filter(|(size, _)| *size > 0.0)
         .collect();
@@ -164,7 +169,7 @@ fn policies(
     );
     for row in results {
         let mut cells = vec![
-            text(row, &["policy"]).unwrap_or("–").to_owned(),
+            short_name(text(row, &["policy"]).unwrap_or("–")),
             size(row).map_or_else(|| "–".to_owned(), number),
         ];
         cells

@@ -3,9 +3,13 @@
 use crate::chart::{Axis, Chart, Series, View};
 use crate::page::{Part, Section, Table};
 use crate::run::Seen;
-use crate::words::{at, entries, known, number, percent};
+use crate::words::{at, known, number, of_all, percent, short_name};
 
-use super::run::{Run, curve, distribution_axes, nines};
+use super::outages;
+use super::run::{Run, busiest_workloads, curve, distribution_axes, nines};
+
+/// Workloads that are compared over time and by percentile at most.
+const MOST_WORKLOADS: usize = 12;
 
 /// Metrics of a workload that are compared: name, path in the truth, and how it is shown.
 const METRICS: [(&str, &[&str]); 7] = [
@@ -23,16 +27,26 @@ pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
     let mut section = Section::new("Side by side");
     section.push(Part::Table(differences(runs)));
     section.push(Part::Table(bottlenecks(runs)));
-    let mut names: Vec<String> = Vec::new();
+    outages::side_by_side(runs, &mut section);
+    let mut names: Vec<(String, u64)> = Vec::new();
     for run in runs {
-        for number in run.observed.requests.iter().flat_map(|requests| requests.by_workload.keys())
-        {
-            let name = run.workload(*number);
-            if !names.contains(&name) {
-                names.push(name);
+        for (number, seen) in run.observed.requests.iter().flat_map(|all| &all.by_workload) {
+            let (name, requests) = (run.workload(*number), seen.all.requests());
+            match names.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known = requests.max(*known),
+                None => names.push((name, requests)),
             }
         }
     }
+    let all = names.len();
+    if all > MOST_WORKLOADS {
+        names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        names.truncate(MOST_WORKLOADS);
+        section
+            .parts
+            .extend(of_all(names.len(), all, "workloads with most requests").map(Part::Text));
+    }
+    let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
     if names.is_empty() {
         section.push(Part::Gap(
             "None of these runs recorded requests: no distributions and no time lines.".to_owned(),
@@ -60,7 +74,7 @@ fn differences(runs: &[&Run]) -> Table {
     let mut table = Table::new("What clients saw, and by how much the runs differ", 2, &head);
     let mut names: Vec<&String> = Vec::new();
     for run in runs {
-        for (name, _) in run.truth.iter().flat_map(|truth| entries(truth, "workloads")) {
+        for (name, _) in run.truth.iter().flat_map(|truth| busiest_workloads(truth).0) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -75,7 +89,7 @@ fn differences(runs: &[&Run]) -> Table {
             if values.iter().all(Option::is_none) {
                 continue;
             }
-            let mut row = vec![name.clone(), metric.to_owned()];
+            let mut row = vec![short_name(name), metric.to_owned()];
             let share = metric.ends_with("rate");
             row.extend(
                 values.iter().map(|value| known(*value, if share { percent } else { number })),
@@ -101,8 +115,10 @@ fn bottlenecks(runs: &[&Run]) -> Table {
         let truth = run.truth.as_ref();
         let found = truth.and_then(crate::cluster::bottleneck);
         let busy = truth.and_then(|truth| at(truth, &["bottleneck", "utilization"]));
-        let name =
-            found.map_or_else(|| "–".to_owned(), |(host, resource)| format!("{host} {resource}"));
+        let name = found.map_or_else(
+            || "–".to_owned(),
+            |(host, resource)| short_name(format!("{host} {resource}")),
+        );
         table.rows.push(vec![run.name.clone(), name, known(busy, percent)]);
     }
     table

@@ -4,6 +4,7 @@ mod answer;
 mod cache;
 mod ceph;
 mod compare;
+mod outages;
 mod reproduction;
 mod run;
 mod score;

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use serde_json::Value;
 
+use super::outages;
 use crate::chart::{Axis, Chart, Scale, Series, View};
 use crate::cluster;
 use crate::page::{Part, Section, Table};
 use crate::path::{Step, waterfall};
 use crate::run::{Breakdown, Charged, Completed, Observed, Requests, Resources, Seen, What};
-use crate::words::{at, count, entries, known, number, percent};
+use crate::words::{at, count, cut, entries, known, number, of_all, percent, short_name};
 
 /// Lines of a view at most.
 const MOST_LINES: usize = 5;
+/// Workloads that tables show at most.
+const MOST_WORKLOADS: usize = 50;
 /// Rows of a heat map at most.
 const MOST_ROWS: usize = 24;
 /// Shares of the table of percentiles.
@@ -44,12 +47,12 @@ impl Run {
     pub fn workload(&self, number: u32) -> String {
         let mut all = self.observed.facts.workloads.iter();
         let known = all.find(|workload| workload.workload.0 == number);
-        known.map_or_else(|| format!("workload {number}"), |workload| workload.name.clone())
+        known.map_or_else(|| format!("workload {number}"), |workload| short_name(&workload.name))
     }
 
     fn host(&self, number: u32) -> String {
         let known = self.observed.facts.hosts.iter().find(|host| host.host.0 == number);
-        known.map_or_else(|| format!("host {number}"), |host| host.name.clone())
+        known.map_or_else(|| format!("host {number}"), |host| short_name(&host.name))
     }
 
     /// Hosts and how busy they were, by the truth, or else by the records.
@@ -83,6 +86,7 @@ impl Run {
 /// Sections of a run.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut sections = vec![cluster_section(run), clients(run)];
+    sections.extend(outages::section(run));
     if let Some(requests) = &run.observed.requests {
         sections.push(over_time(run, requests));
         sections.push(distribution(run, requests));
@@ -120,8 +124,9 @@ fn cluster_section(run: &Run) -> Section {
             .or_else(|| busiest.map(|(host, resource, _)| (host.name.clone(), resource.clone())));
         let told = busiest.map_or_else(String::new, |(host, resource, share)| {
             format!(
-                " The busiest resource is {resource} of {}, {} busy.",
-                host.name,
+                " The busiest resource is {} of {}, {} busy.",
+                short_name(resource),
+                short_name(&host.name),
                 percent(share)
             )
         });
@@ -162,7 +167,8 @@ fn clients(run: &Run) -> Section {
                 "read hit rate",
             ],
         );
-        for (name, seen) in entries(truth, "workloads") {
+        let (workloads, others) = busiest_workloads(truth);
+        for (name, seen) in workloads {
             for (operation, seen, whole) in [
                 ("all", Some(seen), true),
                 ("read", seen.get("read"), false),
@@ -177,7 +183,7 @@ fn clients(run: &Run) -> Section {
                 let rate = known(at(seen, &["throughput_rps"]), number);
                 let hits = at(seen, &["read_hit_rate"]).filter(|_| whole);
                 table.rows.push(vec![
-                    name.clone(),
+                    short_name(name),
                     operation.to_owned(),
                     rate,
                     known(mb, number),
@@ -191,6 +197,7 @@ fn clients(run: &Run) -> Section {
             }
         }
         section.push(Part::Table(table));
+        section.parts.extend(others.map(Part::Text));
     } else {
         section.push(Part::Gap(
             "There is no `truth.json`; what follows is from the records alone.".to_owned(),
@@ -204,6 +211,21 @@ fn clients(run: &Run) -> Section {
         );
     }
     section
+}
+
+/// The workloads of a truth that are shown, those with most requests if there are too many, and what is said of the
+/// others.
+pub(super) fn busiest_workloads(truth: &Value) -> (Vec<(&String, &Value)>, Option<String>) {
+    let mut all: Vec<_> = entries(truth, "workloads").collect();
+    let count = all.len();
+    if count > MOST_WORKLOADS {
+        let requests = |seen: &Value| at(seen, &["requests"]).unwrap_or(0.0);
+        all.sort_by(|a, b| requests(b.1).total_cmp(&requests(a.1)).then(a.0.cmp(b.0)));
+        all.truncate(MOST_WORKLOADS);
+        all.sort_by_key(|(name, _)| *name);
+    }
+    let others = of_all(all.len(), count, "workloads with most requests");
+    (all, others)
 }
 
 fn percentiles(run: &Run, requests: &Requests) -> Table {
@@ -413,11 +435,8 @@ fn busy_over_time(run: &Run, resources: &Resources) -> Section {
             })
             .collect();
         let first = all.first().map(|(_, over_time)| mean(&over_time.busy.means(grid)));
-        let others = if more > 0 {
-            format!(" {more} less busy resources are left out.")
-        } else {
-            String::new()
-        };
+        let others = of_all(all.len(), all.len() + more, "busiest resources");
+        let others = others.map(|others| format!(" {others}")).unwrap_or_default();
         let summary = format!(
             "The busiest first: {}, {} busy on average. A disk is busy while it has any operation; links and \
              processors by what they carry and run.{others}",
@@ -445,15 +464,17 @@ fn busy_over_time(run: &Run, resources: &Resources) -> Section {
         })
         .collect();
     disks.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
+    let all = disks.len();
     disks.truncate(MOST_ROWS);
     if let Some((key, longest)) = disks.first() {
         let name = |key: &(u32, crate::run::Part)| format!("{} {}", run.host(key.0), key.1.name());
         let most = disks.iter().flat_map(|(_, means)| means).copied().fold(0.0, f64::max);
         let summary = format!(
-            "Operations at each disk, waiting or in service, on average: longest at {}, {} on average; {} at most.",
+            "Operations at each disk, waiting or in service, on average: longest at {}, {} on average; {} at most. {}",
             name(key),
             number(mean(longest)),
-            number(most)
+            number(most),
+            of_all(disks.len(), all, "longest queues").unwrap_or_default()
         );
         let rows = disks.iter().map(|(key, _)| name(key)).collect();
         let values =
@@ -487,6 +508,7 @@ fn hit_rates(run: &Run, resources: &Resources, section: &mut Section) {
         .filter(|(_, _, asked, _)| *asked > 0.0)
         .collect();
     rates.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+    let all = rates.len();
     rates.truncate(MOST_ROWS);
     if rates.is_empty() {
         return;
@@ -502,8 +524,9 @@ fn hit_rates(run: &Run, resources: &Resources, section: &mut Section) {
     section.chart(
         "Hit rates of caches",
         format!(
-            "Bytes that reads found in each node's cache, of those they asked for: {}.",
-            told.join(", ")
+            "Bytes that reads found in each node's cache, of those they asked for: {}. {}",
+            told.join(", "),
+            of_all(rates.len(), all, "caches that were asked for most").unwrap_or_default()
         ),
         Chart::Heat {
             x: "seconds since the measuring began".to_owned(),
@@ -645,9 +668,9 @@ fn paths(run: &Run) -> Section {
                 "{} of {} bytes. Its longest step: {} {}, {}; it waits {} ms and is served {} ms.",
                 if request.is_write { "A write" } else { "A read" },
                 request.bytes,
-                step.host,
-                step.resource,
-                step.what,
+                short_name(&step.host),
+                short_name(&step.resource),
+                cut(&step.what, 160),
                 known(step.waiting_ms, number),
                 known(step.service_ms, number)
             )

@@ -4,7 +4,10 @@ use maud::html;
 use serde_json::Value;
 
 use crate::page::{Part, Section, Table};
-use crate::words::{at, number, percent, text};
+use crate::words::{at, number, of_all, percent, short_name, text};
+
+/// Bars of errors at most.
+const MOST_BARS: usize = 100;
 
 /// Sections of `score --json`.
 pub(super) fn sections(document: &Value) -> Vec<Section> {
@@ -27,22 +30,29 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
         let shown = |key| value(key).map_or_else(|| "–".to_owned(), number);
         let error = value("error");
         table.rows.push(vec![
-            workload.to_owned(),
-            metric.to_owned(),
+            short_name(workload),
+            short_name(metric),
             shown("predicted"),
             shown("measured"),
             error.map_or_else(|| "–".to_owned(), percent),
         ]);
         if let Some(error) = error.filter(|error| error.is_finite()) {
-            bars.push((format!("{workload} {metric}"), error));
+            bars.push((format!("{} {}", short_name(workload), short_name(metric)), error));
         }
     }
-    let worst = bars.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let worst = bars.iter().max_by(|a, b| a.1.total_cmp(&b.1)).cloned();
     if let Some((name, error)) = worst {
         let summary = format!(
             "|predicted − measured| / measured. The largest error is {} of {name}.",
-            percent(*error)
+            percent(error)
         );
+        let all = bars.len();
+        if all > MOST_BARS {
+            bars.sort_by(|a, b| b.1.total_cmp(&a.1));
+            bars.truncate(MOST_BARS);
+        }
+        let others = of_all(bars.len(), all, "largest errors").map(|others| format!(" {others}"));
+        let summary = summary + others.as_deref().unwrap_or_default();
         // so that small errors look small
         let scale = error.max(0.1);
         let markup = html! {

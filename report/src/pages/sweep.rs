@@ -2,10 +2,13 @@
 
 use crate::chart::{Chart, Column};
 use crate::page::{Part, Section, Table};
-use crate::words::count;
+use crate::words::{count, of_all, short_name};
 
 /// Cells that a page holds; of larger data sets it holds every n-th run.
 const MOST_CELLS: usize = 240_000;
+
+/// Columns that a page holds: factors come first.
+const MOST_COLUMNS: usize = 300;
 
 /// A data set.
 #[derive(Debug)]
@@ -28,14 +31,19 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     section.text(format!("{}. {}", sweep.title.trim_end_matches('.'), sweep.description));
     let mut table = Table::new("What was varied", 2, &["factor", "values"]);
     table.rows =
-        sweep.factors.iter().map(|(name, values)| vec![name.clone(), values.clone()]).collect();
+        sweep.factors.iter().map(|(name, values)| vec![short_name(name), values.clone()]).collect();
     section.push(Part::Table(table));
     // a column without anything in it would only be in the way
     let columns: Vec<Column> = sweep
         .columns
         .iter()
         .filter(|column| column.values.iter().any(Option::is_some))
-        .cloned()
+        .take(MOST_COLUMNS)
+        .map(|column| Column {
+            name: short_name(&column.name),
+            levels: column.levels.as_ref().map(|all| all.iter().map(short_name).collect()),
+            ..column.clone()
+        })
         .collect();
     let runs = columns.first().map_or(0, |column| column.values.len());
     if runs == 0 {
@@ -55,9 +63,12 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     } else {
         String::new()
     };
+    let known = sweep.columns.iter().filter(|column| column.values.iter().any(Option::is_some));
+    let left_out = of_all(columns.len(), known.count(), "first columns");
+    let left_out = left_out.map(|left_out| format!(" {left_out}")).unwrap_or_default();
     let factors = columns.iter().filter(|column| column.role == "factor").count() as u64;
     let summary = format!(
-        "{}, {}, {}. A point is a run.{thinned} A run is on the Pareto front if no other is better in \
+        "{}, {}, {}. A point is a run.{thinned}{left_out} A run is on the Pareto front if no other is better in \
          both: choose what is better under each axis.",
         count(runs as u64, "run", "runs"),
         count(factors, "factor", "factors"),

@@ -36,6 +36,7 @@ impl Grid {
     }
 
     /// The bin of a moment, if it is measured.
+    #[inline]
     pub(crate) fn bin(&self, ts_ns: u64) -> Option<usize> {
         let since = ts_ns.checked_sub(self.from_ns)?;
         (since < self.span_ns).then(|| {
@@ -65,6 +66,7 @@ impl Integral {
     }
 
     /// Adds `weight` for the time from `from_ns` to `to_ns`; what is not measured counts nothing.
+    #[inline]
     pub(crate) fn add(&mut self, grid: &Grid, from_ns: u64, to_ns: u64, weight: f64) {
         let (from, to) = (from_ns.max(grid.from_ns), to_ns.min(grid.end_ns()));
         if from >= to {

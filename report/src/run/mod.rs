@@ -8,6 +8,9 @@ mod spans;
 use std::collections::BTreeMap;
 
 use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError, open_run};
+use foretell_units::Breadcrumb;
+
+use crate::words::cut;
 
 pub(crate) use self::grid::Grid;
 pub use self::requests::Completed;
@@ -21,6 +24,11 @@ const CHARGED: usize = 1000;
 const TAIL: f64 = 0.01;
 /// Workloads whose time is charged.
 const CHARGED_WORKLOADS: usize = 8;
+
+/// Letters of a name that are kept.
+const LONGEST_NAME: usize = 256;
+/// Records that are kept of a request.
+const MOST_RECORDS: usize = 65_536;
 
 /// Where the time of a workload's requests goes.
 #[derive(Debug)]
@@ -109,6 +117,7 @@ pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
         ));
     }
     observed.read_resources(db, &has)?;
+    observed.shorten_names();
     Ok(observed)
 }
 
@@ -119,6 +128,19 @@ impl Observed {
         self.typical.iter().chain(slowest).copied().collect()
     }
 
+    /// Cuts names that no scenario has: each step of each request would hold a copy.
+    fn shorten_names(&mut self) {
+        let facts = &mut self.facts;
+        let hosts = facts.hosts.iter_mut().map(|host| &mut host.name);
+        let workloads = facts.workloads.iter_mut().map(|workload| &mut workload.name);
+        let processes = facts.processes.iter_mut().map(|process| &mut process.name);
+        for name in hosts.chain(workloads).chain(processes) {
+            if name.len() > LONGEST_NAME {
+                *name = cut(name, LONGEST_NAME);
+            }
+        }
+    }
+
     fn read_resources(
         &mut self,
         db: &RunDb,
@@ -126,8 +148,7 @@ impl Observed {
     ) -> Result<(), StoreError> {
         let sampled = self.requests.as_ref().map(sample).unwrap_or_default();
         let breadcrumbs = sampled.iter().flat_map(|(_, mean, tail)| mean.iter().chain(tail));
-        let wanted = self.wanted().into_iter().map(|request| request.breadcrumb);
-        let mut spans = Spans::of(breadcrumbs.map(|request| request.breadcrumb), wanted);
+        let mut spans = Spans::of(breadcrumbs.map(|request| request.breadcrumb));
         let mut found = Resources::default();
         let (facts, grid) = (&self.facts, &self.grid);
         let mut missing = Vec::new();
@@ -155,11 +176,10 @@ impl Observed {
                 missing.push("links");
             }
             if has(RecordKind::BufferReadHit) && has(RecordKind::BufferReadMiss) {
-                resources::caches(db, grid, &mut found, &mut spans)?;
+                resources::caches(db, grid, &mut found)?;
             } else {
                 missing.push("caches");
             }
-            resources::others(db, &mut spans)?;
             switches.join().expect("a reader does not panic")
         })?;
         if !has_switches {
@@ -192,10 +212,28 @@ impl Observed {
         if found.too_many {
             self.gaps.push("There are more resources than can be followed over time.".to_owned());
         }
-        self.records = spans.whole();
+        self.records = whole(db, &self.wanted())?;
         self.resources = (self.one_in == 1).then_some(found);
         Ok(())
     }
+}
+
+/// All records of these requests, in the order of time.
+fn whole(db: &RunDb, requests: &[Completed]) -> Result<BTreeMap<u64, Vec<Record>>, StoreError> {
+    let breadcrumbs: Vec<_> = requests.iter().map(|one| Breadcrumb(one.breadcrumb)).collect();
+    let mut whole: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
+    for kind in RecordKind::ALL {
+        db.scan_requests(kind, &breadcrumbs, |record| {
+            let records = whole.entry(record.header.breadcrumb.0).or_default();
+            if records.len() < MOST_RECORDS {
+                records.push(*record);
+            }
+        })?;
+    }
+    for records in whole.values_mut() {
+        records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
+    }
+    Ok(whole)
 }
 
 /// By workload: requests whose time is charged, of all and of the tail.

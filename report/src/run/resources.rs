@@ -7,9 +7,11 @@
 //! requests used each are handed to [`Spans`].
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 
 use foretell_ati::{Body, FactValue, Facts, KindSet, Phase, RecordKind, RunDb, StoreError};
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::grid::{Grid, Integral};
 use super::spans::{Spans, What};
@@ -64,26 +66,39 @@ pub(crate) struct Resources {
     pub too_many: bool,
 }
 
-impl Resources {
-    fn at(&mut self, grid: &Grid, host: u32, part: Part) -> Option<&mut OverTime> {
-        if self.by_resource.len() == MOST_RESOURCES {
-            let known = self.by_resource.get_mut(&(host, part));
-            self.too_many |= known.is_none();
-            return known;
+/// What is known of a host or a disk while a table is read. A hostile store may name any number of them.
+struct Known<K, T> {
+    all: HashMap<K, T, foldhash::fast::FixedState>,
+    too_many: bool,
+}
+
+impl<K: Hash + Eq, T> Known<K, T> {
+    fn new() -> Self {
+        Self { all: HashMap::default(), too_many: false }
+    }
+
+    /// What is known of `key`, which begins as `new`; `None` if there are too many already.
+    #[inline]
+    fn of(&mut self, key: K, new: impl FnOnce() -> T) -> Option<&mut T> {
+        let is_full = self.all.len() >= MOST_RESOURCES;
+        match self.all.entry(key) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if is_full => {
+                self.too_many = true;
+                None
+            }
+            Entry::Vacant(empty) => Some(empty.insert(new())),
         }
-        Some(self.by_resource.entry((host, part)).or_insert_with(|| OverTime {
-            busy: Integral::new(grid),
-            queue: matches!(part, Part::Disk(_)).then(|| Integral::new(grid)),
-        }))
     }
 }
 
 /// A disk while its operations are read.
-#[derive(Default)]
 struct Disk {
     depth: u32,
     changed_ns: u64,
     completed_ns: u64,
+    busy: Integral,
+    queue: Integral,
 }
 
 /// An operation: host, disk, breadcrumb, address, whether it writes.
@@ -96,19 +111,22 @@ pub(crate) fn disks(
     found: &mut Resources,
     spans: &mut Spans,
 ) -> Result<(), StoreError> {
-    let mut disks: BTreeMap<(u32, u32), Disk> = BTreeMap::new();
+    let mut disks: Known<(u32, u32), Disk> = Known::new();
+    let new = || Disk {
+        depth: 0,
+        changed_ns: 0,
+        completed_ns: 0,
+        busy: Integral::new(grid),
+        queue: Integral::new(grid),
+    };
     let mut issued: HashMap<Operation, u64, foldhash::fast::FixedState> = HashMap::default();
     db.scan(RecordKind::DiskOp, |record| {
-        spans.keep(record);
         let Body::DiskOp { disk, lbn, op, phase, .. } = record.body else { return };
         let (host, ts) = (record.header.host.0, record.header.ts_ns);
-        let Some(over_time) = found.at(grid, host, Part::Disk(disk)) else { return };
-        let now = disks.entry((host, disk)).or_default();
+        let Some(now) = disks.of((host, disk), new) else { return };
         if now.depth > 0 {
-            over_time.busy.add(grid, now.changed_ns, ts, 1.0);
-            if let Some(queue) = &mut over_time.queue {
-                queue.add(grid, now.changed_ns, ts, f64::from(now.depth));
-            }
+            now.busy.add(grid, now.changed_ns, ts, 1.0);
+            now.queue.add(grid, now.changed_ns, ts, f64::from(now.depth));
         }
         now.changed_ns = ts;
         let breadcrumb = record.header.breadcrumb.0;
@@ -132,7 +150,19 @@ pub(crate) fn disks(
                 now.completed_ns = ts;
             }
         }
-    })
+    })?;
+    found.too_many |= disks.too_many;
+    found.by_resource.extend(disks.all.into_iter().map(|((host, disk), of)| {
+        ((host, Part::Disk(disk)), OverTime { busy: of.busy, queue: Some(of.queue) })
+    }));
+    Ok(())
+}
+
+/// A host's cable while messages are read: its rate in bits a second, and how busy either direction was
+struct Link {
+    rate: f64,
+    transmit: Option<Integral>,
+    receive: Option<Integral>,
 }
 
 /// Reads messages. Where a link's rate is not among the facts it stays out.
@@ -143,35 +173,41 @@ pub(crate) fn links(
     found: &mut Resources,
     spans: &mut Spans,
 ) -> Result<(), StoreError> {
-    let rates: BTreeMap<u32, f64> = facts
-        .hosts
-        .iter()
-        .filter_map(|host| {
-            let kind = host.kind.name();
-            let value = &facts.get(&format!("{kind}.{}.nic.rate", host.name))?.value;
-            let rate = match value {
-                FactValue::Integer(rate) => *rate as f64,
-                FactValue::Real(rate) => *rate,
-                FactValue::Text(_) => return None,
-            };
-            (rate > 0.0).then_some((host.host.0, rate))
-        })
-        .collect();
+    let mut links: Known<u32, Link> = Known::new();
+    for host in &facts.hosts {
+        let kind = host.kind.name();
+        let Some(fact) = facts.get(&format!("{kind}.{}.nic.rate", host.name)) else { continue };
+        let rate = match &fact.value {
+            FactValue::Integer(rate) => *rate as f64,
+            FactValue::Real(rate) => *rate,
+            FactValue::Text(_) => continue,
+        };
+        if rate > 0.0 {
+            links.of(host.host.0, || Link { rate, transmit: None, receive: None });
+        }
+    }
     db.scan(RecordKind::NetworkTransmit, |record| {
-        spans.keep(record);
         let Body::NetworkTransmit { sender, receiver, numbytes } = record.body else { return };
         let ts = record.header.ts_ns;
-        for (host, part) in [(sender, Part::Transmit), (receiver, Part::Receive)] {
-            let Some(rate) = rates.get(&host) else { continue };
-            let lasts = (numbytes as f64 * 8e9 / rate) as u64;
-            if let Some(over_time) = found.at(grid, host, part) {
-                over_time.busy.add(grid, ts, ts.saturating_add(lasts), 1.0);
-            }
+        for (host, sends) in [(sender, true), (receiver, false)] {
+            let Some(link) = links.all.get_mut(&host) else { continue };
+            let lasts = (numbytes as f64 * 8e9 / link.rate) as u64;
+            let direction = if sends { &mut link.transmit } else { &mut link.receive };
+            let busy = direction.get_or_insert_with(|| Integral::new(grid));
+            busy.add(grid, ts, ts.saturating_add(lasts), 1.0);
         }
         if spans.wants(record.header.breadcrumb.0) {
             spans.sent(record.header.breadcrumb.0, ts, receiver);
         }
-    })
+    })?;
+    found.too_many |= links.too_many;
+    found.by_resource.extend(links.all.into_iter().flat_map(|(host, link)| {
+        let both = [(Part::Transmit, link.transmit), (Part::Receive, link.receive)];
+        both.into_iter().filter_map(move |(part, busy)| {
+            Some(((host, part), OverTime { busy: busy?, queue: None }))
+        })
+    }));
+    Ok(())
 }
 
 /// A thread on a processor.
@@ -184,6 +220,14 @@ struct Running {
     since_ns: u64,
 }
 
+/// A host's processor while switches are read.
+struct Processor {
+    on: Vec<Running>,
+    /// What one core is of all.
+    weight: f64,
+    busy: Integral,
+}
+
 /// Reads switches of processes and threads.
 pub(crate) fn processors(
     db: &RunDb,
@@ -194,22 +238,23 @@ pub(crate) fn processors(
 ) -> Result<(), StoreError> {
     let cores = |host: u32| {
         let known = facts.hosts.iter().find(|known| known.host.0 == host);
-        known.and_then(|host| {
+        let cores = known.and_then(|host| {
             facts.integer(&format!("{}.{}.cpu.cores", host.kind.name(), host.name)).ok()
-        })
+        });
+        cores.filter(|cores| *cores > 0).unwrap_or(1)
     };
-    let mut weight: HashMap<u32, f64, foldhash::fast::FixedState> = HashMap::default();
-    let mut running: HashMap<u32, Vec<Running>, foldhash::fast::FixedState> = HashMap::default();
+    let mut hosts: Known<u32, Processor> = Known::new();
     let kinds: KindSet =
         [RecordKind::UserThreadSwitch, RecordKind::KernelProcessSwitch].into_iter().collect();
     db.scan_in_time(kinds, |record| {
-        spans.keep(record);
         let (header, ts) = (record.header, record.header.ts_ns);
         let host = header.host.0;
-        if !running.contains_key(&host) && running.len() == MOST_RESOURCES {
-            return;
-        }
-        let on = running.entry(host).or_default();
+        let new = || Processor {
+            on: Vec::new(),
+            weight: 1.0 / cores(host) as f64,
+            busy: Integral::new(grid),
+        };
+        let Some(Processor { on, weight, busy }) = hosts.of(host, new) else { return };
         let ended = match record.body {
             Body::KernelProcessSwitch { cpu, .. } => {
                 on.iter().position(|running| running.cpu == cpu)
@@ -221,12 +266,7 @@ pub(crate) fn processors(
         };
         let ended = ended.map(|index| on.swap_remove(index));
         if let Some(ended) = ended {
-            let one = *weight.entry(host).or_insert_with(|| {
-                1.0 / cores(host).filter(|cores| *cores > 0).unwrap_or(1) as f64
-            });
-            if let Some(over_time) = found.at(grid, host, Part::Cpu) {
-                over_time.busy.add(grid, ended.since_ns, ts, one);
-            }
+            busy.add(grid, ended.since_ns, ts, *weight);
             if spans.wants(ended.breadcrumb) {
                 spans.add(ended.breadcrumb, ended.since_ns, ts, What::Cpu, host, 0);
             }
@@ -247,19 +287,19 @@ pub(crate) fn processors(
             let (pid, breadcrumb) = (header.pid, header.breadcrumb.0);
             on.push(Running { cpu, pid, tid, breadcrumb, since_ns: ts });
         }
-    })
+    })?;
+    found.too_many |= hosts.too_many;
+    let of_hosts = hosts.all.into_iter();
+    found.by_resource.extend(
+        of_hosts.map(|(host, of)| ((host, Part::Cpu), OverTime { busy: of.busy, queue: None })),
+    );
+    Ok(())
 }
 
 /// Reads what caches hit and missed.
-pub(crate) fn caches(
-    db: &RunDb,
-    grid: &Grid,
-    found: &mut Resources,
-    spans: &mut Spans,
-) -> Result<(), StoreError> {
+pub(crate) fn caches(db: &RunDb, grid: &Grid, found: &mut Resources) -> Result<(), StoreError> {
     for kind in [RecordKind::BufferReadHit, RecordKind::BufferReadMiss] {
         db.scan(kind, |record| {
-            spans.keep(record);
             let (hit, size) = match record.body {
                 Body::BufferReadHit { size, .. } => (1.0, f64::from(size)),
                 Body::BufferReadMiss { size, .. } => (0.0, f64::from(size)),
@@ -275,20 +315,6 @@ pub(crate) fn caches(
             bins[bin].0 += hit * size;
             bins[bin].1 += size;
         })?;
-    }
-    Ok(())
-}
-
-/// Reads the tables that only the paths of single requests need.
-pub(crate) fn others(db: &RunDb, spans: &mut Spans) -> Result<(), StoreError> {
-    for kind in [
-        RecordKind::Request,
-        RecordKind::BufferWrite,
-        RecordKind::BufferReadAhead,
-        RecordKind::BufferFlush,
-        RecordKind::BufferEvict,
-    ] {
-        db.scan(kind, |record| spans.keep(record))?;
     }
     Ok(())
 }

@@ -8,15 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use foretell_ati::Record;
 use hashbrown::HashMap;
 
 use super::requests::Completed;
 
 /// Intervals that are kept of a request.
 const MOST_SPANS: usize = 4096;
-/// Records that are kept of a request.
-const MOST_RECORDS: usize = 65_536;
 
 /// What a request does at an instant; the first that holds counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -66,11 +63,9 @@ struct OfRequest {
     sent: Vec<(u64, u32)>,
 }
 
-/// Intervals of sampled requests, and all records of a few.
+/// Intervals of sampled requests.
 #[derive(Debug, Default)]
 pub(crate) struct Spans {
-    /// All records of these.
-    whole: BTreeMap<u64, Vec<Record>>,
     by_request: HashMap<u64, OfRequest, foldhash::fast::FixedState>,
 }
 
@@ -93,48 +88,21 @@ impl Charged {
 }
 
 impl Spans {
-    /// Of these requests; and all records of those of `whole`.
-    pub(crate) fn of(
-        breadcrumbs: impl IntoIterator<Item = u64>,
-        whole: impl IntoIterator<Item = u64>,
-    ) -> Self {
+    /// Of these requests.
+    pub(crate) fn of(breadcrumbs: impl IntoIterator<Item = u64>) -> Self {
         let empty = |breadcrumb| (breadcrumb, OfRequest::default());
-        Self {
-            by_request: breadcrumbs.into_iter().map(empty).collect(),
-            whole: whole.into_iter().map(|breadcrumb| (breadcrumb, Vec::new())).collect(),
-        }
-    }
-
-    /// Keeps a record if it belongs to one of the requests that are shown in full.
-    pub(crate) fn keep(&mut self, record: &Record) {
-        if let Some(records) = self.whole.get_mut(&record.header.breadcrumb.0)
-            && records.len() < MOST_RECORDS
-        {
-            records.push(*record);
-        }
-    }
-
-    /// What was kept, in the order of time.
-    pub(crate) fn whole(self) -> BTreeMap<u64, Vec<Record>> {
-        let mut whole = self.whole;
-        for records in whole.values_mut() {
-            records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
-        }
-        whole
+        Self { by_request: breadcrumbs.into_iter().map(empty).collect() }
     }
 
     /// As empty as at first, of the same requests.
     pub(crate) fn empty(&self) -> Self {
         let mut sampled: Vec<u64> = self.by_request.keys().copied().collect();
         sampled.sort_unstable();
-        Self::of(sampled, self.whole.keys().copied())
+        Self::of(sampled)
     }
 
     /// Adds what another, of the same requests, has found.
     pub(crate) fn absorb(&mut self, other: Self) {
-        for (breadcrumb, records) in other.whole {
-            self.whole.entry(breadcrumb).or_default().extend(records);
-        }
         let mut by_request: Vec<_> = other.by_request.into_iter().collect();
         by_request.sort_unstable_by_key(|(breadcrumb, _)| *breadcrumb);
         for (breadcrumb, found) in by_request {
@@ -145,6 +113,7 @@ impl Spans {
     }
 
     /// Whether a request is sampled.
+    #[inline]
     pub(crate) fn wants(&self, breadcrumb: u64) -> bool {
         self.by_request.contains_key(&breadcrumb)
     }
@@ -266,7 +235,7 @@ mod tests {
             is_write: false,
             bytes: 1,
         };
-        let mut spans = Spans::of([7], []);
+        let mut spans = Spans::of([7]);
         spans.add(7, 10, 20, What::DiskWait, 1, 0);
         spans.add(7, 20, 40, What::DiskService, 1, 0);
         spans.add(7, 30, 50, What::Cpu, 1, 0);
