@@ -127,7 +127,7 @@ pub(super) fn backfill(
     Ok(Backfill { cluster: format!("scheduler = {{ {scheduler} }}\n"), tables, bytes, image })
 }
 
-/// Bytes of BlueStore's throttle, where a source's notes have them: `BlueStore throttle bytes: 256 KiB`.
+/// Bytes of `BlueStore`'s throttle, where a source's notes have them: `BlueStore throttle bytes: 256 KiB`.
 pub(super) fn throttle_of_notes(notes: &[String]) -> Option<u64> {
     let note = notes.iter().find(|note| note.to_lowercase().contains("throttle"))?;
     let after = &note[note.to_lowercase().find("throttle")?..];
