@@ -99,7 +99,7 @@ impl Table {
         Self { title: title.into(), head, words, rows: Vec::new() }
     }
 
-    /// The rows that are shown, and what is said of the others.
+    /// The rows that are shown, and a sentence about those that are not.
     fn shown(&self) -> (&[Vec<String>], Option<String>) {
         let shown = self.rows.len().min(MOST_ROWS);
         (&self.rows[..shown], of_all(shown, self.rows.len(), "first rows"))

@@ -80,7 +80,7 @@ pub(crate) fn short_name(name: impl Into<String>) -> String {
     first.chain(['…']).chain(last).collect()
 }
 
-/// What is said of a list that was cut: the first `shown` of `all` are there; nothing if all are.
+/// A sentence about a list of which only the first `shown` of `all` are there; empty if all are.
 pub(crate) fn of_all(shown: usize, all: usize, what: &str) -> Option<String> {
     (shown < all).then(|| format!("Shown are the {shown} {what}, of {all}."))
 }

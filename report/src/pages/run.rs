@@ -213,7 +213,7 @@ fn clients(run: &Run) -> Section {
     section
 }
 
-/// The workloads of a truth that are shown, those with most requests if there are too many, and what is said of the
+/// The workloads of a truth that are shown, those with most requests if there are too many, and a sentence about the
 /// others.
 pub(super) fn busiest_workloads(truth: &Value) -> (Vec<(&String, &Value)>, Option<String>) {
     let mut all: Vec<_> = entries(truth, "workloads").collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foretell_scenarios::model::{Ceph, Cost, OsdStore};
 use foretell_units::{Bytes, Rate, SimSpan};
 
-/// So many microseconds, and 4 GB/s.
+/// A fixed time in microseconds, and 4 GB/s.
 pub(crate) fn cost(us: u64) -> Cost {
     Cost { fixed: SimSpan::from_us(us), rate: Some(Rate::bytes_per_s(4_000_000_000)) }
 }

@@ -75,7 +75,7 @@ pub(crate) struct WorkloadOutcome {
 /// Requests by which those issued exceed those completed before this is more than chance (assumed: open
 /// loops that keep up have far fewer outstanding, or they come and go).
 const MORE_THAN_CHANCE: u64 = 50;
-/// An open loop keeps up if so many times as many are issued as completed.
+/// An open loop keeps up if at most this many requests are issued for each that completes.
 const KEEPS_UP: f64 = 1.05;
 
 impl WorkloadOutcome {

@@ -463,7 +463,7 @@ impl Bench {
         (Some(WriteBuffer { bytes: room as u64, burst }), beside)
     }
 
-    /// Times of so many reads one at a time beside writes, one each so often, or as many as can be.
+    /// Times of reads, one at a time, beside writes that come at a fixed interval, or as fast as the device takes them.
     fn reads_beside(&mut self, bytes: u64, count: usize, every: Option<SimSpan>) -> Vec<f64> {
         const READER: u32 = u32::MAX;
         let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
