@@ -7,6 +7,10 @@
 //! kind of request it is: its operation; its size; whether it begins where one of the last requests
 //! ended; and the share of reads among the last requests, each of which counts 63/64 of the next.
 //!
+//! Measurements are of equal sizes. Among requests of other sizes, one waits for each of them as long as for one
+//! of its own size, or less if the other is smaller: as much less as the device needs less time for it when it
+//! does most. So a large request among small ones waits little longer than alone.
+//!
 //! Between measurements latencies are interpolated linearly, in the number outstanding, the size and
 //! the share of reads. Below the smallest number or size they are those measured there. Beyond the
 //! largest number they grow in proportion, so the device serves no more a second than was measured;
@@ -52,6 +56,7 @@ pub struct Curves {
 #[derive(Clone, Copy, Debug)]
 struct Inner {
     arrived: SimTime,
+    bytes: f64,
     io: Io<u32>,
     work: SimSpan,
 }
@@ -148,6 +153,25 @@ impl Curves {
         }
     }
 
+    /// How many requests of `bytes` those inside come to: smaller ones count for their share.
+    fn alike(&self, bytes: f64, least: impl Fn(f64) -> f64) -> f64 {
+        let own = least(bytes);
+        // sizes are few: mostly it is that of the one before
+        let mut known = (bytes, 1.0);
+        let mut count = 0.0;
+        for inner in self.inside.places().flatten() {
+            if inner.bytes >= bytes {
+                count += 1.0;
+                continue;
+            }
+            if inner.bytes < known.0 || inner.bytes > known.0 {
+                known = (inner.bytes, (least(inner.bytes) / own).min(1.0));
+            }
+            count += known.1;
+        }
+        count
+    }
+
     fn order(&mut self, io: &Io<u32>) -> Order {
         if !self.tells_orders {
             return Order::Random;
@@ -178,11 +202,11 @@ impl Inside for Curves {
         let reads = self.share(io.op);
         let latencies = &self.latencies[order as usize][io.op as usize];
         let bytes = (io.sectors.get().max(1) * SECTOR_BYTES) as f64;
-        let outstanding = self.inside.len() as f64 + 1.0;
+        let work_of = |bytes: f64| latencies.at(reads, bytes, least);
+        let outstanding = self.alike(bytes, work_of) + 1.0;
         let lasts = latencies.at(reads, bytes, |points| latency(points, outstanding));
-        let work = latencies.at(reads, bytes, least);
-        let work = SimSpan::from_ns(work as u64);
-        let id = self.inside.insert(Some(Inner { arrived: now, io, work }));
+        let work = SimSpan::from_ns(work_of(bytes) as u64);
+        let id = self.inside.insert(Some(Inner { arrived: now, bytes, io, work }));
         self.finishes.schedule(now + SimSpan::from_ns((lasts as u64).max(1)), id);
     }
 
@@ -280,6 +304,26 @@ mod tests {
         for (kib, us) in [(1, 140.0), (4, 140.0), (10, 170.0), (16, 200.0), (64, 800.0)] {
             close(alone(&mut device, io(Op::Read, 8, kib)), us);
         }
+    }
+
+    #[test]
+    fn a_large_request_waits_for_small_ones_as_for_what_they_are() {
+        // 4 KiB: 10 us each at most a second; 1 MiB: 1000 us
+        let of = |kib, us| curve(Order::Random, Op::Write, 0.0, kib, &[(1, us), (4, 4 * us)]);
+        let mut device = device(vec![of(4, 10), of(1024, 1000)]);
+        for _ in 0..20 {
+            device.submit(SimTime::ZERO, io(Op::Write, 8, 4));
+        }
+        device.submit(SimTime::ZERO, io(Op::Write, 8, 1024));
+        // one that is small waits for the large one as for one of its own size
+        device.submit(SimTime::ZERO, io(Op::Write, 8, 4));
+        let mut ends = Vec::new();
+        while let Some(at) = device.wake(SimTime::ZERO) {
+            let mut done = Vec::new();
+            device.complete(at, &mut done);
+            ends.extend(done.iter().map(|done| (done.io.sectors.get(), at.as_ns() / 1000)));
+        }
+        assert_eq!(ends[19..], [(8, 200), (8, 220), (2048, 1200)]);
     }
 
     #[test]

@@ -237,8 +237,15 @@ impl<R: Rules> Objects<R> {
         server: Target,
         bytes: Bytes,
     ) {
-        let Some(daemons) = &mut self.daemons else { return };
-        let osd = daemons.osd(server.host, server.disk);
+        if let Some(daemons) = &self.daemons {
+            let osd = daemons.osd(server.host, server.disk);
+            self.release(core, hosts, osd, bytes);
+        }
+    }
+
+    /// These bytes are no more on their way to an OSD's store.
+    fn release<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, bytes: Bytes) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         daemons.release(osd, bytes.get());
         while let Some(job) = self.daemons.as_mut().and_then(|all| all.admit_held(osd)) {
             self.admitted(core, hosts, &job);
@@ -395,19 +402,27 @@ impl<R: Rules> Objects<R> {
             let ready = daemons.begin(Job { place, exchange, span, next, ..*job }, hosts.now());
             self.run(core, hosts, ready);
         }
+        // what came to nothing meanwhile leaves the throttle, too
+        let mut dropped = Vec::new();
         for task in round {
             if task & CHORE != 0 {
-                let exchange = self.exchange_of(task);
-                if !self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                let (exchange, bytes) = (self.exchange_of(task), self.chore_bytes(task & !CHORE));
+                if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                    dropped.push(bytes);
+                } else {
                     self.chore_device(core, hosts, task & !CHORE, Op::Write);
                 }
                 continue;
             }
-            if self.outages.is_some() && (self.tasks[task].is_dead || self.has_stopped(job.osd)) {
-                continue;
-            }
             let shard = self.tasks[task].shard;
-            self.use_device(core, hosts, task, Op::Write, shard);
+            if self.outages.is_some() && (self.tasks[task].is_dead || self.has_stopped(job.osd)) {
+                dropped.push(shard.size);
+            } else {
+                self.use_device(core, hosts, task, Op::Write, shard);
+            }
+        }
+        for bytes in dropped {
+            self.release(core, hosts, job.osd, bytes);
         }
         self.begin_round(core, hosts, job);
     }

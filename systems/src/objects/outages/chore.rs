@@ -24,6 +24,8 @@ pub(crate) enum What {
     Query,
     /// Take note of that.
     Info,
+    /// Begin to recover the next object of a group.
+    Begin,
     /// Read its shard of an object, for a recovery.
     Read,
     /// Take one that was read.
@@ -133,7 +135,9 @@ impl<R: Rules> Objects<R> {
         let out = self.outages.as_ref().expect("there are events");
         let duty = &out.chores[id];
         let class = match duty.what {
-            What::Read if duty.from == duty.to => Class::Recovery,
+            What::Begin => Class::Recovery,
+            // what a server does for itself, the thread that began does
+            _ if duty.from == duty.to => Class::Continued,
             What::Read | What::Data | What::Push | What::Pushed => Class::RecoveryMessage,
             What::Query | What::Info | What::Code => Class::Continued,
         };
@@ -209,6 +213,7 @@ impl<R: Rules> Objects<R> {
         match duty.what {
             What::Query => self.inform(core, hosts, &duty),
             What::Info => self.informed(core, hosts, duty.group),
+            What::Begin => self.work_begins(core, hosts, &duty),
             What::Data => self.source_here(core, hosts, &duty),
             What::Code => self.push(core, hosts, &duty),
             What::Pushed => self.pushed(core, hosts, &duty),

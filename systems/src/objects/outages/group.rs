@@ -74,6 +74,8 @@ pub(super) struct Group {
     pub(super) ops: BTreeSet<u32>,
     /// Writes under way, by object.
     pub(super) writes: BTreeMap<u64, u32>,
+    /// The primary, while the next object waits for a thread of it.
+    pub(super) begins: Option<Osd>,
     /// Objects that are being recovered: by which work.
     pub(super) works: BTreeMap<u64, u64>,
     /// Objects that are to be recovered as soon as they are not being written: new writes wait.
@@ -109,6 +111,7 @@ impl Group {
             holders,
             ops: BTreeSet::new(),
             writes: BTreeMap::new(),
+            begins: None,
             works: BTreeMap::new(),
             wanted: BTreeSet::new(),
             blocked: BTreeMap::new(),

@@ -7,6 +7,10 @@
 //! has the object read, from one copy or from any m shards, computes what is missing, and pushes that to all
 //! servers that lack it.
 //!
+//! Where a server has threads, the group's next object waits in their queue like other operations
+//! (`PGRecovery`). Which object it is, is decided when a thread takes it up. Only from then on do requests for
+//! that object wait.
+//!
 //! Recently written objects go first; then servers that take over are filled. An object that a request waits for
 //! is recovered at once, even if another group has the turn. An object that is being written is recovered after
 //! the write, and new writes to it wait.
@@ -133,7 +137,7 @@ impl<R: Rules> Objects<R> {
             // one object of a group at a time
             let is_free = |index: &usize| {
                 let group = &out.groups[*index];
-                group.works.is_empty() && group.wanted.is_empty()
+                group.works.is_empty() && group.wanted.is_empty() && group.begins.is_none()
             };
             let Some(index) = later.copied().find(is_free) else { return };
             let group = &out.groups[index];
@@ -156,8 +160,40 @@ impl<R: Rules> Objects<R> {
                 core.failed().objects.under_way += 1;
                 hosts.set_timer(hosts.now() + settings.pause, Timer::Repair { host: unit });
             }
-            self.begin_work(core, hosts, index, object);
+            if self.daemons.is_some() {
+                self.queue_work(core, hosts, index, osd);
+            } else {
+                self.begin_work(core, hosts, index, object);
+            }
         }
+    }
+
+    /// The next object of a group waits for a thread of the primary.
+    fn queue_work<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize, osd: Osd) {
+        let out = self.out();
+        out.groups[index].begins = Some(osd);
+        out.servers[osd as usize].active += 1;
+        core.failed().objects.under_way += 1;
+        let what = (index, out.groups[index].epoch);
+        self.set_off(core, hosts, Chore::new(What::Begin, what, (osd, osd)));
+    }
+
+    /// A thread of the primary takes up the next object of a group, if one is still to be recovered.
+    pub(super) fn work_begins<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, begun: &Chore) {
+        let (index, primary) = (begun.group, begun.from);
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        out.unqueue(core, index);
+        let group = &out.groups[index];
+        let m = pools[group.volume as usize].encoding.m();
+        if let Some(object) = group.next_object(m, out.is_up()) {
+            if group.writes.contains_key(&object) {
+                out.groups[index].wanted.insert(object);
+            } else {
+                self.begin_work(core, hosts, index, object);
+            }
+        }
+        self.pump(core, hosts, primary);
     }
 
     /// A server has paused.
@@ -351,6 +387,7 @@ impl<R: Rules> Objects<R> {
     /// Whatever a group recovers comes to nothing.
     pub(super) fn end_works(&mut self, core: &mut Core, index: usize) {
         let out = self.out();
+        out.unqueue(core, index);
         let works = std::mem::take(&mut out.groups[index].works);
         for serial in works.into_values() {
             let work = out.works.remove(&serial).expect("it goes on");
@@ -361,6 +398,14 @@ impl<R: Rules> Objects<R> {
 }
 
 impl Outages {
+    /// A group's next object does not wait for a thread any more.
+    fn unqueue(&mut self, core: &mut Core, index: usize) {
+        if let Some(primary) = self.groups[index].begins.take() {
+            self.servers[primary as usize].active -= 1;
+            core.failed().objects.under_way -= 1;
+        }
+    }
+
     /// Servers that take part in the recovery of a group, the primary first.
     fn takes_part(&self, index: usize) -> SmallVec<[Osd; 4]> {
         let Group { holders, .. } = &self.groups[index];
