@@ -168,6 +168,8 @@ pub enum OpSchedulerKind {
         capacity: f64,
         /// Of these, what each class has.
         shares: Shares,
+        /// Whether a thread of a shard spins while all that waits has reached its limit.
+        spins: bool,
     },
 }
 

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use super::config::{Config, Drive};
 
-/// Image of the clients, if its size is not known. Writes wait for the object that they change while it is moved,
-/// so that they wait more often the smaller it is; `calibrate cluster` fits it (`image`). Assumed: public examples of
-/// fio on RBD use 10 to 100 GiB.
-const ASSUMED_IMAGE: f64 = 32.0 * 1024.0 * 1024.0 * 1024.0;
+/// Image of the clients. An OSD that comes back has what the clients had written before, and only what was written
+/// while it was away is moved. Here it begins with nothing; so small an image has been moved before measuring
+/// begins.
+const IMAGE: f64 = 512.0 * 1024.0 * 1024.0;
 /// Objects to move, if that is not known: enough for any measurement.
 const ASSUMED_OBJECTS: f64 = 75_000.0;
 const ASSUMED_OBJECT: f64 = 4.0 * 1024.0 * 1024.0;
@@ -77,7 +77,18 @@ pub(super) fn backfill(
             // osd_mclock_max_capacity_iops_ssd and _hdd of Quincy
             let capacity = if is_disk { 315.0 } else { 21_500.0 };
             assumed.push(format!("an OSD's capacity for mClock: Ceph's default, {capacity} IOPS"));
-            format!("kind = \"mclock\", profile = \"{name}\", capacity = {capacity:.1}{throttle}")
+            let spins = if spins(config.version.as_deref()) {
+                assumed.push(
+                    "a thread of each shard spins while recovery is at its limit, as before 17.2.4"
+                        .to_owned(),
+                );
+                ", spins = true"
+            } else {
+                ""
+            };
+            format!(
+                "kind = \"mclock\", profile = \"{name}\", capacity = {capacity:.1}{spins}{throttle}"
+            )
         }
         other => return Err(format!("the scheduler `{other}` cannot be simulated")),
     };
@@ -89,24 +100,15 @@ pub(super) fn backfill(
     if backfills == UNLIMITED {
         assumed.push(format!("osd_max_backfills and osd_recovery_max_active are {UNLIMITED}"));
     }
-    let image = config.client.image_bytes.map_or_else(
-        || {
-            assumed.push(format!(
-                "the clients' image has {} GiB; writes wait for objects of it that are being moved",
-                ASSUMED_IMAGE / f64::from(1 << 30)
-            ));
-            ASSUMED_IMAGE
-        },
-        |bytes| bytes * f64::from(config.client.images.unwrap_or(1)),
-    );
     let (_, n) = place.encoding;
     let osds = f64::from(place.nodes * place.per_node);
     let objects = background.objects.unwrap_or(ASSUMED_OBJECTS);
     // each OSD has a copy or shard of n in `osds` objects
     let bytes = objects * background.object_bytes.unwrap_or(ASSUMED_OBJECT) * osds / f64::from(n);
-    let room = place.usable * 0.9 - image.min(place.usable * 0.4);
+    let room = place.usable * 0.9 - IMAGE.min(place.usable * 0.4);
     let groups = (bytes.min(room) / place.group as f64).floor().max(4.0);
     let bytes = groups * place.group as f64;
+    assumed.push("what the clients write to is not moved; their image has 512 MiB".to_owned());
     assumed.push("OSDs are filled while clients are measured, from the beginning on".to_owned());
     let mut tables = String::new();
     let _ = write!(
@@ -124,7 +126,21 @@ pub(super) fn backfill(
         place.nodes - 1,
         place.per_node - 1,
     );
-    Ok(Backfill { cluster: format!("scheduler = {{ {scheduler} }}\n"), tables, bytes, image })
+    Ok(Backfill {
+        cluster: format!("scheduler = {{ {scheduler} }}\n"),
+        tables,
+        bytes,
+        image: IMAGE,
+    })
+}
+
+/// Whether threads of this release spin while operations wait for their limits: before 17.2.4.
+fn spins(version: Option<&str>) -> bool {
+    let numbers = version.unwrap_or_default().split(|c: char| !c.is_ascii_digit());
+    let mut numbers = numbers.map_while(|part| part.parse::<u32>().ok());
+    let Some(major) = numbers.next() else { return false };
+    let later = |of: &mut dyn Iterator<Item = u32>| of.next().unwrap_or(u32::MAX);
+    (major, later(&mut numbers), later(&mut numbers)) < (17, 2, 4)
 }
 
 /// Bytes of `BlueStore`'s throttle, where a source's notes have them: `BlueStore throttle bytes: 256 KiB`.
@@ -145,6 +161,17 @@ pub(super) fn throttle_of_notes(notes: &[String]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn releases_whose_threads_spin_are_known_by_their_number() {
+        for version in ["17.0.0-2125 (quincy dev)", "16.2.9", "17.2.3"] {
+            assert!(spins(Some(version)), "{version}");
+        }
+        for version in ["17.2.4", "18.2.0", "19.2.1 (Squid)", "17", "quincy", ""] {
+            assert!(!spins(Some(version)), "{version}");
+        }
+        assert!(!spins(None));
+    }
 
     #[test]
     fn a_throttle_is_found_in_notes() {

@@ -46,8 +46,8 @@ pub(crate) fn fit(twin: &Twin, rows: &[Row], threads: NonZeroUsize) -> Result<Fi
                 Some(drive) => raw.entry(drive.clone()).or_default().push(row),
                 None => unused.push((row.number, "it measures a drive without a name".to_owned())),
             },
-            Ok(_) if target(row).is_none() => {
-                unused.push((row.number, "it has neither throughput nor mean latency".to_owned()));
+            Ok(_) if targets(0, row).next().is_none() => {
+                unused.push((row.number, "it has no figure to fit to".to_owned()));
             }
             Ok(_) => used.push(row.clone()),
         }
@@ -66,7 +66,8 @@ pub(crate) fn fit(twin: &Twin, rows: &[Row], threads: NonZeroUsize) -> Result<Fi
     if used.is_empty() {
         return Ok(Fitted { values, points: Vec::new(), unused });
     }
-    let mut search = Search { twin, rows: &used, threads, values };
+    let targets = used.iter().enumerate().flat_map(|(at, row)| targets(at, row)).collect();
+    let mut search = Search { twin, rows: &used, targets, threads, values };
     let figures = search.descend()?;
     let mut values = search.values;
     values.tails = tails(&used, &figures);
@@ -78,21 +79,47 @@ pub(crate) fn fit(twin: &Twin, rows: &[Row], threads: NonZeroUsize) -> Result<Fi
     Ok(Fitted { values, points, unused })
 }
 
-/// What is fitted to: throughput; of clients held to a rate, the latency.
-fn target(row: &Row) -> Option<(bool, f64)> {
-    let limited = row.rate_limit_of_note().is_some();
-    let throughput = row.measured.iops.map(|iops| (true, iops));
-    let latency = row.measured.mean_ms.map(|mean| (false, mean));
-    if limited { latency.or(throughput) } else { throughput.or(latency) }
+/// A figure that is fitted to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Figure {
+    Throughput,
+    Latency,
+    Recovery,
 }
 
-/// How far a prediction is off: the logarithm, by the noise of a measurement.
-fn error(row: &Row, figures: &Figures) -> f64 {
-    let Some((throughput, measured)) = target(row) else { return 0.0 };
-    let predicted = if throughput { figures.iops } else { figures.mean_ms };
-    // nothing came through at all: as bad as a thousand times too slow
-    let predicted = predicted.unwrap_or(if throughput { measured / 1e3 } else { measured * 1e3 });
-    (predicted / measured).ln() / NOISE
+/// A measured figure of a row.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    /// Which of the rows.
+    row: usize,
+    figure: Figure,
+    measured: f64,
+}
+
+/// What is fitted to: throughput, or the latency of clients held to a rate; and the rate of recovery.
+fn targets(at: usize, row: &Row) -> impl Iterator<Item = Target> {
+    let limited = row.rate_limit_of_note().is_some();
+    let of = |figure: Figure, measured: Option<f64>| {
+        measured.map(|measured| Target { row: at, figure, measured })
+    };
+    let throughput = of(Figure::Throughput, row.measured.iops);
+    let latency = of(Figure::Latency, row.measured.mean_ms);
+    let clients = if limited { latency.or(throughput) } else { throughput.or(latency) };
+    clients.into_iter().chain(of(Figure::Recovery, row.measured.recovery_mib_per_s))
+}
+
+impl Target {
+    /// How far a prediction is off: the logarithm, by the noise of a measurement.
+    fn error(&self, figures: &Figures) -> f64 {
+        // nothing came through at all: as bad as a thousand times too slow
+        let (predicted, nothing) = match self.figure {
+            Figure::Throughput => (figures.iops, 1e-3),
+            Figure::Latency => (figures.mean_ms, 1e3),
+            Figure::Recovery => (figures.recovery_mib_per_s, 1e-3),
+        };
+        let predicted = predicted.filter(|one| *one > 0.0).unwrap_or(self.measured * nothing);
+        (predicted / self.measured).ln() / NOISE
+    }
 }
 
 /// Sum of squares, the prior's among them.
@@ -125,6 +152,7 @@ fn normal(slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
 struct Search<'a> {
     twin: &'a Twin,
     rows: &'a [Row],
+    targets: Vec<Target>,
     threads: NonZeroUsize,
     values: Values,
 }
@@ -144,7 +172,7 @@ impl Search<'_> {
     }
 
     fn residuals(&self, figures: &[Figures]) -> Vec<f64> {
-        self.rows.iter().zip(figures).map(|(row, figures)| error(row, figures)).collect()
+        self.targets.iter().map(|target| target.error(&figures[target.row])).collect()
     }
 
     fn stepped(&self, logs: &[f64]) -> Values {
@@ -173,9 +201,13 @@ impl Search<'_> {
             }
         }
         let figures = self.simulate(&jobs)?;
-        let mut slopes = vec![vec![0.0; PARAMETERS.len()]; self.rows.len()];
-        for ((index, at, step), figures) in places.into_iter().zip(figures) {
-            slopes[index][at] = (error(&self.rows[index], &figures) - residuals[index]) / step;
+        let mut slopes = vec![vec![0.0; PARAMETERS.len()]; self.targets.len()];
+        for ((row, at, step), figures) in places.into_iter().zip(figures) {
+            for (index, target) in self.targets.iter().enumerate() {
+                if target.row == row {
+                    slopes[index][at] = (target.error(&figures) - residuals[index]) / step;
+                }
+            }
         }
         Ok(slopes)
     }

@@ -38,7 +38,7 @@ pub(crate) struct Parameter {
 }
 
 /// All parameters, the same for all sources.
-pub(crate) const PARAMETERS: [Parameter; 13] = [
+pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_read",
         meaning: "processor time of an OSD for a read",
@@ -143,20 +143,6 @@ pub(crate) const PARAMETERS: [Parameter; 13] = [
         },
     },
     Parameter {
-        name: "image",
-        meaning: "size of the clients' image, which decides how often writes wait for an object that is moved",
-        doubt: 1.2,
-        bounds: (0.02, 20.0),
-        touches: (false, true),
-        by_byte: false,
-        apply: |table, factor| {
-            let is_moved = table_at(table, &["volume", "backfilled"]).is_some();
-            if let Some(pool) = table_at(table, &["volume", "pool"]).filter(|_| is_moved) {
-                size(pool, factor);
-            }
-        },
-    },
-    Parameter {
         name: "drive_read",
         meaning: "latency of the drive's reads",
         doubt: 0.25,
@@ -181,7 +167,9 @@ impl Parameter {
     pub(crate) fn touches(&self, row: &Row, scenario: &Table) -> bool {
         let (reads, writes) = self.touches;
         let op = reads && row.reads > 0.0 || writes && row.reads < 1.0;
-        op && (!self.by_byte || row.block > 16_384)
+        // recovery reads and writes whole objects
+        let recovers = scenario.contains_key("event");
+        (recovers || op && (!self.by_byte || row.block > 16_384))
             && (self.is_of_drive() || self.changes(scenario))
     }
 
@@ -222,16 +210,6 @@ fn rate(table: &mut Table, path: &[&str], factor: f64) {
     if let Some(rate) = rate {
         let rate = (rate.as_bytes_per_s_f64() / factor / 1e3).round().max(1.0);
         table.insert("rate".to_owned(), Value::String(format!("{rate} kB/s")));
-    }
-}
-
-/// Multiplies the size of a volume: whole groups, some at least.
-fn size(volume: &mut Table, factor: f64) {
-    let bytes = |key: &str| volume.get(key)?.as_str()?.parse::<foretell_units::Bytes>().ok();
-    if let (Some(size), Some(group)) = (bytes("size"), bytes("group")) {
-        let groups = (size.0 as f64 * factor / group.0 as f64).round().max(4.0) as u64;
-        let size = Value::String(format!("{} B", groups.saturating_mul(group.0)));
-        volume.insert("size".to_owned(), size);
     }
 }
 

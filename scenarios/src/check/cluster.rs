@@ -107,6 +107,7 @@ impl Context<'_> {
             RawOpQueue::Wpq => OpSchedulerKind::Wpq,
             RawOpQueue::Mclock => OpSchedulerKind::Mclock {
                 capacity: *raw.capacity.as_ref()?.get(),
+                spins: *raw.spins.as_ref()?.get(),
                 // Ceph's configuration reference for mClock, Pacific and Quincy
                 shares: match raw.profile.as_ref()?.get() {
                     RawProfile::HighClientOps => Shares {

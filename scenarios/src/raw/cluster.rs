@@ -152,6 +152,10 @@ pub(crate) struct RawOpScheduler {
     /// Who has how much of it: `osd_mclock_profile`, with the shares of Pacific and Quincy.
     #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
     pub(crate) profile: Option<At<RawProfile>>,
+    /// Whether a thread of each shard spins, which takes a core, while all that waits has reached its limit: so
+    /// before Ceph 17.2.4 (issue 56530 of its tracker).
+    #[schemars(extend("default" = false, "x-when" = { "kind": ["mclock"] }))]
+    pub(crate) spins: Option<At<bool>>,
     /// Bytes that may be on their way to the store, `bluestore_throttle_bytes`: a thread whose transaction is
     /// beyond that waits with it. Without it, any number.
     pub(crate) throttle: Option<Size>,

@@ -17,6 +17,8 @@
 //!
 //! With a scheduler, op threads belong to shards, whose queues say what is next (`scheduler`); with a
 //! throttle, a thread whose transaction is too much for the store waits with it (`bluestore_throttle_bytes`).
+//! With `spins` a thread of a shard takes a core while all that waits has reached its limit: before 17.2.4 the
+//! first thread of a shard looked again without a pause (issue 56530 of Ceph's tracker).
 //!
 //! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its
 //! reads, and `BlueStore::_kv_sync_thread`. Left out: which shard or messenger thread it is (any that is
@@ -96,6 +98,8 @@ pub(super) enum Next {
     ChoreArrived,
     /// A chore is carried out.
     ChoreDecided,
+    /// A thread of such a shard, which spins, has looked again for a while.
+    Spin,
     /// Nothing: the key-value store has merged what was committed.
     Nothing,
     /// The answer of another OSD was read: the task of the server in front goes on.
@@ -176,6 +180,8 @@ pub(super) enum Following {
 pub(super) struct Daemons {
     pub(super) threads: Threads,
     throttle: Option<u64>,
+    /// Whether a thread of a shard spins until the next operation is below its limit.
+    pub(super) spins: bool,
     /// By host: the number of its first OSD.
     first: Vec<u32>,
     osds: Vec<Osd>,
@@ -192,7 +198,7 @@ impl Daemons {
             let Some(OpScheduler { shards, kind, .. }) = scheduler else { return Vec::new() };
             let policy = match *kind {
                 OpSchedulerKind::Wpq => Policy::Wpq,
-                OpSchedulerKind::Mclock { capacity, shares } => {
+                OpSchedulerKind::Mclock { capacity, shares, .. } => {
                     Policy::Mclock { capacity: capacity / f64::from(*shards), shares }
                 }
             };
@@ -203,6 +209,8 @@ impl Daemons {
             };
             (0..*shards).map(shard).collect()
         };
+        let spins = scheduler
+            .is_some_and(|found| matches!(found.kind, OpSchedulerKind::Mclock { spins: true, .. }));
         let throttle = scheduler.and_then(|found| found.throttle).map(Bytes::get);
         let mut first = Vec::with_capacity(scenario.hosts.len());
         let mut count = 0;
@@ -221,12 +229,18 @@ impl Daemons {
             in_flight: 0,
             held: VecDeque::new(),
         };
-        Self { threads, throttle, first, osds: (0..count).map(osd).collect(), jobs: Slab::new() }
+        let osds = (0..count).map(osd).collect();
+        Self { threads, throttle, spins, first, osds, jobs: Slab::new() }
     }
 
     /// The number of the OSD on a disk of a host.
     pub(super) fn osd(&self, host: HostId, disk: u32) -> u32 {
         self.first[host.index()] + disk
+    }
+
+    /// The host of an OSD.
+    pub(super) fn host(&self, osd: u32) -> HostId {
+        HostId::from(self.first.partition_point(|first| *first <= osd) - 1)
     }
 
     /// A job is there. Returns it if it can run now.

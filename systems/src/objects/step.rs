@@ -15,6 +15,10 @@ use crate::hosts::{Hosts, Labour, Then, Timer, Work};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
+/// A thread that spins has a core for this long before others have a turn. Assumed: Linux shares cores fairly among
+/// threads that can run, so this is about what other steps take.
+const SPIN: SimSpan = SimSpan::from_us(50);
+
 impl<R: Rules> Objects<R> {
     /// A job of a task's own server.
     pub(super) fn start<H: Hosts>(
@@ -81,11 +85,20 @@ impl<R: Rules> Objects<R> {
             match daemons.next_of(osd, shard, now) {
                 Following::Job(job, runs) => self.run(core, hosts, runs.then_some(job)),
                 Following::At(at) => {
-                    let (host, task, exchange) = (HostId(0), u32::MAX, NO_EXCHANGE);
-                    let (place, next, span) = (Place::Background, Next::Wake, SimSpan::ZERO);
+                    let host = daemons.host(osd);
+                    let (task, exchange, place) = (u32::MAX, NO_EXCHANGE, Place::Background);
                     let (class, bytes) = (Class::Continued, 0);
+                    let (next, span) = if daemons.spins {
+                        (Next::Spin, (at - now).min(SPIN))
+                    } else {
+                        (Next::Wake, SimSpan::ZERO)
+                    };
                     let job =
                         Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+                    if daemons.spins {
+                        let ready = daemons.begin(job, now);
+                        return self.run(core, hosts, ready);
+                    }
                     let job = daemons.jobs.insert(job);
                     hosts.set_timer(at, Timer::Daemon { job });
                     return;
@@ -278,6 +291,7 @@ impl<R: Rules> Objects<R> {
         let exchange = job.exchange;
         match job.next {
             Next::Committed | Next::Nothing | Next::Wake => false,
+            Next::Spin => self.has_stopped(job.osd),
             Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
             Next::ChoreArrived | Next::ChoreDecided => {
                 self.comes_to_nothing(core, exchange, Then::Taken { exchange })
@@ -292,6 +306,7 @@ impl<R: Rules> Objects<R> {
             Next::ChoreArrived => self.queue_chore(core, hosts, job.task & !CHORE),
             Next::ChoreDecided => self.perform_job(core, hosts, &job),
             Next::Wake => unreachable!("it is a timer's"),
+            Next::Spin => self.look_again(core, hosts, &job),
             Next::Arrived => self.arrived(core, hosts, job.task),
             Next::Decided => self.begin_task(core, hosts, job.task),
             Next::Encoded => self.coded(core, hosts, job.task),
@@ -386,10 +401,16 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let job = *daemons.jobs.remove(id);
         if job.next == Next::Wake {
-            daemons.wakes(job.osd, job.shard);
-            return self.go_on_in_shard(core, hosts, job.osd, job.shard);
+            return self.look_again(core, hosts, &job);
         }
         self.committed(core, hosts, &job);
+    }
+
+    /// A shard whose operations had reached their limits looks again.
+    fn look_again<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        daemons.wakes(job.osd, job.shard);
+        self.go_on_in_shard(core, hosts, job.osd, job.shard);
     }
 
     /// A round of the kv thread is over: devices have its transactions.
