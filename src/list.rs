@@ -186,13 +186,17 @@ fn files(kind: ShippedKind) -> Result<Vec<Item>, Failure> {
 /// What an encoding survives and costs.
 fn encoding(name: &str) -> Item {
     let encoding: Encoding = name.parse().expect("it is one");
-    let (m, n) = (encoding.m(), encoding.n());
+    let (m, n, groups) = (encoding.m(), encoding.n(), encoding.groups());
     let what = match (m, n) {
+        (m, n) if groups > 0 => format!(
+            "{m} data fragments in {groups} groups with a parity each, and {} global parities",
+            n - m - groups
+        ),
         (1, 1) => "one copy".to_owned(),
         (1, copies) => format!("{copies} copies"),
         (m, n) => format!("{m} data and {} parity fragments", n - m),
     };
-    let lost = match n - m {
+    let lost = match encoding.tolerates() {
         0 => "no loss".to_owned(),
         1 => "the loss of 1 node".to_owned(),
         lost => format!("the loss of {lost} nodes"),

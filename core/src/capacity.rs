@@ -94,9 +94,9 @@ impl Capacities {
 fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
     let volume = scenario.volume(id);
     let mut load: BTreeMap<Place, f64> = BTreeMap::new();
-    let shard = 1.0 / f64::from(volume.m);
+    let shard = 1.0 / f64::from(volume.m());
     if let Some(devices) = devices_of(scenario, id) {
-        let groups = devices.len() as f64 / f64::from(volume.n);
+        let groups = devices.len() as f64 / f64::from(volume.n());
         for device in devices {
             *load.entry(device).or_default() += shard / groups;
         }
@@ -107,7 +107,7 @@ fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
         let Some(storage) = scenario.host(*node).role.storage() else { continue };
         let disks = storage.disks.len();
         for disk in 0..disks as u32 {
-            let part = shard * f64::from(volume.n) / nodes / disks as f64;
+            let part = shard * f64::from(volume.n()) / nodes / disks as f64;
             load.insert((*node, disk), part);
         }
     }
@@ -122,7 +122,7 @@ fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> BTreeMap<Stri
         return places.survives.iter().cloned().collect();
     }
     // each fragment is on a host of its own
-    let spare = usize::from(volume.n - volume.m);
+    let spare = volume.encoding.tolerates();
     [("device", spare), ("host", spare)].map(|(kind, count)| (kind.to_owned(), count)).into()
 }
 

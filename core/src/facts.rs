@@ -34,7 +34,7 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
             volume: VolumeId::from(index),
             name: volume.name.clone(),
             size: volume.size,
-            encoding: format!("{}-of-{}", volume.m, volume.n),
+            encoding: volume.encoding.to_string(),
             cipher: volume.cipher.name().to_owned(),
             nodes: volume.nodes.clone(),
         });

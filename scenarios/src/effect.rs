@@ -252,7 +252,7 @@ fn no_codes_without_work(scenario: &mut Scenario) {
         for host in hosts {
             let (encrypts, codes) = &mut work[host.index()];
             *encrypts |= by_clients && volume.cipher.codec() != codec::Cipher::None;
-            *codes |= volume.m > 1;
+            *codes |= volume.m() > 1;
         }
     }
     for (host, (encrypts, codes)) in scenario.hosts.iter_mut().zip(work) {

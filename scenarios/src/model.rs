@@ -501,8 +501,7 @@ pub struct CpuProfile {
 impl CpuProfile {
     /// Time to encrypt and encode so many bytes, which are whole blocks.
     pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
-        let passes = if encoding.is_replication() { 0 } else { encoding.n() - encoding.m() };
-        cipher_time(self.encrypt, cipher, size) + self.coding(size, passes as u64)
+        cipher_time(self.encrypt, cipher, size) + self.coding(size, encoding.passes() as u64)
     }
 
     /// Time to decode and decrypt so many bytes, of whose blocks so many data fragments each were not
@@ -611,10 +610,8 @@ pub struct Volume {
     pub size: Bytes,
     /// Storage nodes that may hold its fragments, in order; at least [`Volume::n`].
     pub nodes: Vec<HostId>,
-    /// Fragments that suffice to read a block; 1 is replication.
-    pub m: u8,
-    /// Fragments that a block is written as.
-    pub n: u8,
+    /// The fragments that a block is written as, and which of them suffice to read it.
+    pub encoding: codec::Encoding,
     /// Encryption before encoding.
     pub cipher: Cipher,
     /// Unit of encoding: a block is encoded whole.
@@ -623,7 +620,7 @@ pub struct Volume {
     pub placement: Placement,
     /// Bytes of the volume (whole blocks) that go to one set of n nodes before the next.
     pub group: Bytes,
-    /// Acknowledgements that complete a write, m to n.
+    /// Acknowledgements that complete a write: as many as suffice to read it whichever they are, to n.
     pub write_quorum: u8,
     /// Fragments without which a write does not go on while nodes are down.
     pub min_write: u8,
@@ -632,12 +629,20 @@ pub struct Volume {
 }
 
 impl Volume {
+    /// Fragments that are read of a block; 1 is replication.
+    pub fn m(&self) -> u8 {
+        self.encoding.m() as u8
+    }
+
+    /// Fragments that a block is written as.
+    pub fn n(&self) -> u8 {
+        self.encoding.n() as u8
+    }
+
     /// How the bytes of the volume with that number become fragments on nodes.
     ///
     /// Errors with the reason where that is impossible; of a checked scenario it is not.
     pub fn distribution(&self, id: VolumeId) -> Result<Distribution, String> {
-        let encoding = codec::Encoding::new(u32::from(self.m), u32::from(self.n))
-            .map_err(|error| error.to_string())?;
         let placement = match self.placement {
             Placement::Rotate => placement::Placement::Rotate,
             Placement::Hash => placement::Placement::Hash,
@@ -645,9 +650,9 @@ impl Volume {
         let mut nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
         // With a CRUSH map several fragments may lie on one node, and the map places them. A distribution
         // wants as many nodes as fragments: these numbers stand for the missing ones and name no host.
-        nodes.extend((nodes.len()..usize::from(self.n)).map(|index| u32::MAX - index as u32));
+        nodes.extend((nodes.len()..self.encoding.n()).map(|index| u32::MAX - index as u32));
         let cipher = self.cipher.codec();
-        Distribution::new(id, encoding, cipher, placement, self.block, self.group, &nodes)
+        Distribution::new(id, self.encoding, cipher, placement, self.block, self.group, &nodes)
             .map_err(|error| error.to_string())
     }
 }

@@ -240,7 +240,7 @@ fn imported(text: &str) -> Option<(String, Scenario)> {
     // every pool lies where the cluster has it
     for (index, volume) in checked.volumes.iter().enumerate() {
         let places = places(&checked, index);
-        assert_eq!(places.devices.len(), places.groups as usize * usize::from(volume.n));
+        assert_eq!(places.devices.len(), places.groups as usize * usize::from(volume.n()));
     }
     // what is kept of a run needs no file
     let document = Document::parse("s.toml", &written.text, directory.path()).unwrap();
@@ -268,7 +268,7 @@ fn real_clusters_become_scenarios() {
         let pools = report["osdmap"]["pools"].as_array().unwrap();
         assert_eq!(checked.volumes.len(), pools.len());
         for (pool, (index, volume)) in pools.iter().zip(checked.volumes.iter().enumerate()) {
-            assert_eq!(pool["size"], volume.n, "{}", volume.name);
+            assert_eq!(pool["size"], volume.n(), "{}", volume.name);
             assert_eq!(pool["pg_num"], places(&checked, index).groups, "{}", volume.name);
         }
         let disks: usize = checked

@@ -43,10 +43,10 @@ fn refused(changes: &[&str]) -> String {
 fn a_bare_value_is_what_the_key_takes() {
     let mail = |change: &str| with(&[change]).volumes[0].clone();
     assert_eq!(
-        (mail("volume.mail.encoding=3-of-5").m, mail("volume.mail.encoding=3-of-5").n),
+        (mail("volume.mail.encoding=3-of-5").m(), mail("volume.mail.encoding=3-of-5").n()),
         (3, 5)
     );
-    assert_eq!(mail("volume.mail.encoding=\"3-of-5\"").m, 3);
+    assert_eq!(mail("volume.mail.encoding=\"3-of-5\"").m(), 3);
     assert_eq!(mail("volume.mail.size=1 GiB").size, Bytes::gib(1));
     assert_eq!(mail("volume.mail.cipher=none").cipher, Cipher::None);
     let nodes: Vec<_> = (3..8).map(HostId).collect();

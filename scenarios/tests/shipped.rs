@@ -76,7 +76,7 @@ fn first_look_is_the_example_of_the_readme() {
     assert_eq!(names[..2], ["brick0", "brick1"]);
     assert_eq!(names[8..], ["app0", "app1", "app2", "app3"]);
     let mail = &scenario.volumes[0];
-    assert_eq!((mail.name.as_str(), mail.m, mail.n, mail.write_quorum), ("mail", 1, 3, 3));
+    assert_eq!((mail.name.as_str(), mail.m(), mail.n(), mail.write_quorum), ("mail", 1, 3, 3));
     assert_eq!(mail.nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert_eq!(scenario.workloads.len(), 2);
 }

@@ -20,8 +20,18 @@ pub(crate) struct Setting {
 /// Factors around a number.
 const FACTORS: [f64; 9] = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// Encodings to try.
-const ENCODINGS: [(u8, u8); 9] =
-    [(1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6), (8, 11)];
+const ENCODINGS: [&str; 10] = [
+    "1-of-1",
+    "1-of-2",
+    "1-of-3",
+    "2-of-3",
+    "2-of-4",
+    "3-of-4",
+    "3-of-5",
+    "4-of-6",
+    "8-of-11",
+    "lrc(6,2,2)",
+];
 
 /// The settings of a scenario.
 pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
@@ -52,14 +62,14 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
     }
     if model.system == System::UrsaMinor {
         for volume in &model.volumes {
-            let mut all: BTreeSet<(u8, u8)> = ENCODINGS.into();
-            all.insert((volume.m, volume.n));
-            let all: Vec<_> =
-                all.into_iter().filter(|(_, n)| usize::from(*n) <= volume.nodes.len()).collect();
-            let now = all.iter().position(|encoding| *encoding == (volume.m, volume.n));
+            let mut all: BTreeSet<_> =
+                ENCODINGS.iter().filter_map(|name| name.parse().ok()).collect();
+            all.insert(volume.encoding);
+            let all: Vec<_> = all.into_iter().filter(|one| one.n() <= volume.nodes.len()).collect();
+            let now = all.iter().position(|encoding| *encoding == volume.encoding);
             found.extend(now.map(|now| Setting {
                 path: format!("volume.{}.encoding", volume.name),
-                values: all.iter().map(|(m, n)| format!("{m}-of-{n}")).collect(),
+                values: all.iter().map(ToString::to_string).collect(),
                 now,
             }));
         }

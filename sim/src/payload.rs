@@ -259,9 +259,10 @@ impl Vault {
     ) -> Result<(), SimError> {
         for pinned in self.reads.remove(&what.request).unwrap_or_default() {
             let Fragments { volume, fragment, node, .. } = what;
-            let sealed = self.decode(&pinned)?;
             let codec = &self.volumes[volume as usize];
-            let made = codec.erasure.encode(&sealed).swap_remove(usize::from(fragment));
+            let lost = usize::from(fragment);
+            let made = codec.erasure.repair(lost, &pinned.fragments(), codec.block as usize);
+            let made = made.map_err(|error| self.wrong(&pinned, error.to_string()))?;
             let right = self.fragment(volume, &pinned, fragment);
             if made != right {
                 let reason = format!("fragment {fragment} was rebuilt as something else");

@@ -377,7 +377,7 @@ fn beyond_tolerance_loss_is_reported() {
     for seed in 0..20 {
         let (mut scenario, text) = drawn(seed);
         let volume = &scenario.volumes[0];
-        let (m, nodes) = (volume.m, volume.nodes.len() as u32);
+        let (m, nodes) = (volume.m(), volume.nodes.len() as u32);
         // fewer hosts are left than it takes shards: everything is lost
         let first = seed as u32 % nodes;
         let lost = (0..=nodes - u32::from(m)).map(|more| (first + more) % nodes);

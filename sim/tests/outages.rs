@@ -6,7 +6,8 @@ use common::outages::{
     draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
     set_working_set, with,
 };
-use common::{cluster, run, ssio};
+use common::{cluster_with, run, ssio};
+use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
     Arrivals, Cipher, Payload, Placement, ReadFrom, Scenario, Switch, Think,
@@ -15,9 +16,15 @@ use foretell_scenarios::outages::{Action, Event, Recovery};
 use foretell_sim::truth::{PhaseTruth, Truth};
 use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
 
-/// A small volume on which requests of a client fall.
+/// A small volume m-of-n on which requests of a client fall.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
-    let mut scenario = cluster(nodes, 1, m, n);
+    let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
+    small_with(nodes, encoding, reads, outstanding)
+}
+
+/// The same with any encoding.
+fn small_with(nodes: u32, encoding: Encoding, reads: f64, outstanding: u32) -> Scenario {
+    let mut scenario = cluster_with(nodes, 1, encoding);
     scenario.warmup = ms(500);
     scenario.duration = Some(SimSpan::from_secs(6));
     let volume = &mut scenario.volumes[0];
@@ -30,18 +37,20 @@ fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
 /// A schedule, its scenario in words, and whether everything must survive it.
 fn drawn(seed: u64) -> (Scenario, String) {
     let mut stream: Stream = Seed(seed).stream("schedule");
-    let codes = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 5)];
-    let (m, n) = codes[stream.below(5) as usize];
+    let codes = ["1-of-2", "1-of-3", "2-of-3", "2-of-4", "3-of-5", "lrc(4,2,1)", "lrc(2,2,1)"];
+    let encoding: Encoding = codes[stream.below(7) as usize].parse().unwrap();
+    let (n, tolerates) = (encoding.n() as u8, encoding.tolerates() as u8);
     let nodes = u32::from(n) + stream.below(3) as u32;
-    let mut scenario = small(nodes, m, n, 0.5, 1);
+    let mut scenario = small_with(nodes, encoding, 0.5, 1);
     scenario.seed = Seed(seed);
     scenario.payload = Payload::Real;
     scenario.duration = Some(ms(2000));
     let outstanding = 1 + stream.below(6) as u32;
     scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think: Think::Fixed(ms(4)) };
     let volume = &mut scenario.volumes[0];
-    volume.write_quorum = m + stream.below(u64::from(n - m) + 1) as u8;
-    volume.min_write = m;
+    let least = n - tolerates;
+    volume.write_quorum = least + stream.below(u64::from(tolerates) + 1) as u8;
+    volume.min_write = least;
     if stream.below(2) == 0 {
         volume.cipher = Cipher::Aes128Cbc;
     }
@@ -59,11 +68,11 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.out_after = ms([100, 500, 100_000][stream.below(3) as usize]);
     recovery.parallel = 1 + stream.below(4) as u32;
     // as many nodes as the code tolerates, each as often as it likes
-    let victims = 1 + stream.below(u64::from(n - m)) as u32;
+    let victims = 1 + stream.below(u64::from(tolerates)) as u32;
     let (_, mut events) = draw_failures(&mut stream, nodes, victims);
     events.sort_by_key(|event| event.at);
     let text = format!(
-        "seed {seed}: {m}-of-{n} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}{}",
+        "seed {seed}: {encoding} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}{}",
         in_words(&events)
     );
     (with(scenario, events, recovery), text)
@@ -79,10 +88,12 @@ fn beyond_tolerance_loss_is_reported() {
     for seed in 0..20 {
         let (mut scenario, text) = drawn(seed);
         let volume = &scenario.volumes[0];
-        let (m, n, nodes) = (volume.m, volume.n, volume.nodes.len() as u32);
-        // all at once, one more than the code tolerates: some group has them all
+        let (encoding, nodes) = (volume.encoding, volume.nodes.len() as u32);
+        // all at once, more than the code tolerates: some block has lost them all. A code with groups survives some
+        // losses beyond that, but none of all parities and one more
+        let lost = (encoding.n() - encoding.m()) as u32;
         let first = seed as u32 % nodes;
-        let lost = (0..=u32::from(n - m)).map(|more| (first + more) % nodes);
+        let lost = (0..=lost).map(|more| (first + more) % nodes);
         let recovery = Recovery { give_up: ms(500), ..recovery() };
         let events = lost.map(|host| fails(1000, host, false)).collect();
         scenario = with(scenario, events, recovery);
@@ -162,7 +173,15 @@ fn phases_add_up_to_the_run() {
 
 /// Nodes that rebuild what brick0 held, with nothing else to do: (slowest cable's bytes, the recovery).
 fn rebuilt_alone(nodes: u32, m: u8, n: u8, change: impl Fn(&mut Scenario, &mut Recovery)) -> Truth {
-    let mut scenario = cluster(nodes, 1, m, n);
+    rebuilt_alone_with(nodes, Encoding::new(u32::from(m), u32::from(n)).unwrap(), change)
+}
+
+fn rebuilt_alone_with(
+    nodes: u32,
+    encoding: Encoding,
+    change: impl Fn(&mut Scenario, &mut Recovery),
+) -> Truth {
+    let mut scenario = cluster_with(nodes, 1, encoding);
     (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
     scenario.duration = Some(SimSpan::from_secs(60));
     scenario.volumes[0].size = Bytes::mib(8 * u64::from(nodes));
@@ -204,6 +223,36 @@ fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
         assert_eq!((outages(&truth).bytes_lost, outages(&truth).failed_requests), (0, 0));
         assert_eq!(outages(&truth).phases.last().unwrap().phase, "after");
     }
+}
+
+#[test]
+fn closed_form_a_local_code_rebuilds_from_the_group() {
+    // 8 nodes, 7 fragments: each fragment of the lost node's 56 groups was one of each kind in 8 of them
+    let encoding: Encoding = "lrc(4,2,1)".parse().unwrap();
+    let truth = rebuilt_alone_with(8, encoding, |_, _| {});
+    let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
+    assert_eq!((one.kind, one.objects), ("rebuild", 56));
+    let fragment = 128 * 2048;
+    assert_eq!(one.bytes_written, 56 * fragment);
+    // data and local parities are made of two others of their group, the global parity of four
+    let read = 8 * (6 * 2 + 4) * fragment;
+    assert_eq!((one.bytes_read, one.bytes_sent), (read, read));
+    assert_eq!((outages(&truth).bytes_lost, outages(&truth).failed_requests), (0, 0));
+}
+
+#[test]
+fn a_lost_group_is_decoded_from_the_global_parity() {
+    // fragments 0 and 1 of the first group are gone at once: the group alone does not suffice
+    let encoding: Encoding = "lrc(4,2,1)".parse().unwrap();
+    let mut scenario = small_with(7, encoding, 1.0, 2);
+    scenario.payload = Payload::Real;
+    let recovery = Recovery { out_after: SimSpan::from_secs(100), ..recovery() };
+    let events = vec![fails(1000, 0, true), fails(1000, 1, true)];
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!((found.bytes_lost, found.failed_requests), (0, 0));
+    let degraded = found.phases.iter().find(|phase| phase.phase == "degraded").unwrap();
+    assert!(degraded.workloads["load0"].requests > 20);
 }
 
 #[test]

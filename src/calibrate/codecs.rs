@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
+use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN, Shares};
 use foretell_units::{Bytes, Seed, VolumeId};
 
 use super::fit::Point;
@@ -43,12 +43,12 @@ fn block_of(size: Bytes) -> Vec<u8> {
 
 /// Data fragments that the last m of n fragments lack.
 pub(crate) fn most_lost(encoding: Encoding) -> u64 {
-    encoding.m().min(encoding.n() - encoding.m()) as u64
+    encoding.m().min(encoding.tolerates()) as u64
 }
 
 /// Multiply-and-add passes over a block to encode it.
 pub(crate) fn passes(encoding: Encoding) -> u64 {
-    if encoding.is_replication() { 0 } else { (encoding.n() - encoding.m()) as u64 }
+    encoding.passes() as u64
 }
 
 /// A block, and all that is needed to encode and decode it.
@@ -94,14 +94,17 @@ pub(crate) fn block_cost(
     let all: Vec<(usize, &[u8])> =
         fragments.iter().enumerate().map(|(index, bytes)| (index, bytes.as_slice())).collect();
     let first = &all[..encoding.m()];
-    let last = &all[encoding.n() - encoding.m()..];
+    // the last that suffice
+    let order: Vec<u8> = (0..encoding.n() as u8).rev().collect();
+    let last = Shares::new(encoding).complete(&[], &order).expect("all of them suffice");
+    let last: Vec<(usize, &[u8])> = last.iter().map(|index| all[usize::from(*index)]).collect();
     // a code that cannot decode proves nothing
-    assert!(bench.decode(first) == bench.block && bench.decode(last) == bench.block);
+    assert!(bench.decode(first) == bench.block && bench.decode(&last) == bench.block);
     let what = format!("{encoding}, {cipher}, {size}");
     let encode_ns = stopwatch.measure(&what, || drop(black_box(bench.encode())))?;
     let decode_ns = stopwatch.measure(&what, || drop(black_box(bench.decode(first))))?;
     let rebuild_ns = (most_lost(encoding) > 0)
-        .then(|| stopwatch.measure(&what, || drop(black_box(bench.decode(last)))))
+        .then(|| stopwatch.measure(&what, || drop(black_box(bench.decode(&last)))))
         .transpose()?;
     Ok(BlockCost { encoding, cipher, encode_ns, decode_ns, rebuild_ns })
 }

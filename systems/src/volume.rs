@@ -1,6 +1,6 @@
 //! A volume as the protocol sees it.
 
-use foretell_algorithms::codec;
+use foretell_algorithms::codec::{self, Shares};
 use foretell_algorithms::distribution::Distribution;
 use foretell_scenarios::model::{self, CpuProfile, ReadFrom, Scenario};
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId};
@@ -11,6 +11,8 @@ use crate::system::SystemError;
 pub struct Volume {
     /// How it is cut into blocks and groups.
     pub distribution: Distribution,
+    /// Which fragments a block can be made of.
+    pub(crate) shares: Shares,
     /// What its data are encrypted with.
     pub cipher: codec::Cipher,
     /// The nodes that hold it.
@@ -42,6 +44,7 @@ impl Volume {
             .distribution(id)
             .map_err(|reason| SystemError { volume: volume.name.clone(), reason })?;
         Ok(Self {
+            shares: Shares::new(volume.encoding),
             distribution,
             cipher: volume.cipher.codec(),
             nodes: volume.nodes.clone(),

@@ -1,4 +1,4 @@
-//! How a block is spread over nodes: m-of-n.
+//! How a block is spread over nodes: m-of-n, or a code that repairs locally.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,22 +6,44 @@ use std::str::FromStr;
 use foretell_units::Bytes;
 use thiserror::Error;
 
-/// m-of-n: a block becomes `n` fragments, any `m` of which suffice to get it back.
+/// A block becomes `n` fragments, `m` of which suffice to get it back.
 ///
-/// `m` = 1 is replication, `m` = `n` striping without redundancy. The limit n ≤ 255 keeps
-/// fragment numbers in a byte, and within what Reed–Solomon over GF(2⁸) can do (256).
+/// *m-of-n*: any m suffice. `m` = 1 is replication, `m` = `n` striping without redundancy.
+///
+/// *lrc(k,l,r)*: k data fragments in l groups of equal size, a local parity for each group, and r global parities; m
+/// = k and n = k + l + r (Huang et al. 2012, *Erasure Coding in Windows Azure Storage*). A fragment of a group is
+/// made of the others of its group. Any r + 1 losses are survived, and others that leave enough in each group.
+/// Fragments are numbered in this order: data, local parities, global parities.
+///
+/// The limit n ≤ 255 keeps fragment numbers in a byte, and within what Reed–Solomon over GF(2⁸) can do (256).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Encoding {
     m: u8,
     n: u8,
+    /// Local parities; 0: any m fragments suffice.
+    locals: u8,
 }
 
 /// Why a text or a pair of numbers is no encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EncodingError {
     /// Not of the form `M-of-N`.
-    #[error("`{0}` is not an encoding; write `m-of-n`, such as `3-of-5` or `1-of-3`")]
+    #[error(
+        "`{0}` is not an encoding; write `m-of-n`, such as `3-of-5` or `1-of-3`, or `lrc(k,l,r)`, such as `lrc(12,2,2)`"
+    )]
     Form(String),
+    /// Data fragments that cannot be shared out evenly.
+    #[error(
+        "encoding `lrc({data},{groups},{global})` has {data} data fragments in {groups} groups; groups must be 2 at least and of equal size"
+    )]
+    Groups {
+        /// Data fragments.
+        data: u32,
+        /// Groups.
+        groups: u32,
+        /// Global parities.
+        global: u32,
+    },
     /// Data and parity fragments, as many products write it.
     #[error(
         "`{text}` is not an encoding; did you mean `{data}-of-{fragments}`? Of n fragments in all any \
@@ -79,9 +101,23 @@ impl Encoding {
             return Err(EncodingError::MoreThanAll { m, n });
         }
         match (u8::try_from(m), u8::try_from(n)) {
-            (Ok(m), Ok(n)) => Ok(Self { m, n }),
+            (Ok(m), Ok(n)) => Ok(Self { m, n, locals: 0 }),
             _ => Err(EncodingError::TooMany { m, n }),
         }
+    }
+
+    /// A code that repairs locally: `data` fragments in `groups`, and `global` parities.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer than two groups, if they are not of equal size, or if these are more than 255 fragments.
+    pub fn lrc(data: u32, groups: u32, global: u32) -> Result<Self, EncodingError> {
+        if groups < 2 || data == 0 || !data.is_multiple_of(groups) {
+            return Err(EncodingError::Groups { data, groups, global });
+        }
+        let all = data.saturating_add(groups).saturating_add(global);
+        let code = Self::new(data, all)?;
+        Ok(Self { locals: u8::try_from(groups).expect("fewer than n"), ..code })
     }
 
     /// Fragments that suffice to decode.
@@ -92,6 +128,30 @@ impl Encoding {
     /// Fragments in all.
     pub const fn n(self) -> usize {
         self.n as usize
+    }
+
+    /// Groups with a local parity; 0: any m fragments suffice.
+    pub const fn groups(self) -> usize {
+        self.locals as usize
+    }
+
+    /// How many losses are survived, whichever they are.
+    pub const fn tolerates(self) -> usize {
+        let parities = (self.n - self.m - self.locals) as usize;
+        if self.locals == 0 { parities } else { parities + 1 }
+    }
+
+    /// Multiply-and-add passes over a block to encode it: one for each parity; all local ones together are one.
+    pub const fn passes(self) -> usize {
+        if self.is_replication() { 0 } else { self.tolerates() }
+    }
+
+    /// The fragments of a fragment's group, itself among them; none for a global parity, and without groups.
+    pub fn group_of(self, fragment: usize) -> Option<impl Iterator<Item = usize>> {
+        let (m, groups) = (self.m(), self.groups());
+        let each = m.checked_div(groups)?;
+        let group = if fragment < m { fragment / each } else { fragment - m };
+        (group < groups).then(|| (group * each..(group + 1) * each).chain([m + group]))
     }
 
     /// Whether each fragment is a whole copy.
@@ -107,18 +167,30 @@ impl Encoding {
 
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{}-of-{}", self.m, self.n))
+        let Self { m, n, locals } = *self;
+        if locals > 0 {
+            return f.pad(&format!("lrc({m},{locals},{})", n - m - locals));
+        }
+        f.pad(&format!("{m}-of-{n}"))
     }
 }
 
 impl FromStr for Encoding {
     type Err = EncodingError;
 
-    /// Reads `"3-of-5"`.
+    /// Reads `"3-of-5"` and `"lrc(12,2,2)"`.
     fn from_str(text: &str) -> Result<Self, EncodingError> {
         let number = |part: &str| {
             part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten()
         };
+        if let Some(inner) = text.strip_prefix("lrc(").and_then(|rest| rest.strip_suffix(')')) {
+            let numbers: Option<Vec<u32>> =
+                inner.split(',').map(|part| number(part.trim())).collect();
+            return match numbers.as_deref() {
+                Some(&[data, groups, global]) => Self::lrc(data, groups, global),
+                _ => Err(EncodingError::Form(text.to_owned())),
+            };
+        }
         text.split_once("-of-")
             .and_then(|(m, n)| Some((number(m)?, number(n)?)))
             .ok_or_else(|| match text.split_once('+') {
@@ -141,7 +213,9 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        for text in ["1-of-1", "1-of-3", "3-of-5", "5-of-5", "200-of-255"] {
+        for text in
+            ["1-of-1", "1-of-3", "3-of-5", "5-of-5", "200-of-255", "lrc(12,2,2)", "lrc(4,2,0)"]
+        {
             assert_eq!(text.parse::<Encoding>().unwrap().to_string(), text);
         }
     }
@@ -155,9 +229,37 @@ mod tests {
         assert!(fault("5-of-3").contains("did you mean `3-of-5`?"));
         assert!(fault("3-of-0").contains("m is at most n") && !fault("3-of-0").contains("mean"));
         assert!(fault("3-of-256").contains("n is at most 255"));
-        for text in ["", "3", "3of5", "3-of-", "-of-5", "+3-of-5", "3-of-5x", "9999999999-of-5"] {
+        assert!(fault("lrc(12,5,2)").contains("of equal size"));
+        assert!(fault("lrc(12,1,2)").contains("2 at least"));
+        assert!(fault("lrc(250,2,9)").contains("n is at most 255"));
+        for text in [
+            "lrc",
+            "lrc(1)",
+            "lrc(4,2)",
+            "lrc(4,2,1,1)",
+            "lrc(4,2,x)",
+            "",
+            "3",
+            "3of5",
+            "3-of-",
+            "-of-5",
+            "+3-of-5",
+            "3-of-5x",
+            "9999999999-of-5",
+        ] {
             assert!(fault(text).contains("write `m-of-n`"), "{text}");
         }
+    }
+
+    #[test]
+    fn groups_are_data_and_a_local_parity() {
+        let code: Encoding = "lrc(6,2,2)".parse().unwrap();
+        assert_eq!((code.m(), code.n(), code.groups(), code.tolerates()), (6, 10, 2, 3));
+        let group = |of: usize| code.group_of(of).map(Iterator::collect::<Vec<_>>);
+        assert_eq!((group(4), group(6)), (Some(vec![3, 4, 5, 7]), Some(vec![0, 1, 2, 6])));
+        assert_eq!((group(8), group(9)), (None, None));
+        let plain: Encoding = "6-of-9".parse().unwrap();
+        assert!(plain.group_of(0).is_none() && plain.tolerates() == 3);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! with zeros, the others are parity. Two cases need no arithmetic: m = 1, where every fragment
 //! is a copy, and m = n, where there is no parity.
 //!
+//! A code that repairs locally has parities of its groups, too ([`Shares`]).
+//!
 //! The code is that of the crate `reed-solomon-erasure`: it says which fragment has which share in which
 //! other. The crate's own arithmetic on whole fragments is byte by byte (its vector instructions are
 //! chosen when it is built, and a machine without them would die), so the sums are made by
@@ -16,16 +18,16 @@ use std::fmt;
 
 use foretell_galois::multiply_add;
 use foretell_units::Bytes;
-use reed_solomon_erasure::galois_8::ReedSolomon;
 use thiserror::Error;
 
 use super::Encoding;
+use super::shares::{Numbers, Shares};
 
 /// Why fragments do not give a block.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CodecError {
-    /// Fewer than m.
-    #[error("encoding `{encoding}` needs {} fragments to decode, found {found}", .encoding.m())]
+    /// Fewer than m, or such that depend on each other.
+    #[error("encoding `{encoding}` needs {} fragments to decode, found {found}{}", .encoding.m(), dependent(*.encoding, *.found))]
     TooFew {
         /// The encoding.
         encoding: Encoding,
@@ -64,53 +66,19 @@ pub enum CodecError {
     },
 }
 
+fn dependent(encoding: Encoding, found: usize) -> &'static str {
+    if found < encoding.m() { "" } else { " that depend on each other" }
+}
+
 /// Encodes and decodes blocks in one [`Encoding`].
 pub struct Erasure {
     encoding: Encoding,
-    /// For 1 < m < n.
-    code: Option<Code>,
+    shares: Shares,
 }
 
 /// Bytes of a fragment that are summed at a time: with those of a few others they stay in the
 /// processor's first cache.
 const PIECE: usize = 4096;
-
-/// The code, and what it makes of data.
-struct Code {
-    shares: ReedSolomon,
-    /// For each parity fragment, the factor of each data fragment in it.
-    parity: Vec<Vec<u8>>,
-}
-
-impl Code {
-    fn new(encoding: Encoding) -> Self {
-        let (m, n) = (encoding.m(), encoding.n());
-        let shares = ReedSolomon::new(m, n - m).expect("1 < m < n <= 255 is within GF(2^8)");
-        // of fragments of m bytes that are 1 at their own place, parity is the factors
-        let mut fragments = vec![vec![0; m]; n];
-        for (place, fragment) in fragments[..m].iter_mut().enumerate() {
-            fragment[place] = 1;
-        }
-        shares.encode(&mut fragments).expect("n fragments of equal length");
-        Self { shares, parity: fragments.split_off(m) }
-    }
-
-    /// For each data fragment that is not among the m `used` ones, its place and the factor of each of
-    /// them in it.
-    fn recovery(&self, used: &[usize]) -> Vec<(usize, Vec<u8>)> {
-        let (m, n) = (self.shares.data_shard_count(), self.shares.total_shard_count());
-        let mut fragments = vec![(vec![0; m], false); n];
-        for (place, index) in used.iter().enumerate() {
-            fragments[*index].0[place] = 1;
-            fragments[*index].1 = true;
-        }
-        let mut shards: Vec<(&mut [u8], bool)> =
-            fragments.iter_mut().map(|(shard, used)| (shard.as_mut_slice(), *used)).collect();
-        self.shares.reconstruct_data(&mut shards).expect("m shards of equal length");
-        let missing = (0..m).filter(|index| !used.contains(index));
-        missing.map(|index| (index, std::mem::take(&mut fragments[index].0))).collect()
-    }
-}
 
 /// Adds the products of fragments with their factors to each of the targets, which are as long.
 fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
@@ -128,9 +96,7 @@ fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
 impl Erasure {
     /// A codec; it takes O(n·m²) to prepare, so keep it.
     pub fn new(encoding: Encoding) -> Self {
-        let (m, n) = (encoding.m(), encoding.n());
-        let code = (1 < m && m < n).then(|| Code::new(encoding));
-        Self { encoding, code }
+        Self { encoding, shares: Shares::new(encoding) }
     }
 
     /// Which encoding it is.
@@ -161,85 +127,123 @@ impl Erasure {
                 fragment
             })
             .collect();
-        if let Some(code) = &self.code {
-            let (data, parity) = fragments.split_at_mut(m);
-            let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
-            let mut targets: Vec<(&[u8], &mut [u8])> = code
-                .parity
-                .iter()
-                .map(Vec::as_slice)
-                .zip(parity.iter_mut().map(Vec::as_mut_slice))
-                .collect();
-            add_products(&data, &mut targets);
-        }
+        let (data, parity) = fragments.split_at_mut(m);
+        let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let factors = self.shares.parity().iter().map(Vec::as_slice);
+        let mut targets: Vec<(&[u8], &mut [u8])> =
+            factors.zip(parity.iter_mut().map(Vec::as_mut_slice)).collect();
+        add_products(&data, &mut targets);
         fragments
     }
 
-    /// The block of `block_len` bytes, from any m distinct fragments with their indices.
+    /// The block of `block_len` bytes, from fragments that suffice, with their indices: any m of them, or of a code
+    /// that repairs locally such as [`Shares::decodes`].
     ///
-    /// More than m may be given; those that need least work are used. Contents are not checked:
-    /// a fragment that was altered gives another block.
+    /// More may be given; those that need least work are used. Contents are not checked: a fragment that was
+    /// altered gives another block.
     ///
     /// # Errors
     ///
-    /// If there are fewer than m, or an index is given twice or is none of 0 to n − 1, or a
-    /// fragment is not as long as the encoding of a block of `block_len` makes it.
+    /// If they do not suffice, or an index is given twice or is none of 0 to n − 1, or a fragment is not as long as
+    /// the encoding of a block of `block_len` makes it.
     pub fn decode(
         &self,
         fragments: &[(usize, &[u8])],
         block_len: usize,
     ) -> Result<Vec<u8>, CodecError> {
-        let encoding = self.encoding;
-        let (m, n) = (encoding.m(), encoding.n());
+        let m = self.encoding.m();
         let len = self.fragment_len(block_len);
-        let mut present = BTreeMap::new();
-        for &(index, fragment) in fragments {
-            if index >= n {
-                return Err(CodecError::OutOfRange { index, encoding });
-            }
-            if fragment.len() != len {
-                let (found, block) = (fragment.len(), block_len);
-                return Err(CodecError::Length { index, found, block, encoding, wanted: len });
-            }
-            if present.insert(index, fragment).is_some() {
-                return Err(CodecError::Duplicate { index });
-            }
-        }
-        if present.len() < m {
-            return Err(CodecError::TooFew { encoding, found: present.len() });
-        }
+        let present = self.present(fragments, block_len)?;
         if m == 1 {
             return Ok(present.into_values().next().expect("one at least").to_vec());
         }
+        // data before parity, because data is only copied
+        let (used, fragments) = self.used(&present)?;
         let mut block = vec![0; m * len];
         if len > 0 {
-            self.fill(&mut block, len, &present);
+            for (&index, fragment) in used.iter().zip(&fragments) {
+                if usize::from(index) < m {
+                    block[usize::from(index) * len..][..len].copy_from_slice(fragment);
+                }
+            }
+            let missing: Numbers = (0..m as u8).filter(|index| !used.contains(index)).collect();
+            let factors = self.shares.factors(&missing, &used).expect("they suffice");
+            let of = |index: usize| missing.iter().position(|one| usize::from(*one) == index);
+            let targets = block.chunks_exact_mut(len).enumerate();
+            let mut targets: Vec<(&[u8], &mut [u8])> = targets
+                .filter_map(|(index, target)| Some((factors[of(index)?].as_slice(), target)))
+                .collect();
+            add_products(&fragments, &mut targets);
         }
         block.truncate(block_len);
         Ok(block)
     }
 
-    /// Fills `block`, m fragments of `len` bytes, from the first m that are present: data before
-    /// parity, because data is only copied.
-    fn fill(&self, block: &mut [u8], len: usize, present: &BTreeMap<usize, &[u8]>) {
-        let m = self.encoding.m();
-        let used: Vec<usize> = present.keys().copied().take(m).collect();
-        let fragments: Vec<&[u8]> = present.values().copied().take(m).collect();
-        for (&index, fragment) in used.iter().zip(&fragments).filter(|(index, _)| **index < m) {
-            block[index * len..][..len].copy_from_slice(fragment);
+    /// A fragment, from others that it can be made of ([`Shares::repair`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Erasure::decode`].
+    pub fn repair(
+        &self,
+        lost: usize,
+        fragments: &[(usize, &[u8])],
+        block_len: usize,
+    ) -> Result<Vec<u8>, CodecError> {
+        let (encoding, m) = (self.encoding, self.encoding.m());
+        if lost >= encoding.n() {
+            return Err(CodecError::OutOfRange { index: lost, encoding });
         }
-        let Some(code) = &self.code else { return };
-        if used.last().is_none_or(|last| *last < m) {
-            return;
+        let present = self.present(fragments, block_len)?;
+        if m == 1 {
+            return Ok(present.into_values().next().expect("one at least").to_vec());
         }
-        let recovery = code.recovery(&used);
-        let of = |index: usize| recovery.iter().find(|(missing, _)| *missing == index);
-        let mut targets: Vec<(&[u8], &mut [u8])> = block
-            .chunks_exact_mut(len)
-            .enumerate()
-            .filter_map(|(index, target)| Some((of(index)?.1.as_slice(), target)))
-            .collect();
-        add_products(&fragments, &mut targets);
+        let used: Numbers = present.keys().map(|index| *index as u8).collect();
+        let Some(factors) = self.shares.factors(&[lost as u8], &used) else {
+            return Err(CodecError::TooFew { encoding, found: present.len() });
+        };
+        let fragments: Vec<&[u8]> = present.into_values().collect();
+        let mut made = vec![0; self.fragment_len(block_len)];
+        add_products(&fragments, &mut [(&factors[0], &mut made)]);
+        Ok(made)
+    }
+
+    /// Fragments in order, once each is known to be one.
+    fn present<'a>(
+        &self,
+        fragments: &[(usize, &'a [u8])],
+        block: usize,
+    ) -> Result<BTreeMap<usize, &'a [u8]>, CodecError> {
+        let (encoding, wanted) = (self.encoding, self.fragment_len(block));
+        let mut present = BTreeMap::new();
+        for &(index, fragment) in fragments {
+            if index >= encoding.n() {
+                return Err(CodecError::OutOfRange { index, encoding });
+            }
+            if fragment.len() != wanted {
+                let found = fragment.len();
+                return Err(CodecError::Length { index, found, block, encoding, wanted });
+            }
+            if present.insert(index, fragment).is_some() {
+                return Err(CodecError::Duplicate { index });
+            }
+        }
+        if present.is_empty() {
+            return Err(CodecError::TooFew { encoding, found: 0 });
+        }
+        Ok(present)
+    }
+
+    /// The first of those present that suffice.
+    fn used<'a>(
+        &self,
+        present: &BTreeMap<usize, &'a [u8]>,
+    ) -> Result<(Numbers, Vec<&'a [u8]>), CodecError> {
+        let all: Numbers = present.keys().map(|index| *index as u8).collect();
+        let (encoding, found) = (self.encoding, present.len());
+        let used = self.shares.complete(&[], &all).ok_or(CodecError::TooFew { encoding, found })?;
+        let fragments = used.iter().map(|index| present[&usize::from(*index)]).collect();
+        Ok((used, fragments))
     }
 }
 
@@ -260,6 +264,7 @@ mod tests {
     use super::*;
     use foretell_units::Seed;
     use proptest::prelude::*;
+    use reed_solomon_erasure::galois_8::ReedSolomon;
 
     fn erasure(text: &str) -> Erasure {
         Erasure::new(text.parse().unwrap())
@@ -385,6 +390,34 @@ mod tests {
                 rebuilt.into_iter().take(m).flat_map(Option::unwrap).collect();
             expected.truncate(block.len());
             assert!(decoded == expected && decoded == block, "{m}-of-{n}");
+        }
+    }
+
+    #[test]
+    fn local_codes_decode_and_repair() {
+        for text in ["lrc(4,2,1)", "lrc(6,2,2)", "lrc(12,2,2)", "lrc(6,3,0)"] {
+            let codec = erasure(text);
+            let (n, shares) = (codec.encoding().n(), Shares::new(codec.encoding()));
+            let block = bytes(1001);
+            let fragments = codec.encode(&block);
+            let mut stream = Seed(9).stream(text);
+            for _ in 0..300 {
+                let kept: Vec<usize> = (0..n).filter(|_| stream.below(3) > 0).collect();
+                let numbers: Numbers = kept.iter().map(|index| *index as u8).collect();
+                let decoded = decode_from(&codec, &fragments, &kept, block.len());
+                assert_eq!(decoded.is_ok(), shares.decodes(&numbers), "{text} {kept:?}");
+                assert!(decoded.is_err() || decoded == Ok(block.clone()), "{text} {kept:?}");
+                let lost = stream.below(n as u64) as usize;
+                let others: Numbers =
+                    numbers.iter().copied().filter(|one| usize::from(*one) != lost).collect();
+                let Some(sources) = shares.repair(lost as u8, &[], &others) else { continue };
+                let sources: Vec<(usize, &[u8])> = sources
+                    .iter()
+                    .map(|index| (usize::from(*index), fragments[usize::from(*index)].as_slice()))
+                    .collect();
+                let made = codec.repair(lost, &sources, block.len());
+                assert_eq!(made.as_ref(), Ok(&fragments[lost]), "{text} {lost}");
+            }
         }
     }
 

@@ -1,13 +1,15 @@
 //! What happens to a block between a client and its storage nodes: encryption, then encoding.
 //!
-//! An [`Encoding`] says how (m-of-n), [`Erasure`] does it; [`Cipher`] seals a block before it is
+//! An [`Encoding`] says how (m-of-n, or repaired locally), [`Erasure`] does it; [`Cipher`] seals a block before it is
 //! encoded. These are the real algorithms, on real bytes: the simulator only charges their cost,
 //! but that cost is measured by running them, and a code that cannot decode proves nothing.
 
 mod cipher;
 mod encoding;
 mod erasure;
+mod shares;
 
 pub use cipher::{CIPHER_BLOCK, Cipher, CipherError, IV_LEN, KEY_LEN};
 pub use encoding::{Encoding, EncodingError};
 pub use erasure::{CodecError, Erasure};
+pub use shares::{Numbers, Shares};

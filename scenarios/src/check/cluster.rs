@@ -230,7 +230,17 @@ impl Context<'_> {
                     self.add(Problem::new(node.place, message).help(help));
                 }
             }
-            let coded = found.model.as_ref().is_some_and(|volume| volume.m > 1);
+            let local = found.model.as_ref().is_some_and(|volume| volume.encoding.groups() > 0);
+            if local && matches!(system, System::Ceph(_)) {
+                let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
+                let message = format!(
+                    "volume `{}` repairs locally, which is not simulated with `system = \"ceph\"`",
+                    entry.key
+                );
+                let help = "write `m-of-n`, or leave `system` out";
+                self.add(Problem::new(place, message).help(help));
+            }
+            let coded = found.model.as_ref().is_some_and(|volume| volume.m() > 1);
             if coded && matches!(system, System::Swift(_)) {
                 let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
                 let message = format!(

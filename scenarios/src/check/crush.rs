@@ -279,7 +279,8 @@ impl Context<'_> {
             Ok(whole) if map.of_nodes && whole.completed == whole.sets.len() => {
                 let message = format!(
                     "volume `{}`: its rule finds no {} places for any placement group",
-                    entry.key, volume.n
+                    entry.key,
+                    volume.n()
                 );
                 let help = "it asks for more racks, hosts or devices than there are";
                 let domain = raw.failure_domain.as_ref().map_or(place, At::place);
@@ -295,7 +296,7 @@ impl Context<'_> {
             }
         };
         let nodes: BTreeSet<HostId> = volume.nodes.iter().copied().collect();
-        let mut devices = Vec::with_capacity(sets.len() * usize::from(volume.n));
+        let mut devices = Vec::with_capacity(sets.len() * usize::from(volume.n()));
         for osd in sets.iter().flatten() {
             let Some(device) = osds.get(osd) else {
                 let message = format!(
@@ -320,7 +321,7 @@ impl Context<'_> {
         let mut different = devices.clone();
         different.sort_unstable();
         different.dedup();
-        let survives = survived(&map.cluster, &sets, usize::from(volume.m));
+        let survives = survived(&map.cluster, &sets, usize::from(volume.m()));
         let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
         let (groups, spread) = (pool.pg_num, different.len() as u64);
         // it was made once already
@@ -372,8 +373,8 @@ impl Context<'_> {
             }
             None => named(&entry.key),
         };
-        let kind = if volume.m > 1 { PoolKind::Erasure } else { PoolKind::Replicated };
-        let size = u32::from(volume.n);
+        let kind = if volume.m() > 1 { PoolKind::Erasure } else { PoolKind::Replicated };
+        let size = u32::from(volume.n());
         let rule = if map.of_nodes && raw.rule.is_none() {
             u32::try_from(index).ok()?
         } else {
@@ -399,7 +400,7 @@ impl Context<'_> {
             name: entry.key.clone(),
             kind,
             size,
-            min_size: u32::from(volume.m),
+            min_size: u32::from(volume.m()),
             rule,
             pg_num: groups,
             pgp_num: known.filter(|pool| pool.pg_num == groups).map_or(groups, |pool| pool.pgp_num),
@@ -458,7 +459,7 @@ impl Context<'_> {
         let mut held: BTreeMap<Device, f64> = BTreeMap::new();
         for (found, places) in volumes.iter().zip(all) {
             let Some(volume) = &found.model else { return };
-            let shard = volume.size.get() as f64 / f64::from(volume.m) / f64::from(places.groups);
+            let shard = volume.size.get() as f64 / f64::from(volume.m()) / f64::from(places.groups);
             for device in &places.devices {
                 *held.entry(*device).or_default() += shard;
             }

@@ -82,18 +82,20 @@ impl Context<'_> {
         let (block, size) = (block?, size?);
         self.whole_blocks(size, block, (raw.size.place(), raw.block.place()), "the volume");
         let group = self.group(raw, block);
-        let (m, n) = m_and_n(encoding?);
+        let encoding = encoding?;
+        let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
+        let (m, n) = (narrow(encoding.m()), narrow(encoding.n()));
+        let least = n - narrow(encoding.tolerates());
         let min_write = if self.is_ceph {
             self.min_size(raw, (m, n))
         } else {
-            self.min_write(raw.min_write.as_ref(), quorum?, (m, raw.encoding.place()))
+            self.min_write(raw.min_write.as_ref(), quorum?, (least, raw.encoding.place()))
         };
         Some(Volume {
             name: name.to_owned(),
             size,
             nodes: nodes?,
-            m,
-            n,
+            encoding,
             cipher: match raw.cipher.get() {
                 RawCipher::None => Cipher::None,
                 RawCipher::Aes128Cbc => Cipher::Aes128Cbc,
@@ -113,7 +115,7 @@ impl Context<'_> {
         })
     }
 
-    /// `m-of-n`.
+    /// `m-of-n`, or `lrc(k,l,r)`.
     fn encoding(&mut self, raw: &At<String>) -> Option<Encoding> {
         match raw.get().trim().parse() {
             Ok(encoding) => Some(encoding),
@@ -171,7 +173,10 @@ impl Context<'_> {
     }
 
     fn quorum(&mut self, raw: &At<CountOrWord>, encoding: Encoding, place: Place) -> Option<u8> {
-        let (m, n) = m_and_n(encoding);
+        // as many as suffice whichever they are
+        let least = encoding.n() - encoding.tolerates();
+        let [m, n] =
+            [least, encoding.n()].map(|number| u8::try_from(number).expect("n is at most 255"));
         match raw.get() {
             CountOrWord::Word(_) => Some(n),
             CountOrWord::Count(count) => {
@@ -252,15 +257,8 @@ impl Context<'_> {
     }
 }
 
-/// Both numbers as they are in the model.
-fn m_and_n(encoding: Encoding) -> (u8, u8) {
-    let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
-    (narrow(encoding.m()), narrow(encoding.n()))
-}
-
 /// Bytes of the volume's file on each of its nodes.
 fn file_size(volume: &Volume) -> Option<Bytes> {
-    let encoding = Encoding::new(u32::from(volume.m), u32::from(volume.n)).ok()?;
     let cipher = match volume.cipher {
         Cipher::None => codec::Cipher::None,
         Cipher::Aes128Cbc => codec::Cipher::Aes128Cbc,
@@ -272,7 +270,7 @@ fn file_size(volume: &Volume) -> Option<Bytes> {
     let nodes: Vec<u32> = volume.nodes.iter().map(|node| node.0).collect();
     let (id, block, group) = (VolumeId::default(), volume.block, volume.group);
     let distribution =
-        Distribution::new(id, encoding, cipher, placement, block, group, &nodes).ok()?;
+        Distribution::new(id, volume.encoding, cipher, placement, block, group, &nodes).ok()?;
     Some(distribution.file_size(volume.size))
 }
 
@@ -303,8 +301,7 @@ mod tests {
             name: "v".to_owned(),
             size: Bytes::mib(10),
             nodes: (0..5).map(HostId).collect(),
-            m: 3,
-            n: 5,
+            encoding: "3-of-5".parse().unwrap(),
             cipher: Cipher::None,
             block: Bytes::kib(8),
             placement: Placement::Rotate,

@@ -6,6 +6,7 @@ pub(crate) mod outages;
 
 use std::ops::ControlFlow;
 
+use foretell_algorithms::codec::Encoding;
 use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::device::{Device, Mechanical, Seek, Tolerance};
 use foretell_scenarios::model::{
@@ -91,8 +92,15 @@ pub(crate) fn switch() -> Switch {
     }
 }
 
-/// `nodes` nodes, then `clients` clients, one volume of 1 GiB over all nodes, no workload yet.
+/// `nodes` nodes, then `clients` clients, one volume of 1 GiB m-of-n over all nodes, no workload yet.
 pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
+    let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
+    cluster_with(nodes, clients, encoding)
+}
+
+/// The same with any encoding.
+pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scenario {
+    let n = encoding.n() as u8;
     let node = |index| Host {
         name: format!("brick{index}"),
         group: "brick".to_owned(),
@@ -131,14 +139,13 @@ pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
             name: "mail".to_owned(),
             size: Bytes::gib(1),
             nodes: (0..nodes).map(HostId).collect(),
-            m,
-            n,
+            encoding,
             cipher: Cipher::None,
             block: Bytes::kib(8),
             placement: Placement::Rotate,
             group: Bytes::mib(1),
             write_quorum: n,
-            min_write: m,
+            min_write: n - encoding.tolerates() as u8,
             read_from: ReadFrom::Primary,
         }],
         workloads: Vec::new(),

@@ -89,7 +89,7 @@ impl Rules for Ceph {
 
     fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
         let volume = scenario.volume(id);
-        let quorum = u32::from(volume.n);
+        let quorum = u32::from(volume.n());
         if let Some(places) = self.settings.places.as_ref().and_then(|all| all.get(id.index())) {
             let target = |(host, disk): &(HostId, u32)| Target { host: *host, disk: *disk };
             return Ok(Groups {
@@ -100,7 +100,7 @@ impl Rules for Ceph {
             });
         }
         let crush = crush(scenario, id).map_err(|error| error.to_string())?;
-        let copies = usize::from(volume.n);
+        let copies = usize::from(volume.n());
         let devices = volume.nodes.iter().map(|&node| capacities(scenario, node).count());
         let devices: usize = devices.sum();
         let wanted = devices * self.settings.placement_groups_per_osd as usize;

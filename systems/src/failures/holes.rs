@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::mix::mix;
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, VolumeId};
@@ -232,7 +233,7 @@ impl Failures {
         (given, all)
     }
 
-    /// Whether a fragment of such blocks can be rebuilt: m other holders are up and have them.
+    /// Whether a fragment of such blocks can be rebuilt: enough other holders are up and have them.
     pub(crate) fn has_sources(
         &self,
         slot: Slot,
@@ -240,14 +241,15 @@ impl Failures {
         holders: &[Holder],
         blocks: &Range<u64>,
     ) -> bool {
-        let is_source = |(fragment, holder): &(u8, &Holder)| {
-            let other = Slot { fragment: *fragment, ..slot };
-            *fragment != slot.fragment
+        let source = |(fragment, holder): (u8, &Holder)| {
+            let other = Slot { fragment, ..slot };
+            let has_it = fragment != slot.fragment
                 && self.is_up(holder.node)
-                && !self.holes.meets(other, blocks)
+                && !self.holes.meets(other, blocks);
+            has_it.then_some(fragment)
         };
-        let sources = (0..).zip(holders).filter(is_source).count();
-        sources >= volume.distribution.encoding().m()
+        let sources: Numbers = (0..).zip(holders).filter_map(source).collect();
+        volume.shares.repair(slot.fragment, &[], &sources).is_some()
     }
 
     /// A node that is up, has nothing of the group yet, and has room for it.
@@ -283,8 +285,6 @@ impl Failures {
             return lost;
         }
         for (id, volume) in (0..).zip(volumes) {
-            let encoding = volume.distribution.encoding();
-            let spare = encoding.n() - encoding.m();
             for group in self.holes.groups(id, volume) {
                 let holders = self.holes.holders(id, volume, group);
                 let gone = |fragment: usize, blocks: &Range<u64>| {
@@ -292,13 +292,15 @@ impl Failures {
                     self.hosts[holders[fragment].node.index()].is_wiped
                         || self.holes.meets(slot, blocks)
                 };
-                let count = |blocks: &Range<u64>| {
-                    (0..holders.len()).filter(|&fragment| gone(fragment, blocks)).count()
+                let is_lost = |blocks: &Range<u64>| {
+                    let left = (0..holders.len()).filter(|&fragment| !gone(fragment, blocks));
+                    let left: Numbers = left.map(|fragment| fragment as u8).collect();
+                    !volume.shares.decodes(&left)
                 };
                 let blocks = self.holes.blocks_of(id, volume, group);
                 // what no hole touches need not be counted block by block
-                if count(&blocks) > spare {
-                    let each = blocks.filter(|&block| count(&(block..block + 1)) > spare);
+                if is_lost(&blocks) {
+                    let each = blocks.filter(|&block| is_lost(&(block..block + 1)));
                     lost += volume.distribution.block() * each.count() as u64;
                 }
             }

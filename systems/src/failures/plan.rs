@@ -1,5 +1,6 @@
 //! Parts of requests, and who was asked for what.
 
+use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_units::{HostId, Op, SimTime};
 use smallvec::SmallVec;
@@ -18,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) piece: Piece,
     /// In the order in which they were asked.
     pub(crate) asked: SmallVec<[Asked; 8]>,
+    /// Of a read: answers that it needs.
+    pub(crate) needed: u32,
     /// When its client looks at it again.
     pub(crate) deadline: SimTime,
     /// How often others were asked, or the same again.
@@ -54,6 +57,12 @@ impl Plan {
     /// Exchanges in that state.
     pub(crate) fn count(&self, state: State) -> u32 {
         self.asked.iter().filter(|asked| asked.state == state).count() as u32
+    }
+
+    /// Fragments that have come or are on their way.
+    pub(crate) fn counted(&self) -> Numbers {
+        let counts = |asked: &&Asked| asked.state != State::GivenUp;
+        self.asked.iter().filter(counts).map(|asked| asked.fragment).collect()
     }
 
     /// Exchanges whose answers a client counts on, or has.

@@ -63,6 +63,8 @@ pub(crate) struct Job {
     pub(crate) stage: Stage,
     /// Number of its recovery.
     pub(crate) recovery: usize,
+    /// Fragments that it reads of the blocks at hand.
+    pub(crate) sources: u32,
 }
 
 /// How far a job is with the blocks at hand.

@@ -86,8 +86,7 @@ pub(crate) struct Groups {
 impl Pool {
     /// The pool of a volume whose data begins at `base` on each device.
     pub(super) fn new(volume: &Volume, groups: Groups, base: u64) -> Result<Self, String> {
-        let encoding = Encoding::new(u32::from(volume.m), u32::from(volume.n))
-            .map_err(|error| error.to_string())?;
+        let encoding = volume.encoding;
         let fragment = encoding.fragment_len(volume.block).get();
         let Groups { targets, finding, quorum, devices } = groups;
         Ok(Self {

@@ -59,12 +59,12 @@ impl Rules for Swift {
                 all.push(Target { host: node, disk });
             }
         }
-        let copies = usize::from(volume.n);
+        let copies = usize::from(volume.n());
         let ring = Ring::new(power, copies, &devices).map_err(|error| error.to_string())?;
         let targets = (0..ring.partitions())
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
-        let quorum = u32::from(volume.n) / 2 + 1;
+        let quorum = u32::from(volume.n()) / 2 + 1;
         Ok(Groups { targets, finding: Finding::Ring(power), quorum, devices: all.len() as u64 })
     }
 

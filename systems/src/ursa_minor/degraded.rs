@@ -2,12 +2,13 @@
 //!
 //! A client asks the holders that it takes to be up and that lack nothing of what it wants; nodes that did
 //! not answer in time it does not count on until they answer again, or the cluster knows more. A read goes
-//! to any m others. A write still goes to all, and is complete without those if `min_write` others have it;
+//! to m others that suffice. A write still goes to all, and is complete without those if `min_write` others have it;
 //! what it leaves undone is noted. Where too few are left, a
 //! request waits, and fails when it has waited for too long. Source: Abd-El-Malek et al. 2005 (versatile
 //! storage: timeouts of clients, degraded reads). Simplified: that a fragment is out of date is known to
 //! all clients as soon as the write is complete; a node that is given up on forgets the request.
 
+use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_scenarios::model::ReadFrom;
 use foretell_units::{Bytes, HostId, Op};
@@ -19,6 +20,7 @@ use crate::failures::{Asked, Plan, Slot, Standing, State};
 use crate::hosts::{Hosts, Timer, small};
 use crate::protocol::Core;
 use crate::request::{Done, Issue, Part, Request};
+use crate::volume::Volume;
 
 /// Begins the part of a request that falls into one group.
 pub(super) fn begin<H: Hosts>(
@@ -47,6 +49,7 @@ pub(super) fn begin<H: Hosts>(
         volume,
         piece: *piece,
         asked: SmallVec::new(),
+        needed: 0,
         deadline: hosts.now(),
         attempts: 0,
         is_short: false,
@@ -71,7 +74,7 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let holders = failures.holes.holders(id, volume, piece.group);
     let blocks = piece.first_block..piece.first_block + piece.blocks;
 
-    let mut order: SmallVec<[u8; 16]> = (0..n as u8).collect();
+    let mut order: Numbers = (0..n as u8).collect();
     if op == Op::Read && volume.read_from == ReadFrom::Random && !is_repair {
         hosts.choose(instance, &mut order, m);
     }
@@ -83,32 +86,45 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
             && !(is_repair && node == client)
             && (op == Op::Write || !failures.holes.meets(slot, &blocks))
     };
-    let candidates: SmallVec<[u8; 16]> =
+    let candidates: Numbers =
         order.into_iter().filter(|fragment| !plan.has(*fragment)).filter(in_reach).collect();
     let trusted =
         |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
-    let (good, doubtful): (SmallVec<[u8; 16]>, SmallVec<[u8; 16]>) =
-        candidates.into_iter().partition(trusted);
-    let have = match op {
-        Op::Read => plan.count(State::Answered) + plan.count(State::Waiting),
-        Op::Write => plan.counted_on(),
-    } as usize;
-    let (least, most) = match op {
-        Op::Read => (m, m.saturating_sub(have)),
-        Op::Write => (usize::from(volume.min_write), n),
-    };
-    let trusts_enough = have + good.len() >= least;
-    plan.is_short = have + good.len() + doubtful.len() < least;
+    let (good, doubtful): (Numbers, Numbers) = candidates.into_iter().partition(trusted);
     let doubted = doubtful.len();
-    let mut chosen = good;
-    if !trusts_enough || op == Op::Write {
-        chosen.extend(doubtful);
-    }
-    if plan.is_short {
-        chosen.clear();
-    }
+    let (chosen, trusts_enough) = match op {
+        Op::Read => {
+            let have = plan.counted();
+            let job = failures.recoveries.jobs.get(&request).filter(|_| is_repair);
+            let lost = job.map(|job| job.slot.fragment);
+            let mut all = good;
+            let trusted = choose_sources(volume, lost, &have, &all);
+            let trusts_enough = trusted.is_some();
+            let chosen = trusted.or_else(|| {
+                all.extend(doubtful);
+                choose_sources(volume, lost, &have, &all)
+            });
+            plan.is_short = chosen.is_none();
+            let chosen = chosen.unwrap_or_default();
+            plan.needed = if plan.is_short { m } else { have.len() + chosen.len() } as u32;
+            (chosen, trusts_enough)
+        }
+        Op::Write => {
+            let (have, least) = (plan.counted_on() as usize, usize::from(volume.min_write));
+            let trusts_enough = have + good.len() >= least;
+            plan.is_short = have + good.len() + doubtful.len() < least;
+            let mut chosen = good;
+            chosen.extend(doubtful);
+            if plan.is_short {
+                chosen.clear();
+            }
+            (chosen, trusts_enough)
+        }
+    };
     let trusted = chosen.len().saturating_sub(doubted);
-    chosen.truncate(most);
+    if is_repair && let Some(job) = failures.recoveries.jobs.get_mut(&request) {
+        job.sources = plan.needed;
+    }
 
     let whose = if is_repair { Asks::Server } else { Asks::Application };
     let data = if op == Op::Write { piece.carried } else { Bytes::ZERO };
@@ -155,6 +171,36 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
 }
 
+/// The candidates, besides those that are there already, that a read is to ask: what the block can be decoded from, or
+/// what a lost fragment can be made of; none if they do not suffice.
+fn choose_sources(
+    volume: &Volume,
+    lost: Option<u8>,
+    have: &[u8],
+    candidates: &[u8],
+) -> Option<Numbers> {
+    if let Some(lost) = lost {
+        return volume.shares.repair(lost, have, candidates);
+    }
+    if volume.distribution.encoding().groups() == 0 || volume.read_from == ReadFrom::Random {
+        return volume.shares.complete(have, candidates);
+    }
+    // data, then what the losses of groups are made up with, then the rest
+    let encoding = volume.distribution.encoding();
+    let is_there = |fragment: usize| {
+        let fragment = fragment as u8;
+        have.contains(&fragment) || candidates.contains(&fragment)
+    };
+    let repairs =
+        |fragment: usize| encoding.group_of(fragment).is_some_and(|mut group| !group.all(is_there));
+    let mut order: Numbers = candidates.iter().copied().collect();
+    order.sort_by_key(|fragment| {
+        let fragment = usize::from(*fragment);
+        (fragment >= encoding.m(), !repairs(fragment))
+    });
+    volume.shares.complete(have, &order)
+}
+
 impl Core {
     /// Brings the counts of a part up to date with its plan. Returns whether it needs no answer any more: it
     /// is then to be taken as answered once more.
@@ -165,7 +211,7 @@ impl Core {
         let (answered, waiting) = (plan.count(State::Answered), plan.count(State::Waiting));
         let needed = match plan.op {
             _ if plan.is_complete => 0,
-            Op::Read => volume.distribution.encoding().m() as u32 - answered,
+            Op::Read => plan.needed.saturating_sub(answered),
             Op::Write => {
                 let total = u32::from(volume.quorum).min(plan.counted_on());
                 total.max(u32::from(volume.min_write)).saturating_sub(answered)

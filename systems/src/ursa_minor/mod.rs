@@ -10,6 +10,7 @@
 mod degraded;
 mod repair;
 
+use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;
 use foretell_scenarios::model::{CpuProfile, ReadFrom};
@@ -246,6 +247,11 @@ fn choose_fragments(
         Op::Read => {
             if volume.read_from == ReadFrom::Random {
                 choose(chosen, m);
+                if encoding.groups() > 0 {
+                    let all: Numbers = chosen.iter().copied().collect();
+                    let found = volume.shares.complete(&[], &all).expect("all of them suffice");
+                    chosen[..m].copy_from_slice(&found);
+                }
             }
             chosen.truncate(m);
             m as u32

@@ -1,9 +1,9 @@
 //! Fragments are rebuilt by the node that is to have them.
 //!
-//! It reads the blocks that it lacks from any m others that have them, decodes, encodes its own fragment,
-//! and writes it, stretch by stretch; a group's fragment is one job, and a node has so many at a time.
-//! Reads go out as those of a client do: nodes that do not answer are left alone. Where fewer than m are in
-//! reach, the job waits until a node returns. Clients' requests and jobs share processors, cables and disks
+//! It reads the blocks that it lacks from others of which its fragment can be made (any m, or the rest of its
+//! local group), makes it, and writes it, stretch by stretch; a group's fragment is one job, and a node has
+//! `parallel` at a time. Reads go out as those of a client do: nodes that do not answer are left alone. Where too
+//! few are in reach, the job waits until a node returns. Clients' requests and jobs share processors, cables and disks
 //! first come first served; there are no priorities.
 
 use std::ops::Range;
@@ -129,7 +129,7 @@ impl Core {
             let recovery = failures.recoveries.of(key, now);
             let at_hand = blocks.start..blocks.start;
             let stage = Stage::Computing;
-            let job = Job { slot, host, rest, at_hand, stage, recovery };
+            let job = Job { slot, host, rest, at_hand, stage, recovery, sources: 0 };
             self.next_stretch(hosts, job);
         }
     }
@@ -187,10 +187,12 @@ impl Core {
         let Issue { client, volume, size, .. } = self.requests[request].issue;
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it is a job's");
         job.stage = Stage::Computing;
+        let sources = u64::from(job.sources);
         let encoding = self.volumes[volume as usize].distribution.encoding();
-        // m fragments are multiplied and added into one: a pass over the blocks
+        // fragments are multiplied and added into one: m of them are a pass over the blocks
         let passes = u64::from(!encoding.is_replication());
-        hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, size)
+        let read = size * sources / encoding.m() as u64;
+        hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, read)
     }
 
     /// The missing fragment is made: it is written.
