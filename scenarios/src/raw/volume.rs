@@ -17,10 +17,12 @@ pub(crate) struct RawVolume {
     /// these.
     pub(crate) nodes: At<HostPatterns>,
     /// `m-of-n`: a block is written as n fragments, any m of which suffice to read it. m = 1 is
-    /// replication.
+    /// replication. `lrc(k,l,r)`: k data fragments in l groups with a parity each, and r global parities, not with
+    /// Ceph and Swift.
     #[schemars(extend(
-        "default" = "1-of-1", "pattern" = r"^\s*[0-9]+-of-[0-9]+\s*$",
-        "examples" = ["1-of-3", "3-of-5"]
+        "default" = "1-of-1",
+        "pattern" = r"^\s*([0-9]+-of-[0-9]+|lrc\(\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+\s*\))\s*$",
+        "examples" = ["1-of-3", "3-of-5", "lrc(12,2,2)"]
     ))]
     pub(crate) encoding: At<String>,
     /// Encryption before encoding.
