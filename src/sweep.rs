@@ -64,10 +64,7 @@ struct Prepared {
 
 fn prepare(file: &Path) -> Result<Prepared, Failure> {
     let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
-    // recording costs nothing, so that what is kept does not change what is observed
-    let unrecorded = [change("record", "none"), change("tracking.overhead", "false")];
-    let mut sweep = Sweep::load(file, &unrecorded)?;
-    nothing_recorded_varies(&sweep)?;
+    let mut sweep = foretell_core::Sweep::load(file)?.into_design();
     let base = sweep.base().check()?;
     let tables = Tables::new(&base, &sweep.factors, sweep.requests.is_some(), &sweep.records)?;
     if let Some(kept) = sweep.requests {
@@ -82,22 +79,8 @@ fn prepare(file: &Path) -> Result<Prepared, Failure> {
             "the constraints leave only {points} of {wanted} points, less than one candidate in a thousand"
         )));
     }
-    if points == 0 {
-        return Err(Failure::Usage("the constraints leave no point of the design".to_owned()));
-    }
     let manifest = Manifest::of(&sweep, points, tables.schemas().to_vec(), VERSION);
     Ok(Prepared { sweep, tables, manifest })
-}
-
-fn nothing_recorded_varies(sweep: &Sweep) -> Result<(), Failure> {
-    let recorded = |path: &str| path == "record" || path.starts_with("tracking");
-    let mut paths = sweep.factors.iter().flat_map(foretell_datasets::Factor::paths);
-    match paths.find(|path| recorded(path)) {
-        None => Ok(()),
-        Some(path) => Err(Failure::Usage(format!(
-            "`{path}` cannot be a factor: a sweep decides by `output` what is recorded, at no cost"
-        ))),
-    }
 }
 
 fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {

@@ -52,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sim",
             "whatif",
             "estimate",
+            "datasets",
         ],
     ),
 ];

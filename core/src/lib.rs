@@ -37,13 +37,14 @@
 //! - [`replay_cache()`]: hit ratios of caches over a block trace.
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
+//! - [`Sweep`]: the runs of a design of experiments, on several threads.
 //! - [`remember()`]: a run whose records stay in memory, to be asked at once.
 //!
 //! Without the default feature `files` nothing needs C, threads or files: the library builds for
 //! `wasm32-unknown-unknown` and gives the same results there.
 //!
-//! Examples of each are in `core/examples`. Left out so far: sweeps, Ceph maps, learners, which have crates of
-//! their own.
+//! Examples of each are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
+//! own.
 
 mod capacity;
 mod error;
@@ -59,6 +60,8 @@ mod scenario;
 mod score;
 mod shelf;
 mod simulation;
+#[cfg(feature = "files")]
+mod sweep;
 
 /// What records of a run are, for those who read them.
 pub use foretell_ati as records;
@@ -86,3 +89,5 @@ pub use scenario::Scenario;
 pub use score::{Comparison, compare};
 pub use shelf::PartsShelf;
 pub use simulation::Simulation;
+#[cfg(feature = "files")]
+pub use sweep::{Sweep, Swept};

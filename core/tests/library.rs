@@ -1,13 +1,14 @@
 //! The library as programs use it.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foretell_core::replay_cache::{CacheReplay, CacheSize, Objects};
 use foretell_core::{
-    Asked, Change, Error, Model, Run, Scenario, TRUTH_FILE, record, remember, replay_cache, run,
-    to_json, unwatched,
+    Asked, Change, Error, Model, Run, Scenario, Sweep, TRUTH_FILE, record, remember, replay_cache,
+    run, to_json, unwatched,
 };
 use serde_json::Value;
 
@@ -142,9 +143,56 @@ fn example(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// A sweep of four short runs.
+fn small_sweep(directory: &Path) -> PathBuf {
+    let file = directory.join("sweep.toml");
+    let text = r#"
+        title       = "Encodings"
+        description = "A few encodings"
+        license     = "cc0-1.0"
+        seed        = 7
+        design      = "full"
+        replicates  = 2
+        scenario    = "base.toml"
+
+        [factor.encoding]
+        description = "how blocks are spread"
+        path        = "volume.mail.encoding"
+        values      = ["1-of-2", "lrc(2,2,1)"]
+    "#;
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(directory.join("base.toml"), short().resolved().unwrap()).unwrap();
+    file
+}
+
+#[test]
+fn a_sweep_gives_the_same_with_any_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let sweep = Sweep::load(small_sweep(directory.path())).unwrap();
+    assert_eq!(sweep.runs().count(), 4);
+    let all = |threads: usize| {
+        let mut found = Vec::new();
+        let done = sweep.perform(NonZeroUsize::new(threads).unwrap(), |swept, result| {
+            found.push((to_json(swept), comparable(&to_json(&result.unwrap()))));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(done.unwrap(), 4);
+        found
+    };
+    let found = all(1);
+    assert_eq!(found, all(3));
+    assert!(found[0].0.contains(r#""encoding": "1-of-2""#), "{}", found[0].0);
+    let ended = sweep.perform(NonZeroUsize::MIN, |_, _| ControlFlow::Break(()));
+    assert!(matches!(ended, Err(Error::Interrupted { .. })));
+    assert!(matches!(Sweep::load("nothing.toml"), Err(Error::Scenario(_))));
+}
+
 #[test]
 fn examples_do_their_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let sweep = small_sweep(directory.path());
     for (name, expected) in [
+        ("sweep", "requests/s: encoding="),
         ("run", "3-of-5: "),
         ("ask", "mail throughput_rps: off by "),
         ("watch", "ended after "),
@@ -152,7 +200,7 @@ fn examples_do_their_work() {
         ("estimate", "70 % reads: 63158 operations/s"),
     ] {
         let Some(path) = example(name) else { continue };
-        let output = Command::new(&path).output().unwrap();
+        let output = Command::new(&path).arg(&sweep).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains(expected), "{name}: {text}");

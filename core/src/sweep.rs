@@ -1,0 +1,184 @@
+//! The runs of a design of experiments.
+//!
+//! A sweep file names a base scenario, factors with their values, and a design; `docs/sweep.md` describes it. The runs
+//! are independent of each other: several threads do them, and the results come in the order of runs, the same with
+//! any number of threads. The command `foretell sweep` makes the same runs and writes them as a data set, from shards
+//! and with resumption; here each result is handed over, and nothing is written.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc;
+use std::sync::{Condvar, Mutex};
+
+use foretell_datasets::{Factor, Run, Sweep as Design, Value};
+use foretell_scenarios::Change;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::run::{Outcome, run};
+use crate::scenario::Scenario;
+
+/// How many results may wait for an earlier one, for each thread.
+const AHEAD: usize = 4;
+
+/// A sweep: factors, and the runs of their design.
+#[derive(Debug)]
+pub struct Sweep {
+    design: Design,
+}
+
+/// A run of a sweep.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Swept {
+    /// Its number, from 0: points in order, and the replicates of each.
+    pub run: u64,
+    /// Number of its point.
+    pub point: u64,
+    /// Number among the runs of its point.
+    pub replicate: u64,
+    /// Of its random draws.
+    pub seed: u64,
+    /// `train`, `validation`, `test` or `test-extrapolation`.
+    pub split: String,
+    /// What the factors are set to, by the name of their column: with the unit at its end.
+    pub factors: BTreeMap<String, Value>,
+}
+
+impl Sweep {
+    /// Reads a sweep file; paths in it are taken from its directory.
+    ///
+    /// # Errors
+    ///
+    /// With all that is wrong in it and in the base scenario; where no point satisfies the constraints.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
+        // recording costs nothing, so that what is kept does not change what is observed
+        let unrecorded = [change("record", "none"), change("tracking.overhead", "false")];
+        let design = Design::load(path, &unrecorded)?;
+        let recorded = |path: &str| path == "record" || path.starts_with("tracking");
+        if let Some(path) = design.factors.iter().flat_map(Factor::paths).find(|one| recorded(one))
+        {
+            return Err(Error::Invalid(format!(
+                "`{path}` cannot be a factor: a sweep decides by `output` what is recorded, at no cost"
+            )));
+        }
+        if design.count_points().0 == 0 {
+            let message = "the constraints leave no point of the design";
+            return Err(Error::Invalid(message.to_owned()));
+        }
+        Ok(Self { design })
+    }
+
+    /// The design as the crate of data sets has it: to write what the command writes.
+    pub fn into_design(self) -> Design {
+        self.design
+    }
+
+    /// All runs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = Swept> + Send {
+        self.design.runs().map(|run| self.swept(&run))
+    }
+
+    /// Does all runs on `threads` threads, and hands each result over, in the order of runs. A run that fails, or whose
+    /// scenario is wrong, is a result. [`ControlFlow::Break`] ends the sweep. Returns how many results were handed over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] if the observer ended it.
+    pub fn perform(
+        &self,
+        threads: NonZeroUsize,
+        mut observer: impl FnMut(&Swept, Result<Outcome, Error>) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        let most = (threads.get() * AHEAD) as u64;
+        let runs = Mutex::new(self.design.runs());
+        let ahead = Ahead::default();
+        let (sender, results) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..threads.get() {
+                let (sender, runs, ahead) = (sender.clone(), &runs, &ahead);
+                scope.spawn(move || {
+                    loop {
+                        let next = runs.lock().expect("no thread panics").next();
+                        let Some(run) = next else { return };
+                        if !ahead.wait(run.number, most) {
+                            return;
+                        }
+                        let swept = self.swept(&run);
+                        let result = self.outcome(&run, ahead);
+                        // who ended the sweep does not listen any more
+                        let _ = sender.send((swept, result));
+                    }
+                });
+            }
+            drop(sender);
+            let mut early = BTreeMap::new();
+            let mut done = 0;
+            for (swept, result) in results {
+                early.insert(swept.run, (swept, result));
+                while let Some((swept, result)) = early.remove(&done) {
+                    done += 1;
+                    if observer(&swept, result).is_break() {
+                        ahead.end();
+                        return Err(Error::Interrupted { done: format!("{done} runs") });
+                    }
+                    ahead.advance(done);
+                }
+            }
+            Ok(done)
+        })
+    }
+
+    fn outcome(&self, of: &Run, ahead: &Ahead) -> Result<Outcome, Error> {
+        let mut scenario = Scenario::from(self.design.document(&of.point)?);
+        scenario.set("seed", &of.seed.to_string())?;
+        run(&scenario, |_| {
+            if ahead.has_ended() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    }
+
+    fn swept(&self, run: &Run) -> Swept {
+        let names = self.design.factors.iter().map(Factor::column_name);
+        Swept {
+            run: run.number,
+            point: run.point.number,
+            replicate: run.replicate,
+            seed: run.seed,
+            split: run.part.name().to_owned(),
+            factors: names.zip(run.point.values().cloned()).collect(),
+        }
+    }
+}
+
+/// How far runs may be begun before earlier ones have been handed over.
+#[derive(Default)]
+struct Ahead {
+    /// How many were handed over; none: the sweep has been ended.
+    done: Mutex<(u64, bool)>,
+    moved: Condvar,
+}
+
+impl Ahead {
+    /// Waits until a run may begin. Returns whether the sweep goes on.
+    fn wait(&self, run: u64, most: u64) -> bool {
+        let held = self.done.lock().expect("no thread panics");
+        let waits = |state: &mut (u64, bool)| !state.1 && run >= state.0 + most;
+        !self.moved.wait_while(held, waits).expect("no thread panics").1
+    }
+
+    fn advance(&self, done: u64) {
+        self.done.lock().expect("no thread panics").0 = done;
+        self.moved.notify_all();
+    }
+
+    fn end(&self) {
+        self.done.lock().expect("no thread panics").1 = true;
+        self.moved.notify_all();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.done.lock().expect("no thread panics").1
+    }
+}
