@@ -164,7 +164,7 @@ impl Curves {
                 count += 1.0;
                 continue;
             }
-            if inner.bytes < known.0 || inner.bytes > known.0 {
+            if inner.bytes.total_cmp(&known.0).is_ne() {
                 known = (inner.bytes, (least(inner.bytes) / own).min(1.0));
             }
             count += known.1;

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use foretell_units::{HostId, SimSpan};
 
 use super::host_list::Wanted;
+use super::topology::racks;
 use super::{Context, Hosts, section, workloads};
 use crate::error::Problem;
 use crate::model::System;
+use crate::names::nearest;
 use crate::outages::{Action, Event, Outages, Recovery};
 use crate::raw::{At, RawEvent, RawRecovery, RawVolume, RawWhat};
 use crate::source::Place;
@@ -52,7 +54,7 @@ impl Context<'_> {
         for entry in entries {
             let broken = self.broken.entry("event", &entry.key);
             let raw: Option<RawEvent> = if broken { None } else { self.read(&entry.node) };
-            let found = raw.and_then(|raw| self.event(entry, &raw, hosts, duration));
+            let found = raw.and_then(|raw| self.event(entry, &raw, (tree, hosts), duration));
             good &= found.is_some();
             steps.extend(found.into_iter().flatten());
         }
@@ -228,7 +230,7 @@ impl Context<'_> {
         &mut self,
         entry: &Entry,
         raw: &RawEvent,
-        hosts: &Hosts,
+        (tree, hosts): (&Table, &Hosts),
         duration: Option<SimSpan>,
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
@@ -240,7 +242,7 @@ impl Context<'_> {
             self.add(Problem::new(raw.what.place(), message).help(help));
             return None;
         }
-        let targets = self.targets(entry, raw, hosts);
+        let targets = self.targets(entry, raw, tree, hosts);
         let at = self.time(&raw.at);
         let lasts = match &raw.lasts {
             Some(time) => self.time_above_zero(time, "the time for which an event lasts").map(Some),
@@ -298,6 +300,7 @@ impl Context<'_> {
         &mut self,
         entry: &Entry,
         raw: &RawEvent,
+        tree: &Table,
         hosts: &Hosts,
     ) -> Option<Vec<(HostId, Option<u32>)>> {
         let name = &entry.key;
@@ -316,8 +319,8 @@ impl Context<'_> {
                 self.add(Problem::new(entry.key_place, message).help(help));
                 None
             }
-            [(key @ ("link" | "rack"), place)] => {
-                let message = format!("event `{name}`: events of a `{key}` are not simulated yet");
+            [("link", place)] => {
+                let message = format!("event `{name}`: events of a `link` are not simulated yet");
                 let help = "name the hosts instead, `host = \"brick[0-2]\"`";
                 self.add(Problem::new(*place, message).help(help));
                 None
@@ -325,6 +328,10 @@ impl Context<'_> {
             [_] => {
                 let whose = format!("event `{name}`");
                 match (host, disk) {
+                    _ if rack.is_some() => {
+                        let found = self.rack(rack.as_ref()?, &whose, tree, hosts)?;
+                        Some(found.into_iter().map(|host| (host, None)).collect())
+                    }
                     (Some(patterns), _) => {
                         let found = self.hosts_of(patterns, Wanted::Nodes, &whose, hosts)?;
                         Some(found.into_iter().map(|host| (host, None)).collect())
@@ -339,6 +346,34 @@ impl Context<'_> {
                 None
             }
         }
+    }
+
+    /// The nodes of a rack.
+    fn rack(
+        &mut self,
+        raw: &At<String>,
+        whose: &str,
+        tree: &Table,
+        hosts: &Hosts,
+    ) -> Option<Vec<HostId>> {
+        let (name, mut racks) = (raw.get().trim(), racks(tree, hosts));
+        let found = racks.remove(name);
+        if found.is_none() {
+            let message = format!("{whose}: no node is in a rack `{name}`");
+            let help = match nearest(name, racks.keys().map(String::as_str)) {
+                Some(other) => format!("did you mean `{other}`?"),
+                None if racks.is_empty() => {
+                    let with = if self.is_ceph { ", or give nodes a `rack`" } else { "" };
+                    format!("name the hosts instead, `host = \"brick[0-2]\"`{with}")
+                }
+                None => {
+                    let names: Vec<&str> = racks.keys().map(String::as_str).take(8).collect();
+                    format!("there are `{}`", names.join("`, `"))
+                }
+            };
+            self.add(Problem::new(raw.place(), message).help(help));
+        }
+        found
     }
 
     /// The node of a disk, `brick3.disk0`.

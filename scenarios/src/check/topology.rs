@@ -18,7 +18,7 @@ use crate::error::Problem;
 use crate::model;
 use crate::raw::{At, HostPatterns, RawDomain, RawRule, RawVolume};
 use crate::source::Place;
-use crate::tree::{Entry, Table};
+use crate::tree::{Entry, Node, Table, Value};
 
 /// What a node can be in, from the outermost inwards: the key, and its number among Ceph's types.
 pub(super) const LEVELS: [(&str, u16); 3] = [("datacenter", 8), ("room", 7), ("rack", 3)];
@@ -39,6 +39,26 @@ struct Branch {
 
 /// Where the names of a level were first seen: what they are in, and where that stands.
 type Seen = BTreeMap<(u16, String), (Vec<String>, Place)>;
+
+/// Storage nodes by the rack that the scenario says they are in. Faults in what it says are reported with the map.
+pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>> {
+    let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
+    for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
+        let Some(node) = key(entry, "rack") else { continue };
+        let names: Vec<&str> = match &node.value {
+            Value::List(names) => names.iter().filter_map(Node::text).collect(),
+            _ => node.text().into_iter().collect(),
+        };
+        if names.is_empty() {
+            continue;
+        }
+        for index in 0..group.count {
+            let name = names[index % names.len()].trim().to_owned();
+            racks.entry(name).or_default().push(HostId::from(group.first + index));
+        }
+    }
+    racks
+}
 
 impl Context<'_> {
     /// The parts of the map, and where the scenario first says something of it.

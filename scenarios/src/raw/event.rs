@@ -23,7 +23,7 @@ pub(crate) struct RawEvent {
     pub(crate) disk: Option<At<String>>,
     /// The cable of a host. Not simulated yet.
     pub(crate) link: Option<At<HostPatterns>>,
-    /// A rack. Not simulated yet.
+    /// A rack by its name: all storage nodes that are in it by their `rack`, together.
     pub(crate) rack: Option<At<String>>,
     /// How long it lasts. What fails for a time keeps its data; so does what a later `return` brings back.
     /// Everything else that fails loses what it held.
