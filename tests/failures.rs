@@ -38,8 +38,13 @@ access      = "8 KiB"
 outstanding = 4
 "#;
 
-/// The same load on Ceph.
-const CEPH: (&str, &str) = ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n\n[node.brick]");
+/// The same load on Ceph, on solid-state drives: what disks do with whole objects is predicted less well.
+fn ceph() -> String {
+    CLUSTER
+        .replace("[node.brick]", "[cluster]\nsystem = \"ceph\"\n\n[node.brick]")
+        .replace("2-of-3", "1-of-3")
+        .replace("cheetah-15k", "nvme-3gbs")
+}
 
 const CRASH: &str = r#"event.crash={ at = "8 s", what = "fail", host = "brick3" }"#;
 const BACK: &str = r#"event.crash={ at = "8 s", what = "fail", host = "brick3", for = "12 s" }"#;
@@ -141,7 +146,7 @@ fn keys_of_answers_are_those_of_the_truth() {
 
 #[test]
 fn ceph_recovers_in_the_time_that_is_predicted() {
-    let place = Place::with(&CLUSTER.replace(CEPH.0, CEPH.1).replace("2-of-3", "1-of-3"));
+    let place = Place::with(&ceph());
     let dir = place.keep("run", &[]);
     let found = score(&dir, &[CRASH, QUICK]);
     are_near(
@@ -152,6 +157,17 @@ fn ceph_recovers_in_the_time_that_is_predicted() {
             ("brick3 rebuild recovery.seconds", 0.25),
         ],
     );
+}
+
+#[test]
+fn what_is_rebuilt_may_be_larger_than_a_segment_of_a_log() {
+    let cluster = CLUSTER
+        .replace("cache = {", "layout = \"log-structured\"\ncache = { write = \"through\",")
+        .replace("2-of-3", "1-of-2");
+    let place = Place::with(&cluster);
+    let dir = place.keep("run", &["--set", "duration=25 s"]);
+    let found = score(&dir, &[CRASH, QUICK]);
+    are_near(&found, &[("brick3 rebuild recovery.bytes_written", 0.05)]);
 }
 
 #[test]
