@@ -99,7 +99,7 @@ mod tests {
     fn comparison(measured: f64, class: &str) -> Comparison {
         Comparison {
             workload: "mail".to_owned(),
-            metric: "throughput_rps",
+            metric: "throughput_rps".into(),
             predicted: 100.0,
             measured,
             error: 0.0,
