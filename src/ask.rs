@@ -1,5 +1,6 @@
 //! `foretell ask`: what would be, from the records of a run alone.
 
+mod outages;
 mod questions;
 
 use std::fmt::Write as _;
@@ -109,6 +110,9 @@ fn table(answer: &Answer) -> String {
         if let Some(overload) = &found.overload {
             let _ = writeln!(text, "{name}: {overload}");
         }
+    }
+    if let Some(found) = &answer.outages {
+        text += &outages::text(found);
     }
     let misfits = answer.workloads.iter().filter_map(|(name, found)| {
         let misfit = found.misfit?;

@@ -297,7 +297,7 @@ fn what_records_cannot_answer_is_refused() {
     refused(&sampled, "volume.mail.encoding=2-of-3", &["every 1/10 requests", "record = \"all\""]);
     let crash = "event.e={ at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"1 s\" }";
     let crashed = place.keep("crashed", &["--set", "duration=5 s", "--set", crash]);
-    refused(&crashed, "volume.mail.encoding=2-of-3", &["event.e", "is not predicted yet"]);
+    refused(&crashed, "volume.mail.encoding=2-of-3", &["event.e", "a run without events"]);
     let brief = place.keep("brief", &["--set", "duration=500 ms"]);
     refused(&brief, "volume.mail.encoding=2-of-3", &["needs 100"]);
     // what the model does not follow, and what records do not know: never an answer as if nothing were
@@ -313,8 +313,8 @@ fn what_records_cannot_answer_is_refused() {
         ("node.brick.cpu.quantum=1 ms", "`node.brick.cpu.quantum` cannot be asked"),
         ("host.brick2.cpu.quantum=1 ms", "cpu.quantum` cannot be asked"),
         ("intervals.count=3", "recorded time"),
-        ("event.e={ at = \"1 s\", what = \"fail\", host = \"brick3\" }", "is not predicted yet"),
-        ("recovery.grace=10 s", "is not predicted yet"),
+        ("event.e={ at = \"1 s\", what = \"fail\", host = \"brick9\" }", "brick9"),
+        ("recovery.grace=10 s", "no effect in a scenario without events"),
         ("tracking.metrics=true", "no answer has them"),
         ("workload.web.arrivals=times", "times of another trace"),
         ("workload.web.times=cloudPhysicsIO.csv", "times of another trace"),

@@ -104,6 +104,8 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
     let database = Connection::open(Path::new(&run).join("run.db")).unwrap();
     let sql = "SELECT breadcrumb FROM request LIMIT 1";
     let breadcrumb: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    // no spaces: it is cut into words
+    let crash = "--what-if event.e={at='200ms',what='fail',host='brick3',for='200ms'}";
     let learn = format!("--data {data} --target y --model cart");
     let commands = [
         ("run", format!("run first-look --no-records {brief}")),
@@ -113,6 +115,8 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
         ("runs", format!("run first-look --no-records --replicates 2 {brief}")),
         ("ask", format!("ask {run} --what-if volume.mail.encoding=3-of-5")),
         ("ask", format!("ask {run} --model bounds")),
+        ("ask", format!("ask {run} {crash}")),
+        ("score", format!("score {run} {crash}")),
         ("score", format!("score {run} --what-if workload.mail.outstanding=8")),
         ("trace", format!("trace {run} {breadcrumb}")),
         ("replay-cache", format!("replay-cache {blocks} --policy all --size 10% --curve")),

@@ -130,7 +130,9 @@ impl Run {
         model: Model,
         observer: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Vec<Comparison>, Error> {
-        let answer = self.predict(changes)?.answer(model);
+        let prediction = self.predict(changes)?;
+        prediction.must_know(model, changes)?;
+        let answer = prediction.answer(model);
         let mut after = match &self.kept {
             // what a kept run names is in it or has its full path; what a change names stands here
             #[cfg(feature = "files")]

@@ -1,5 +1,9 @@
 //! Predictions beside what happened.
 
+mod outages;
+
+use std::borrow::Cow;
+
 use foretell_sim::truth::Truth;
 use foretell_whatif::Answer;
 use serde::Serialize;
@@ -7,10 +11,13 @@ use serde::Serialize;
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The workload's name.
+    /// The workload's name; of a recovery, whose failure it is about and its kind: `brick3 rebuild`; `all` of
+    /// a phase's length.
     pub workload: String,
-    /// What is compared, as documents of answers name it: `throughput_rps`, `response_time_ms.mean`, ...
-    pub metric: &'static str,
+    /// What is compared, as documents of answers name it: `throughput_rps`, `response_time_ms.mean`, ...; of
+    /// runs with events also by phase, `degraded.throughput_rps`, `degraded.seconds`, and of recoveries,
+    /// `recovery.seconds`, `recovery.bytes_written`.
+    pub metric: Cow<'static, str>,
     /// What was predicted.
     pub predicted: f64,
     /// What happened.
@@ -39,7 +46,7 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
     for (name, predicted) in &answer.workloads {
         let Some(measured) = truth.workloads.get(name) else { continue };
-        let mut add = |metric, predicted: f64, measured: f64| {
+        let mut add = |metric: &'static str, predicted: f64, measured: f64| {
             let error = (predicted - measured).abs() / measured;
             let workload = name.clone();
             let (predicted_sd, measured_sd) = (None, None);
@@ -50,7 +57,7 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
                 about.map(|about| format!("{} {} {}", about.system, about.device, about.change));
             comparisons.push(Comparison {
                 workload,
-                metric,
+                metric: metric.into(),
                 predicted,
                 measured,
                 error,
@@ -77,6 +84,9 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
         {
             add("read_hit_rate", predicted, measured);
         }
+    }
+    if let Some((predicted, measured)) = answer.outages.as_ref().zip(truth.outages.as_ref()) {
+        outages::compare(answer, predicted, (measured, truth.simulated_seconds), &mut comparisons);
     }
     comparisons
 }

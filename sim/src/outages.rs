@@ -4,38 +4,10 @@
 
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::Event;
-use foretell_systems::Health;
-use foretell_units::{Bytes, HostId, SimSpan, SimTime};
+use foretell_systems::{Health, RunPhase, RunPhases};
+use foretell_units::{Bytes, HostId, SimTime};
 
 use crate::tally::OpTally;
-
-/// Phases of a run with events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
-    /// Nothing has happened yet.
-    Before,
-    /// A host is down or slow, or a fragment out of date, and nothing is being rebuilt.
-    Degraded,
-    /// Fragments are being rebuilt.
-    Recovering,
-    /// All is well again.
-    After,
-}
-
-impl Phase {
-    /// All, in the order in which a single failure goes through them.
-    pub(crate) const ALL: [Self; 4] = [Self::Before, Self::Degraded, Self::Recovering, Self::After];
-
-    /// As results name it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Degraded => "degraded",
-            Self::Recovering => "recovering",
-            Self::After => "after",
-        }
-    }
-}
 
 /// Requests of a workload in a phase.
 pub(crate) struct PhaseTally {
@@ -56,14 +28,8 @@ pub(crate) struct Second {
 pub(crate) struct Outages {
     pub(crate) events: Vec<Event>,
     from: SimTime,
-    phase: Phase,
-    since: SimTime,
-    has_begun: bool,
-    slow: Vec<HostId>,
-    /// When a phase began that was not the one before it.
-    pub(crate) changes: Vec<(SimTime, Phase)>,
-    /// By phase: how long it lasted, and what each workload saw.
-    pub(crate) lasted: [SimSpan; 4],
+    pub(crate) phases: RunPhases,
+    /// By phase: what each workload saw.
     pub(crate) tallies: [Vec<PhaseTally>; 4],
     pub(crate) seconds: Vec<Second>,
     rebuilt: u64,
@@ -80,13 +46,8 @@ impl Outages {
         Some(Box::new(Self {
             events,
             from,
-            phase: Phase::Before,
-            since: from,
-            has_begun: false,
-            slow: Vec::new(),
-            changes: vec![(from, Phase::Before)],
-            lasted: [SimSpan::ZERO; 4],
-            tallies: Phase::ALL.map(tallies),
+            phases: RunPhases::new(from),
+            tallies: RunPhase::ALL.map(tallies),
             seconds: Vec::new(),
             rebuilt: 0,
             failed: 0,
@@ -95,47 +56,24 @@ impl Outages {
 
     /// One of the events has happened.
     pub(crate) fn begin(&mut self) {
-        self.has_begun = true;
+        self.phases.begin();
     }
 
     /// A host is slow from now on, or is not any more.
     pub(crate) fn set_slow(&mut self, host: HostId, is_slow: bool) {
-        self.slow.retain(|other| *other != host);
-        if is_slow {
-            self.slow.push(host);
-        }
+        self.phases.set_slow(host, is_slow);
     }
 
     /// Looks at the cluster after an event; `rebuilt`: bytes written by recoveries so far.
     pub(crate) fn look(&mut self, now: SimTime, health: Health, rebuilt: Bytes) {
-        if !self.has_begun {
+        if !self.phases.has_begun() {
             return;
         }
-        let phase = match health {
-            Health::Recovering => Phase::Recovering,
-            Health::Degraded => Phase::Degraded,
-            Health::Whole if !self.slow.is_empty() => Phase::Degraded,
-            Health::Whole => Phase::After,
-        };
-        if phase != self.phase {
-            self.close(now);
-            self.phase = phase;
-            // a phase that ends as it begins was none
-            self.changes.pop_if(|(began, _)| *began >= now);
-            if self.changes.last().is_none_or(|(_, last)| *last != phase) {
-                self.changes.push((now.max(self.from), phase));
-            }
-        }
+        self.phases.look(now, health);
         if rebuilt.get() > self.rebuilt {
             self.second(now).rebuilt += rebuilt.get() - self.rebuilt;
             self.rebuilt = rebuilt.get();
         }
-    }
-
-    /// The phase so far counts.
-    pub(crate) fn close(&mut self, now: SimTime) {
-        self.lasted[self.phase as usize] += now.saturating_since(self.since);
-        self.since = now.max(self.since);
     }
 
     fn second(&mut self, now: SimTime) -> &mut Second {
@@ -157,7 +95,7 @@ impl Outages {
         if now < self.from {
             return;
         }
-        let tally = &mut self.tallies[self.phase as usize][workload as usize];
+        let tally = &mut self.tallies[self.phases.phase().index()][workload as usize];
         if failed {
             tally.failed += 1;
             self.failed += 1;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use foretell_systems::Unit;
+use foretell_systems::{RunPhase, Unit};
 use foretell_units::SimTime;
 use serde::Serialize;
 
 use crate::cluster::Cluster;
-use crate::outages::{Phase, Second};
+use crate::outages::Second;
 use crate::truth::{ResponseTime, response_time};
 
 /// What failures did to a run.
@@ -123,17 +123,17 @@ impl OutageTruth {
         let now = cluster.engine.agenda.now();
         let mark = cluster.mark_at();
         let outages = cluster.outages.as_mut()?;
-        outages.close(now);
+        outages.phases.close(now);
         outages.fill_seconds(now);
         let names: Vec<String> =
             cluster.scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
         let mut phases = Vec::new();
-        for phase in Phase::ALL {
-            let seconds = outages.lasted[phase as usize].as_secs_f64();
+        for phase in RunPhase::ALL {
+            let seconds = outages.phases.lasted(phase).as_secs_f64();
             if seconds == 0.0 {
                 continue;
             }
-            let tallies = names.iter().cloned().zip(&outages.tallies[phase as usize]);
+            let tallies = names.iter().cloned().zip(&outages.tallies[phase.index()]);
             let of = |(name, tally): (String, &crate::outages::PhaseTally)| {
                 let done = &tally.completed;
                 let mean = done.response_ns as f64 / 1e6 / (done.requests as f64).max(1.0);
@@ -154,7 +154,7 @@ impl OutageTruth {
             let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
             format!("{}{disk}", cluster.scenario.host(host).name)
         };
-        let changes = outages.changes.iter();
+        let changes = outages.phases.changes().iter();
         let phase_changes = changes
             .map(|(began, phase)| PhaseChange { at_s: since(*began), phase: phase.name() })
             .collect();

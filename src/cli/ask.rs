@@ -105,6 +105,9 @@ pub enum GeneratorChoice {
     /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
     /// Runs are shorter than those of the others.
     V3,
+    /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good,
+    /// at times together with another change.
+    Failures,
 }
 
 /// How an answer is found.

@@ -41,7 +41,7 @@ pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) ->
         let words = found.class.as_deref().into_iter().flat_map(|class| class.split(' '));
         let kinds = ["system", "device", "change"].iter().zip(words);
         let of_it = kinds.map(|(kind, word)| format!("{kind} {word}"));
-        let all = std::iter::once("all".to_owned()).chain(of_it).chain([found.metric.to_owned()]);
+        let all = std::iter::once("all".to_owned()).chain(of_it).chain([found.metric.to_string()]);
         for (place, class) in all.enumerate() {
             classes.entry((place, class)).or_default().push((holds, half));
         }
@@ -99,7 +99,7 @@ mod tests {
     fn comparison(measured: f64, class: &str) -> Comparison {
         Comparison {
             workload: "mail".to_owned(),
-            metric: "throughput_rps",
+            metric: "throughput_rps".into(),
             predicted: 100.0,
             measured,
             error: 0.0,

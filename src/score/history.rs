@@ -7,23 +7,35 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_input::Limit;
-use foretell_whatif::{Answer, EXPECTED_METRICS, Experience, HISTORY_HEADER, PastScore};
+use foretell_whatif::{
+    Answer, Circumstances, EXPECTED_METRICS, Experience, HISTORY_HEADER, PastScore, WITH_EVENTS,
+};
 
 use super::Comparison;
 use crate::failure::Failure;
 
 /// What an answer and its comparison with the truth teach.
 pub(super) fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastScore> {
-    let known = comparisons.iter().filter(|found| EXPECTED_METRICS.contains(&found.metric));
-    known
-        .filter(|found| found.error.is_finite())
-        .map(|found| PastScore {
-            model: answer.model,
-            metric: found.metric.to_owned(),
-            circumstances: answer.workloads[&found.workload].circumstances,
-            error: (found.predicted - found.measured) / found.measured,
-        })
-        .collect()
+    let taught = |found: &Comparison| {
+        let metric = found.metric.as_ref();
+        let (metric, circumstances) = if EXPECTED_METRICS.contains(&metric) {
+            let of = if answer.outages.is_some() { WITH_EVENTS } else { "" };
+            (format!("{of}{metric}"), answer.workloads[&found.workload].circumstances)
+        } else {
+            (metric.to_owned(), in_phase(answer, &found.workload, metric)?)
+        };
+        let error = (found.predicted - found.measured) / found.measured;
+        Some(PastScore { model: answer.model, metric, circumstances, error })
+    };
+    comparisons.iter().filter(|found| found.error.is_finite()).filter_map(taught).collect()
+}
+
+/// Of a metric of a workload in a phase, `degraded.throughput_rps`.
+fn in_phase(answer: &Answer, workload: &str, metric: &str) -> Option<Circumstances> {
+    let (phase, metric) = metric.split_once('.')?;
+    let phases = &answer.outages.as_ref()?.phases;
+    let phase = phases.iter().find(|known| known.phase == phase)?;
+    EXPECTED_METRICS.contains(&metric).then(|| phase.workloads[workload].circumstances)
 }
 
 /// What is not a history is not written to.

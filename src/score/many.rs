@@ -1,11 +1,12 @@
 //! `foretell score --random N`: how good predictions are at large.
 
 use foretell_files::Scratch;
+use foretell_sim::truth::PhaseTruth;
 use foretell_units::SimSpan;
 use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
-use super::random::{Case, Draw};
+use super::random::{Case, Draw, failures};
 use super::reasons::reasons;
 use super::{Comparison, Judge, change, compare, record, simulate};
 use crate::cli::GeneratorChoice;
@@ -64,7 +65,8 @@ fn try_one(
 ) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
     let brief = draw.generator == GeneratorChoice::V3;
-    if brief {
+    let fails = draw.generator == GeneratorChoice::Failures;
+    if brief || fails {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;
     }
@@ -75,15 +77,23 @@ fn try_one(
     if slowest < 1.0 {
         return Ok(None);
     }
-    let seconds = if brief {
+    let seconds = if fails {
+        let (least, most) = failures::RATES;
+        if slowest < least || all > most {
+            return Ok(None);
+        }
+        document.set("warmup", failures::TIMES.0)?;
+        None
+    } else if brief {
         let seconds = (BRIEF.0 / slowest).min(BRIEF.1 / all);
         let seconds = seconds.clamp(BRIEF_SECONDS.0, BRIEF_SECONDS.1).ceil();
         document.set("warmup", &SimSpan::from_secs_f64((seconds / 2.0).min(20.0)).to_string())?;
-        seconds
+        Some(seconds)
     } else {
-        (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round()
+        Some((WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round())
     };
-    document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
+    let duration = seconds.map(|seconds| SimSpan::from_secs_f64(seconds).to_string());
+    document.set("duration", duration.as_deref().unwrap_or(failures::TIMES.1))?;
     let directory = Scratch::new()?;
     if stable(record(&document, directory.path()))?.is_none() {
         return Ok(None);
@@ -94,6 +104,14 @@ fn try_one(
     let Some(truth) = stable(simulate(&changed))? else { return Ok(None) };
     let simulated_in_s = start.elapsed().as_secs_f64();
     if truth.workloads.values().any(|workload| workload.requests < 100) {
+        return Ok(None);
+    }
+    let phases = truth.outages.iter().flat_map(|outages| &outages.phases);
+    let mut degraded = phases.filter(|phase| phase.phase == "degraded");
+    let too_few = |phase: &PhaseTruth| {
+        phase.workloads.values().any(|seen| seen.requests < failures::LEAST_DEGRADED)
+    };
+    if degraded.any(too_few) {
         return Ok(None);
     }
     let start = cpu_time::ThreadTime::now();

@@ -10,6 +10,7 @@ mod suite;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::RUN;
@@ -20,7 +21,7 @@ use foretell_whatif::{Answer, Asked, Experience, Model, Observed, PastScore, Wha
 use serde::Serialize;
 
 use crate::ask::open;
-use crate::cli::{MOST_SEED, ScoreArguments};
+use crate::cli::{GeneratorChoice, MOST_SEED, ScoreArguments, SystemChoice};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::fitted;
@@ -113,18 +114,22 @@ impl Judge<'_> {
         let mut answer = match (self.asked, &fast) {
             (asked, Ok(fast)) if asked.takes(fast, self.experience) => fast.clone(),
             (Asked::Of(Model::Fast), Err(reason)) => {
-                return Err(WhatIfError::not_followed(changes, reason).into());
+                return Err(WhatIfError::not_followed(Model::Fast, changes, reason).into());
             }
-            (Asked::Of(model), _) => prediction.answer(model),
+            (Asked::Of(model), _) => {
+                prediction.must_know(model, changes)?;
+                prediction.answer(model)
+            }
             (Asked::Auto, _) => prediction.answer(Model::Replay),
         };
         let differs = prediction.differs();
         if differs {
             answer.expect(self.experience);
         }
-        let others =
-            [Model::Bounds, Model::Mva, Model::Replay].map(|model| prediction.answer(model));
-        Ok(Predicted { answer, all: others.into_iter().chain(fast).collect(), differs })
+        let others = [Model::Bounds, Model::Mva, Model::Replay].into_iter();
+        let others = others.filter(|model| prediction.knows(*model));
+        let all = others.map(|model| prediction.answer(model)).chain(fast).collect();
+        Ok(Predicted { answer, all, differs })
     }
 }
 
@@ -221,6 +226,15 @@ pub(crate) fn change(document: &mut Document, changes: &[Change]) -> Result<(), 
 /// Scores random changes of random clusters.
 fn at_large(count: u32, arguments: &ScoreArguments, judge: Judge<'_>) -> Result<(), Failure> {
     let ScoreArguments { seed, system, generator, .. } = *arguments;
+    if generator == GeneratorChoice::Failures
+        && let Some(system @ (SystemChoice::Swift | SystemChoice::Guest)) = system
+    {
+        let name = system.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        return Err(Failure::Usage(format!(
+            "`--generator failures` draws no clusters of `{name}`: events are not simulated there; `ursa-minor` \
+             and `ceph` have them"
+        )));
+    }
     let scored = many::score(count, Draw { seed, system, generator }, judge)?;
     if let Some(path) = &arguments.history {
         let learned: Vec<PastScore> =
@@ -235,8 +249,25 @@ fn at_large(count: u32, arguments: &ScoreArguments, judge: Judge<'_>) -> Result<
         "response_time_ms.p99",
         "read_hit_rate",
     ];
+    let of_failures = [
+        "before.throughput_rps",
+        "before.response_time_ms.mean",
+        "degraded.throughput_rps",
+        "degraded.response_time_ms.mean",
+        "degraded.response_time_ms.p99",
+        "degraded.seconds",
+        "recovering.throughput_rps",
+        "recovering.response_time_ms.mean",
+        "recovering.response_time_ms.p99",
+        "after.throughput_rps",
+        "after.response_time_ms.mean",
+        "recovery.seconds",
+        "recovery.bytes_written",
+    ];
+    let of_failures = of_failures.iter().filter(|_| generator == GeneratorChoice::Failures);
+    let metrics = metrics.iter().chain(of_failures);
     let spreads: Vec<_> =
-        metrics.into_iter().map(|metric| (metric, many::spread(all(&scored), metric))).collect();
+        metrics.map(|metric| (*metric, many::spread(all(&scored), metric))).collect();
     let held = coverage::by_class(all(&scored));
     let text = if arguments.json {
         let errors: serde_json::Map<String, serde_json::Value> = spreads
@@ -286,7 +317,8 @@ fn of_many(
     );
     let worst = |scored: &many::Scored| {
         let of = |found: &&Comparison| {
-            found.metric == "throughput_rps" || found.metric == "response_time_ms.mean"
+            let metric = found.metric.strip_prefix("degraded.").unwrap_or(&found.metric);
+            ["throughput_rps", "response_time_ms.mean", "recovery.seconds"].contains(&metric)
         };
         scored.comparisons.iter().filter(of).map(|found| found.error).fold(0.0, f64::max)
     };
@@ -328,7 +360,7 @@ fn table(comparisons: &[Comparison]) -> String {
     for found in comparisons {
         table.add_row([
             found.workload.clone(),
-            found.metric.to_owned(),
+            found.metric.to_string(),
             figure(found.predicted, found.predicted_sd),
             figure(found.measured, found.measured_sd),
             format!("{:.1} %", 100.0 * found.error),

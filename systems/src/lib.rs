@@ -34,7 +34,9 @@ mod volume;
 
 pub use devices::devices_of;
 pub use exchange::{Exchange, Exchanges, Purpose};
-pub use failures::{Health, Home, Kind as RecoveryKind, ObjectHome, Recovery, Unit};
+pub use failures::{
+    Health, Home, Kind as RecoveryKind, ObjectHome, Recovery, RunPhase, RunPhases, Unit,
+};
 pub use hosts::{Copied, Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::circumstances::Circumstances;
 use crate::expected::{ExpectedError, Experience, Interval};
+use crate::outages::OutageAnswer;
 
 /// What would be.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +23,9 @@ pub struct Answer {
     pub utilization: BTreeMap<String, BTreeMap<String, f64>>,
     /// The busiest resource.
     pub bottleneck: Option<Busiest>,
+    /// What events do; only where there are some.
+    #[serde(flatten)]
+    pub outages: Option<OutageAnswer>,
 }
 
 /// A resource and how busy it is.
@@ -112,15 +116,10 @@ pub const EXPECTED_METRICS: [&str; 5] = [
 impl WorkloadAnswer {
     /// A predicted figure, by the name that `score` gives it.
     pub fn figure(&self, metric: &str) -> Option<f64> {
-        let times = &self.response_time_ms;
         match metric {
             "throughput_rps" => Some(self.throughput_rps),
-            "response_time_ms.mean" => Some(times.mean),
-            "response_time_ms.p50" => times.p50,
-            "response_time_ms.p95" => times.p95,
-            "response_time_ms.p99" => times.p99,
             "read_hit_rate" => self.read_hit_rate,
-            _ => None,
+            _ => self.response_time_ms.figure(metric),
         }
     }
 }
@@ -128,18 +127,57 @@ impl WorkloadAnswer {
 impl Answer {
     /// Says of each workload how far off this is to be expected.
     pub fn expect(&mut self, experience: &Experience) {
+        let with_events = self.outages.is_some();
+        let whole = if with_events { WITH_EVENTS } else { "" };
         for found in self.workloads.values_mut() {
-            let expect = |metric| {
-                found.figure(metric)?;
-                Some((metric, experience.expect(self.model, metric, &found.circumstances)?))
+            let here = &found.circumstances;
+            let figures = |metric: &str| found.figure(metric);
+            let known = Expected { experience, model: self.model, of: whole, here };
+            (found.expected_error, found.interval) = known.all(figures);
+            found.unlike = match experience.unlike(self.model, here) {
+                None if with_events => experience.unlike_events(self.model),
+                unlike => unlike,
             };
-            found.expected_error = EXPECTED_METRICS.into_iter().filter_map(expect).collect();
-            let around = |(metric, expected): (&&'static str, &ExpectedError)| {
-                Some((*metric, expected.around(found.figure(metric)?)))
-            };
-            found.interval = found.expected_error.iter().filter_map(around).collect();
-            found.unlike = experience.unlike(self.model, &found.circumstances);
         }
+        for phase in self.outages.iter_mut().flat_map(|outages| &mut outages.phases) {
+            let of = format!("{}.", phase.phase);
+            for found in phase.workloads.values_mut() {
+                let here = &found.circumstances;
+                let known = Expected { experience, model: self.model, of: &of, here };
+                (found.expected_error, found.interval) = known.all(|metric| found.figure(metric));
+            }
+        }
+    }
+}
+
+/// What past scores call the metrics of whole runs with events: other errors than those of runs without.
+pub const WITH_EVENTS: &str = "with_events.";
+
+/// Past scores of an answer.
+struct Expected<'a> {
+    experience: &'a Experience,
+    model: Model,
+    /// What their metrics begin with.
+    of: &'a str,
+    here: &'a Circumstances,
+}
+
+/// Expected errors and intervals by metric.
+type Spreads = (BTreeMap<&'static str, ExpectedError>, BTreeMap<&'static str, Interval>);
+
+impl Expected<'_> {
+    /// As far as anything is known.
+    fn all(&self, figure: impl Fn(&str) -> Option<f64>) -> Spreads {
+        let Self { experience, model, of, here } = self;
+        let (mut errors, mut intervals) = (BTreeMap::new(), BTreeMap::new());
+        for metric in EXPECTED_METRICS {
+            let Some(said) = figure(metric) else { continue };
+            let name = format!("{of}{metric}");
+            let Some(expected) = experience.expect(*model, &name, here) else { continue };
+            errors.insert(metric, expected);
+            intervals.insert(metric, expected.around(said));
+        }
+        (errors, intervals)
     }
 }
 
@@ -169,6 +207,17 @@ pub struct ResponseTimeMs {
 }
 
 impl ResponseTimeMs {
+    /// By the name that `score` gives it.
+    pub(crate) fn figure(&self, metric: &str) -> Option<f64> {
+        match metric {
+            "response_time_ms.mean" => Some(self.mean),
+            "response_time_ms.p50" => self.p50,
+            "response_time_ms.p95" => self.p95,
+            "response_time_ms.p99" => self.p99,
+            _ => None,
+        }
+    }
+
     /// Of response times, ns.
     pub(crate) fn of(mut all: Vec<u64>) -> Self {
         all.sort_unstable();

@@ -14,8 +14,8 @@ const OTHER_SYSTEM: &str = "what another storage system would do with the same r
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
 
-const FAILURES: &str = "what hosts that fail, return or slow down do to clients is not predicted yet; simulate the changed \
-     scenario instead";
+const RECORDED_FAILURES: &str = "the recorded run had this event itself, and what a cluster without failures would do is not in its \
+     records; ask of a run without events";
 
 /// Errors if a change is of a setting that records say nothing of.
 ///
@@ -40,7 +40,6 @@ pub(crate) fn by_its_path(
             "what another device could do is not in the records; name one that can be measured, \
              `node.NAME.disk.0.device=DEVICE`"
         }
-        ("event" | "recovery", _) => FAILURES,
         ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
             "a prediction is of the recorded time; run the scenario with it instead"
         }
@@ -83,8 +82,8 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
 
 /// Errors if the changed cluster differs from the recorded one in what the model does not follow.
 pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(), WhatIfError> {
-    if let Some(event) = after.outages.iter().flat_map(|outages| &outages.events).next() {
-        return Err(refused(format!("event.{}", event.name), FAILURES));
+    if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
+        return Err(refused(format!("event.{}", event.name), RECORDED_FAILURES));
     }
     if std::mem::discriminant(&after.system) != std::mem::discriminant(&before.system) {
         return Err(refused(format!("cluster.system={}", after.system.name()), OTHER_SYSTEM));

@@ -126,6 +126,8 @@ words!(
         Processor = "processor",
         /// Settings of the storage system or of guests.
         System = "system",
+        /// Hosts that fail, return or slow down, whatever else.
+        Failure = "failure",
         /// Several of these.
         Several = "several",
     }
@@ -211,6 +213,9 @@ impl ChangeKind {
     /// Of all changes of a question.
     pub fn of(changes: &[Change]) -> Self {
         let mut kinds = changes.iter().map(Self::of_one);
+        if kinds.clone().any(|kind| kind == Self::Failure) {
+            return Self::Failure;
+        }
         let Some(first) = kinds.next() else { return Self::Nothing };
         if kinds.all(|other| other == first) { first } else { Self::Several }
     }
@@ -219,6 +224,7 @@ impl ChangeKind {
         let steps: Vec<&str> = change.path.split('.').map(str::trim).collect();
         let key = steps.get(2).copied().unwrap_or_default();
         match (steps[0], key) {
+            ("event" | "recovery", _) => Self::Failure,
             ("workload", "client") | ("client", "count" | "") => Self::Clients,
             ("workload", "" | "kind" | "volume") => Self::Workload,
             ("workload", _) => Self::Load,
@@ -253,6 +259,8 @@ mod tests {
         assert_eq!(kind(&["node.brick.disk.0.device=sata-ssd"]), ChangeKind::Disk);
         assert_eq!(kind(&["host.brick2.nic.rate=1 Gbit/s"]), ChangeKind::Network);
         assert_eq!(kind(&["cluster.store=filestore"]), ChangeKind::System);
+        let crash = "event.e={ at = \"1 s\", what = \"fail\", host = \"brick1\" }";
+        assert_eq!(kind(&["node.brick.count=4", crash]), ChangeKind::Failure);
         let both = ["node.brick.cache.size=1 GiB", "node.brick.count=4"];
         assert_eq!(kind(&both), ChangeKind::Several);
     }

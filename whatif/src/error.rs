@@ -7,7 +7,7 @@ use foretell_scenarios::{Change, ScenarioErrors};
 use foretell_units::SimSpan;
 use thiserror::Error;
 
-use crate::answer::Overload;
+use crate::answer::{Model, Overload};
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -95,10 +95,10 @@ pub enum WhatIfError {
 }
 
 impl WhatIfError {
-    /// The fast model cannot follow these changes.
-    pub fn not_followed(changes: &[Change], reason: &str) -> Self {
+    /// A model other than the replay cannot follow these changes.
+    pub fn not_followed(model: Model, changes: &[Change], reason: &str) -> Self {
         let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-        let reason = format!("model `fast` cannot follow it: {reason}; ask with `replay`");
+        let reason = format!("model `{model}` cannot follow it: {reason}; ask with `replay`");
         Self::Refused { change: changes.join(", "), reason }
     }
 }

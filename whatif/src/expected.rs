@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
-use crate::answer::Model;
+use crate::answer::{Model, WITH_EVENTS};
 use crate::circumstances::{About, Circumstances, DeviceKind};
 
 /// As many of the past scores are asked.
@@ -283,6 +283,13 @@ impl Experience {
     /// How many answers of a model were scored.
     pub fn scores(&self, model: Model) -> usize {
         self.0.get(&(model, "throughput_rps".to_owned())).map_or(0, |group| group.known.len())
+    }
+
+    /// What of an answer about a run with events no past score resembles.
+    pub fn unlike_events(&self, model: Model) -> Option<String> {
+        let known = self.0.get(&(model, format!("{WITH_EVENTS}throughput_rps")));
+        let scores = known.map_or(0, |group| group.known.len());
+        (scores < LEAST_ALIKE).then(|| format!("failures of hosts, model {model}"))
     }
 
     /// What of an answer no past score resembles.

@@ -24,6 +24,9 @@ const FULL: f64 = 0.995;
 
 /// Whether each request's demands are known after these changes; errors with what is not.
 pub(crate) fn follows(before: &Scenario, after: &Scenario) -> Result<(), String> {
+    if after.outages.is_some() {
+        return Err("what failures do to clients takes a replay".to_owned());
+    }
     let mut same = after.clone();
     for workload in &mut same.workloads {
         let old = before.workloads.iter().find(|old| old.name == workload.name);
@@ -202,7 +205,7 @@ fn demanded(before: &Scenario, base: &Outcome, after: &Scenario) -> Outcome {
             known.servers = after.hosts[known.host].cpu.cores as usize;
         }
     }
-    Outcome { workloads, resources, seconds: base.seconds }
+    Outcome { workloads, resources, seconds: base.seconds, outages: None }
 }
 
 /// What clients did is done by others.

@@ -17,12 +17,14 @@ mod expected;
 mod fast;
 mod mva;
 mod observed;
+mod outages;
 mod predict;
 mod question;
 mod replay;
 
 pub use answer::{
-    Answer, Busiest, EXPECTED_METRICS, Misfit, Model, Overload, ResponseTimeMs, WorkloadAnswer,
+    Answer, Busiest, EXPECTED_METRICS, Misfit, Model, Overload, ResponseTimeMs, WITH_EVENTS,
+    WorkloadAnswer,
 };
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
@@ -32,5 +34,6 @@ pub use disk::{
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};
 pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
+pub use outages::{OutageAnswer, PhaseAnswer, PhaseChange, PhaseWorkload, RecoveryAnswer};
 pub use predict::{Asked, Prediction, UnknownModel};
 pub use question::{Described, Shelf};

@@ -17,8 +17,9 @@ use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::fast;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
+use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf};
-use crate::replay::{Material, Outcome, WorkloadOutcome, replay};
+use crate::replay::{Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
 /// The changed cluster, replayed; every model answers from this.
 #[derive(Debug)]
@@ -92,7 +93,9 @@ impl Observed {
         parts: &mut dyn Shelf,
         model: Model,
     ) -> Result<Answer, WhatIfError> {
-        Ok(self.predict(changes, parts)?.answer(model))
+        let prediction = self.predict(changes, parts)?;
+        prediction.must_know(model, changes)?;
+        Ok(prediction.answer(model))
     }
 
     /// Replays the recorded requests on the changed cluster, and on the recorded one beside it if
@@ -135,7 +138,7 @@ impl Observed {
                     return Ok(expected(found, Model::Fast));
                 }
                 Err(reason) if asked == Asked::Of(Model::Fast) => {
-                    return Err(WhatIfError::not_followed(changes, &reason));
+                    return Err(WhatIfError::not_followed(Model::Fast, changes, &reason));
                 }
                 _ => {}
             }
@@ -144,7 +147,9 @@ impl Observed {
             Asked::Of(model) => model,
             Asked::Auto => Model::Replay,
         };
-        Ok(expected(self.predict_changed(changes, cluster, parts)?, model))
+        let prediction = self.predict_changed(changes, cluster, parts)?;
+        prediction.must_know(model, changes)?;
+        Ok(expected(prediction, model))
     }
 
     /// Estimates what would be from the replay of the recorded cluster, which is made on first use; or
@@ -285,6 +290,19 @@ impl Prediction<'_> {
         self.differs
     }
 
+    /// Whether a model can answer: what failures do, only the replay follows.
+    pub fn knows(&self, model: Model) -> bool {
+        self.outcome.outages.is_none() || model == Model::Replay
+    }
+
+    /// Errors if a model cannot answer the question, which was about these changes.
+    pub fn must_know(&self, model: Model, changes: &[Change]) -> Result<(), WhatIfError> {
+        if self.knows(model) {
+            return Ok(());
+        }
+        Err(WhatIfError::not_followed(model, changes, "it knows no failures of hosts"))
+    }
+
     /// Whether the replay went as that of the recorded cluster did.
     fn nothing_differs(&self) -> bool {
         let Some(unchanged) = self.observed.unchanged.get().and_then(Option::as_ref) else {
@@ -363,7 +381,47 @@ impl Prediction<'_> {
             workloads: workloads.collect(),
             utilization,
             bottleneck,
+            outages: self.outages(),
         }
+    }
+
+    /// What events do, phase by phase: each is corrected by itself, as the whole run is.
+    fn outages(&self) -> Option<OutageAnswer> {
+        let outcome = self.outcome.outages.as_ref()?;
+        let workload = |index: usize, seen: &PhaseWorkloadOutcome, seconds: f64| {
+            let (workload, whole) =
+                (&self.scenario.workloads[index], &self.outcome.workloads[index]);
+            let completed = seen.requests as f64;
+            let found = PhaseSeen {
+                throughput_rps: completed / seconds.max(1e-9),
+                response_ms: seen.response_ms,
+                think_s: whole.think_s,
+            };
+            let (throughput_rps, response_time_ms) = self.corrected(workload, found);
+            let circumstances = Circumstances {
+                utilization: Some(self.busiest_of(whole)),
+                about: Some(self.about[index]),
+                ..self.before(workload).map_or_else(
+                    Circumstances::default,
+                    |(modelled, recorded)| {
+                        let said = seen.response_ms.mean;
+                        Circumstances::of(said, modelled.response_ms, recorded.response_ms)
+                    },
+                )
+            };
+            let answer = PhaseWorkload {
+                throughput_rps,
+                throughput_bytes_per_s: throughput_rps * seen.bytes as f64 / completed.max(1.0),
+                response_time_ms,
+                requests: seen.requests,
+                failed_requests: seen.failed,
+                expected_error: BTreeMap::new(),
+                interval: BTreeMap::new(),
+                circumstances,
+            };
+            (workload.name.clone(), answer)
+        };
+        Some(OutageAnswer::of(outcome, workload))
     }
 
     /// Of a workload that was recorded: what the model says that clients saw, and what they saw.
@@ -382,6 +440,11 @@ impl Prediction<'_> {
     /// What the replay found, less what it is known to get wrong: throughput, requests a second, and
     /// response time.
     fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
+        let WorkloadOutcome { throughput_rps, response_ms, think_s, .. } = *found;
+        self.corrected(workload, PhaseSeen { throughput_rps, response_ms, think_s })
+    }
+
+    fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
         let said = found.response_ms;
         let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
             return (found.throughput_rps, said);
@@ -490,6 +553,14 @@ impl Prediction<'_> {
         }
         limit
     }
+}
+
+/// What the replay found of a workload, in all or in a phase.
+#[derive(Clone, Copy)]
+struct PhaseSeen {
+    throughput_rps: f64,
+    response_ms: ResponseTimeMs,
+    think_s: f64,
 }
 
 /// As the replay finds it: see [`WorkloadAnswer::demands_ms`].

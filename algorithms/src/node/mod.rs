@@ -577,6 +577,7 @@ impl Node {
             }
             if !batch.is_empty() {
                 any = true;
+                self.post_flush(machine, &owners, FLUSHER);
                 self.append(machine, &batch, &owners, None, FLUSHER);
             }
             self.batch = batch;
@@ -600,17 +601,24 @@ impl Node {
         leg: Option<u32>,
         thread: Thread,
     ) -> u32 {
-        if self.addresses.segment().is_some() {
-            let mut batch = std::mem::take(&mut self.batch);
-            batch.clear();
-            batch.extend((0..u64::from(run.pages)).map(|index| run.first.plus(index)));
-            self.append(machine, &batch, owners, leg, thread);
-            self.batch = batch;
-            return 1;
-        }
         self.post_flush(machine, owners, thread);
         let page = self.buffer.page();
         let (mut rest, mut started) = (run, 0);
+        if let Some(segment) = self.addresses.segment() {
+            // what is larger than a segment of the log fills several
+            let most = (segment.get() / page.get()).max(1) as u32;
+            let mut batch = std::mem::take(&mut self.batch);
+            while rest.pages > 0 {
+                let pages = rest.pages.min(most);
+                batch.clear();
+                batch.extend((0..u64::from(pages)).map(|index| rest.first.plus(index)));
+                self.append(machine, &batch, owners, leg, thread);
+                started += 1;
+                rest = Run { first: rest.first.plus(u64::from(pages)), pages: rest.pages - pages };
+            }
+            self.batch = batch;
+            return started;
+        }
         while rest.pages > 0 {
             let extent = self.addresses.locate(rest.first, page * u64::from(rest.pages));
             let pages = (extent.bytes.get() / page.get()).max(1) as u32;
@@ -631,7 +639,6 @@ impl Node {
         leg: Option<u32>,
         thread: Thread,
     ) {
-        self.post_flush(machine, owners, thread);
         let extent = self.addresses.append(pages);
         let run = Run { first: pages[0], pages: pages.len() as u32 };
         self.start_write(machine, run, extent.disk, extent.lbn, owners[0].1, leg, thread);

@@ -3,6 +3,7 @@
 //! Everything that can be asked about is drawn; each system has a file that says what that is. How long a
 //! cluster is run follows from a short run of it: long enough that the truth itself is known well.
 
+pub(super) mod failures;
 mod guest;
 mod objects;
 mod ursa_minor;
@@ -15,7 +16,7 @@ use ursa_minor::Cluster;
 
 /// A cluster and what is asked of it.
 pub(super) struct Case {
-    /// It runs for 20 seconds, which is for the caller to change.
+    /// It runs for 20 seconds, which is for the caller to change; with failures, as long as these take.
     pub(super) document: Document,
     pub(super) changes: Vec<Change>,
 }
@@ -79,10 +80,13 @@ impl Draw {
         let system = match (self.system, self.generator) {
             (Some(system), _) => system,
             (None, GeneratorChoice::V1) => SystemChoice::UrsaMinor,
+            (None, GeneratorChoice::Failures) => {
+                *dice.of(&[SystemChoice::UrsaMinor, SystemChoice::Ceph])
+            }
             (None, GeneratorChoice::V2 | GeneratorChoice::V3) => *dice.of(&SystemChoice::ALL),
         };
         loop {
-            if let Some(case) = draw(&mut dice, system) {
+            if let Some(case) = draw(&mut dice, system, self.generator) {
                 return case;
             }
         }
@@ -90,17 +94,29 @@ impl Draw {
 }
 
 /// A cluster and a question about it, if what was drawn is possible and the question changes anything.
-fn draw(dice: &mut Dice, system: SystemChoice) -> Option<Case> {
+fn draw(dice: &mut Dice, system: SystemChoice, generator: GeneratorChoice) -> Option<Case> {
     let (text, cluster) = match system {
         SystemChoice::UrsaMinor => ursa_minor::draw_cluster(dice),
         SystemChoice::Ceph => objects::draw_ceph(dice),
         SystemChoice::Swift => objects::draw_swift(dice),
         SystemChoice::Guest => guest::draw_cluster(dice),
     };
-    let document = Document::parse("random.toml", &text, "").ok()?;
+    let mut document = Document::parse("random.toml", &text, "").ok()?;
     document.check().ok()?;
+    let fails = generator == GeneratorChoice::Failures;
+    if fails {
+        let (warmup, duration) = failures::TIMES;
+        document.set("warmup", warmup).ok()?;
+        document.set("duration", duration).ok()?;
+        failures::fit(dice, &mut document, (&cluster, system))?;
+    }
     for _ in 0..20 {
-        let Some(changes) = draw_changes(dice, system, &cluster) else { continue };
+        let changes = if fails {
+            failures::draw_changes(dice, system, &cluster)
+        } else {
+            draw_changes(dice, system, &cluster)
+        };
+        let Some(changes) = changes else { continue };
         let mut after = document.clone();
         let set = |change: &Change| after.set(&change.path, &change.value).is_ok();
         if !changes.iter().all(set) {

@@ -11,6 +11,7 @@
 mod blocks;
 mod holes;
 mod home;
+mod phases;
 mod plan;
 mod recovery;
 
@@ -23,6 +24,7 @@ use foretell_units::{Beat, HostId, SimTime};
 pub(crate) use blocks::Blocks;
 pub(crate) use holes::{Holes, Slot, spare_groups};
 pub use home::{Home, ObjectHome, Unit};
+pub use phases::{RunPhase, RunPhases};
 pub(crate) use plan::{Asked, Plan, Plans, State};
 pub(crate) use recovery::{Job, Recoveries, Stage};
 pub use recovery::{Kind, Recovery};

@@ -155,6 +155,7 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
     // who waits in vain again and again, waits longer each time: the nodes may be busy, not down
     plan.deadline = now + failures.settings.timeout * (1 << plan.attempts.min(6));
+    let is_first = plan.attempts == 0;
     plan.attempts += 1;
     let gives_up = issued + failures.settings.give_up;
     if !is_repair && gives_up > now {
@@ -165,6 +166,13 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     core.failures = Some(failures);
     if core.count_needed(part) {
         core.failed().ready.push(part);
+    }
+    if is_first
+        && !is_repair
+        && let Some(&first) = begun.first()
+    {
+        let node = core.exchanges[first].node;
+        hosts.note_part(&core.requests[request], op, node, begun.len());
     }
     for exchange in begun {
         core.send(hosts, exchange);

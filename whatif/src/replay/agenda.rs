@@ -29,6 +29,8 @@ pub(super) enum Event {
     Disk { host: u32, disk: u32 },
     /// The flusher of a node looks for old pages.
     Tick { host: u32 },
+    /// One of the scenario's events happens.
+    Happens { number: u32 },
 }
 
 /// Events to come.

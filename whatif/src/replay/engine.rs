@@ -51,6 +51,8 @@ pub(super) struct Engine<'a> {
     /// Whether what happens counts.
     pub(super) measuring: bool,
     pub(super) steps: Steps,
+    /// Slow hosts: by which factor their processors take longer.
+    pub(super) slow: Vec<(HostId, f64)>,
 }
 
 impl Engine<'_> {
@@ -192,7 +194,10 @@ impl Hosts for Engine<'_> {
 
     fn compute(&mut self, work: Work) {
         let host = self.machines[work.host.index()];
-        let span = work.span + self.tracking.take_debt(host.0);
+        let mut span = work.span + self.tracking.take_debt(host.0);
+        if let Some((_, factor)) = self.slow.iter().find(|(slow, _)| *slow == work.host) {
+            span = SimSpan::from_secs_f64(span.as_secs_f64() * factor);
+        }
         self.charge(host, Resource::Cpu, work.workload, span);
         self.work(host, work.thread, span, work.then);
     }

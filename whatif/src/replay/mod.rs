@@ -15,6 +15,7 @@ mod engine;
 mod instance;
 mod links;
 mod node;
+mod outages;
 mod pass;
 mod sample;
 mod stream;
@@ -41,6 +42,8 @@ use engine::Engine;
 use instance::Instance;
 use links::{Links, Step};
 use node::Node;
+use outages::Outages;
+pub(crate) use outages::{OutageOutcome, PhaseWorkloadOutcome};
 use pass::{Period, Plan, SETTLING};
 use tally::Busy;
 use tally::Tally;
@@ -94,6 +97,8 @@ struct Replay<'a> {
     measured: SimSpan,
     /// Busy times measured, by host and resource.
     busy: Vec<Vec<Busy>>,
+    /// Of a scenario with events.
+    outages: Option<Box<Outages<'a>>>,
 }
 
 /// Replays the requests on the changed cluster.
@@ -170,8 +175,10 @@ impl<'a> Replay<'a> {
             paths: vec![Path::default(); scenario.workloads.len()],
             measuring: false,
             steps: Vec::new(),
+            slow: Vec::new(),
         };
         Ok(Self {
+            outages: Outages::of(&engine, mark_at),
             protocol,
             engine,
             active: instances.len(),
@@ -196,6 +203,7 @@ impl<'a> Replay<'a> {
             self.begin(instance);
         }
         self.protocol.begin(&mut self.engine);
+        self.schedule_events();
         let Some(plan) = plan else {
             self.go_until(Some(self.mark_at))?;
             self.mark();
@@ -243,6 +251,7 @@ impl<'a> Replay<'a> {
             self.work_goes_on(end.map_or(SimSpan::MAX, |end| end.saturating_since(SimTime::ZERO)))?;
             self.engine.now = at;
             self.dispatch(event);
+            self.look_at_health();
             while let Some(host) = self.engine.tracking.next_due() {
                 self.ship_records(host);
             }
@@ -317,11 +326,13 @@ impl<'a> Replay<'a> {
             }
             Event::Timer(timer) => protocol.timer(engine, timer, None),
             Event::Disk { host, disk } => self.disk(HostId(host), disk),
+            Event::Tick { host } if protocol.is_down(HostId(host)) => {}
             Event::Tick { host } => {
                 if let Some((node, mut around)) = engine.node(host) {
                     node.tick(&mut around);
                 }
             }
+            Event::Happens { number } => self.happens(number),
         }
         self.complete_all();
     }
@@ -414,7 +425,8 @@ impl<'a> Replay<'a> {
         }
         let Issue { instance, workload, op, size, .. } = done.issue;
         self.so_far[workload as usize].1 += 1;
-        if self.measuring.is_some() {
+        self.note_end(done);
+        if self.measuring.is_some() && !done.failed {
             let tally = &mut self.tallies[workload as usize];
             tally.completed(self.engine.now, done.issued, op, size);
         }
@@ -435,7 +447,8 @@ impl<'a> Replay<'a> {
             .collect()
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&mut self) -> Outcome {
+        let outages = self.outage_outcome();
         let seconds = self.measured.as_secs_f64().max(1e-9);
         let mut resources = Vec::new();
         for (host, busy) in self.busy.iter().enumerate() {
@@ -462,6 +475,6 @@ impl<'a> Replay<'a> {
             let usage = self.engine.usage[index].clone();
             tally.outcome(seconds, hit_rate, usage, self.engine.paths[index], think_s)
         });
-        Outcome { workloads: workloads.collect(), resources, seconds }
+        Outcome { workloads: workloads.collect(), resources, seconds, outages }
     }
 }

@@ -5,7 +5,7 @@
 //! they were issued in the stretch before (Wunderlich et al., *SMARTS: Accelerating
 //! Microarchitecture Simulation via Rigorous Statistical Sampling*, ISCA 2003, do the same with
 //! processors). What is under way waits meanwhile. Disk operations then take no time, and the flusher
-//! keeps as many pages dirty as the stretch before lets expect.
+//! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,6 +45,10 @@ impl Plan {
     /// A plan, unless all is to be replayed in detail.
     pub(super) fn of(material: &Material) -> Option<Self> {
         let scenario = material.scenario;
+        // what is passed over knows no failures
+        if scenario.outages.is_some() {
+            return None;
+        }
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
         let streams = material.requests.iter().flat_map(|known| &known.of_clients);

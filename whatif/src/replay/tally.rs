@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use foretell_scenarios::model::Host;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
+use super::outages::OutageOutcome;
 use crate::answer::ResponseTimeMs;
 
 /// Completions of one workload while it was measured.
@@ -27,6 +28,8 @@ pub(crate) struct Outcome {
     pub(crate) resources: Vec<ResourceOutcome>,
     /// Measured time.
     pub(crate) seconds: f64,
+    /// Of a scenario with events.
+    pub(crate) outages: Option<OutageOutcome>,
 }
 
 impl Outcome {
@@ -47,7 +50,8 @@ impl Outcome {
             let figures = [throughput_bytes_per_s, &response_ms.mean, think_s].map(|x| x.to_bits());
             (*completed, found.requests, figures, found.read_hit_rate.map(f64::to_bits))
         };
-        self.workloads.iter().map(workload).eq(other.workloads.iter().map(workload))
+        self.outages.is_none() == other.outages.is_none()
+            && self.workloads.iter().map(workload).eq(other.workloads.iter().map(workload))
             && named(self, hosts) == named(other, others)
     }
 }

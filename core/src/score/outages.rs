@@ -1,0 +1,97 @@
+//! What was predicted of failures beside what they did: phase by phase, recovery by recovery.
+
+use foretell_sim::truth::{OutageTruth, RecoveryTruth};
+use foretell_whatif::{Answer, OutageAnswer, PhaseWorkload, RecoveryAnswer};
+
+use super::Comparison;
+
+/// Requests in a phase, measured and predicted, without which it is not compared: too few say nothing.
+const LEAST_REQUESTS: u64 = 20;
+
+/// Appends comparisons of an answer about a run with events; `lasted`: its measured time, s.
+pub(super) fn compare(
+    answer: &Answer,
+    predicted: &OutageAnswer,
+    (measured, lasted): (&OutageTruth, f64),
+    comparisons: &mut Vec<Comparison>,
+) {
+    for phase in &predicted.phases {
+        let Some(was) = measured.phases.iter().find(|was| was.phase == phase.phase) else {
+            continue;
+        };
+        for (name, said) in &phase.workloads {
+            let Some(was) = was.workloads.get(name) else { continue };
+            if was.requests.min(said.requests) < LEAST_REQUESTS {
+                continue;
+            }
+            let (times, happened) = (said.response_time_ms, &was.response_time_ms);
+            let figures = [
+                ("throughput_rps", Some(said.throughput_rps), was.throughput_rps),
+                ("response_time_ms.mean", Some(times.mean), happened.mean),
+                ("response_time_ms.p50", times.p50, happened.p50),
+                ("response_time_ms.p95", times.p95, happened.p95),
+                ("response_time_ms.p99", times.p99, happened.p99),
+            ];
+            for (metric, said_figure, was) in figures {
+                let Some(figure) = said_figure else { continue };
+                let known = Some((metric, said));
+                let metric = format!("{}.{metric}", phase.phase);
+                let found = comparison(name.clone(), metric, (figure, was));
+                comparisons.push(with_interval(found, known));
+            }
+        }
+        let metric = format!("{}.seconds", phase.phase);
+        comparisons.push(comparison("all".to_owned(), metric, (phase.seconds, was.seconds)));
+    }
+    // of one host and kind there may be several, in order
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for was in &measured.recoveries {
+        let kind = (was.host.as_str(), was.kind);
+        let place = seen.iter().filter(|other| **other == kind).count();
+        seen.push(kind);
+        let mut same =
+            predicted.recoveries.iter().filter(|said| (said.host.as_str(), said.kind) == kind);
+        let Some(said) = same.nth(place) else { continue };
+        let whose = format!("{} {}", was.host, was.kind);
+        if let Some(seconds) = durations(said, was, lasted) {
+            comparisons.push(comparison(whose.clone(), "recovery.seconds".to_owned(), seconds));
+        }
+        if was.ended_s.is_some() {
+            let written = (said.bytes_written as f64, was.bytes_written as f64);
+            comparisons.push(comparison(whose, "recovery.bytes_written".to_owned(), written));
+        }
+    }
+    let class = answer.workloads.values().next().and_then(|one| one.circumstances.about);
+    let class = class.map(|about| format!("{} {} {}", about.system, about.device, about.change));
+    for found in comparisons.iter_mut().filter(|found| found.class.is_none()) {
+        found.class.clone_from(&class);
+    }
+}
+
+/// How long a recovery takes, predicted and measured, s. Nothing where it was still going on at the end; a
+/// predicted one that was going on counts up to the end.
+fn durations(said: &RecoveryAnswer, was: &RecoveryTruth, lasted: f64) -> Option<(f64, f64)> {
+    let measured = was.ended_s? - was.began_s;
+    (measured > 0.0).then(|| (said.ended_s.unwrap_or(lasted) - said.began_s, measured))
+}
+
+fn with_interval(found: Comparison, known: Option<(&str, &PhaseWorkload)>) -> Comparison {
+    let interval = known.and_then(|(metric, said)| said.interval.get(metric));
+    let (low, high) = (interval.map(|one| one.low), interval.map(|one| one.high));
+    Comparison { low, high, ..found }
+}
+
+fn comparison(workload: String, metric: String, (predicted, measured): (f64, f64)) -> Comparison {
+    Comparison {
+        workload,
+        metric: metric.into(),
+        predicted,
+        measured,
+        error: (predicted - measured).abs() / measured,
+        low: None,
+        high: None,
+        class: None,
+        predicted_sd: None,
+        measured_sd: None,
+    }
+}

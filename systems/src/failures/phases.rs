@@ -1,0 +1,167 @@
+//! Phases of a run with events, as results name them: before, degraded, recovering, after.
+//!
+//! An engine looks at the cluster's [`Health`] after each of its events. The phases follow from that and from
+//! hosts that are slow, so that a simulation and a prediction mean the same by them.
+
+use foretell_units::{HostId, SimSpan, SimTime};
+
+use super::Health;
+
+/// A phase of a run with events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunPhase {
+    /// Nothing has happened yet.
+    Before,
+    /// A host is down or slow, or a fragment out of date, and nothing is being rebuilt.
+    Degraded,
+    /// Fragments are being rebuilt.
+    Recovering,
+    /// All is well again.
+    After,
+}
+
+impl RunPhase {
+    /// All, in the order in which a single failure goes through them.
+    pub const ALL: [Self; 4] = [Self::Before, Self::Degraded, Self::Recovering, Self::After];
+
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::Degraded => "degraded",
+            Self::Recovering => "recovering",
+            Self::After => "after",
+        }
+    }
+
+    /// Its place in [`RunPhase::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Which phase a run is in, and how long each has lasted.
+#[derive(Clone, Debug)]
+pub struct RunPhases {
+    from: SimTime,
+    phase: RunPhase,
+    since: SimTime,
+    has_begun: bool,
+    slow: Vec<HostId>,
+    changes: Vec<(SimTime, RunPhase)>,
+    lasted: [SimSpan; 4],
+}
+
+impl RunPhases {
+    /// Of a run that is measured from then on.
+    pub fn new(from: SimTime) -> Self {
+        let phase = RunPhase::Before;
+        Self {
+            from,
+            phase,
+            since: from,
+            has_begun: false,
+            slow: Vec::new(),
+            changes: vec![(from, phase)],
+            lasted: [SimSpan::ZERO; 4],
+        }
+    }
+
+    /// One of the events has happened.
+    pub fn begin(&mut self) {
+        self.has_begun = true;
+    }
+
+    /// A host is slow from now on, or is not any more.
+    pub fn set_slow(&mut self, host: HostId, is_slow: bool) {
+        self.slow.retain(|other| *other != host);
+        if is_slow {
+            self.slow.push(host);
+        }
+    }
+
+    /// Looks at the cluster after an event of the engine. Times must not go backwards.
+    pub fn look(&mut self, now: SimTime, health: Health) {
+        if !self.has_begun {
+            return;
+        }
+        let phase = match health {
+            Health::Recovering => RunPhase::Recovering,
+            Health::Degraded => RunPhase::Degraded,
+            Health::Whole if !self.slow.is_empty() => RunPhase::Degraded,
+            Health::Whole => RunPhase::After,
+        };
+        if phase == self.phase {
+            return;
+        }
+        self.close(now);
+        self.phase = phase;
+        // a phase that ends as it begins was none
+        self.changes.pop_if(|(began, _)| *began >= now);
+        if self.changes.last().is_none_or(|(_, last)| *last != phase) {
+            self.changes.push((now.max(self.from), phase));
+        }
+    }
+
+    /// The phase so far counts.
+    pub fn close(&mut self, now: SimTime) {
+        self.lasted[self.phase.index()] += now.saturating_since(self.since);
+        self.since = now.max(self.since);
+    }
+
+    /// Whether an event has happened.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// That in which the run is.
+    pub fn phase(&self) -> RunPhase {
+        self.phase
+    }
+
+    /// When a phase began that was not the one before it.
+    pub fn changes(&self) -> &[(SimTime, RunPhase)] {
+        &self.changes
+    }
+
+    /// How long a phase has lasted until it was last closed.
+    pub fn lasted(&self, phase: RunPhase) -> SimSpan {
+        self.lasted[phase.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_follow_each_other_and_their_times_add_up() {
+        let at = |s: u64| SimTime::ZERO + SimSpan::from_secs_f64(s as f64);
+        let mut phases = RunPhases::new(at(10));
+        phases.look(at(12), Health::Degraded);
+        assert_eq!(phases.phase(), RunPhase::Before, "nothing has happened");
+        phases.begin();
+        for (second, health) in
+            [(15, Health::Degraded), (20, Health::Recovering), (26, Health::Whole)]
+        {
+            phases.look(at(second), health);
+        }
+        phases.close(at(30));
+        // 10 to 15, 15 to 20, 20 to 26, 26 to 30
+        let seconds = RunPhase::ALL.map(|phase| phases.lasted(phase).as_secs_f64());
+        assert_eq!(seconds.map(|s| s as u64), [5, 5, 6, 4]);
+        assert_eq!(phases.changes().len(), 4);
+    }
+
+    #[test]
+    fn a_slow_host_degrades_a_whole_cluster() {
+        let mut phases = RunPhases::new(SimTime::ZERO);
+        phases.begin();
+        phases.set_slow(HostId(3), true);
+        phases.look(SimTime::from_ns(5), Health::Whole);
+        assert_eq!(phases.phase(), RunPhase::Degraded);
+        phases.set_slow(HostId(3), false);
+        phases.look(SimTime::from_ns(9), Health::Whole);
+        assert_eq!(phases.phase(), RunPhase::After);
+    }
+}

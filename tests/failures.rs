@@ -1,0 +1,245 @@
+//! Questions about failures: asked of the records of a healthy cluster, beside what really happens.
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use serde_json::Value;
+
+/// Two clients on five nodes whose disks are the bottleneck.
+const CLUSTER: &str = r#"
+seed     = 5
+warmup   = "5 s"
+duration = "40 s"
+tracking = { types = ["request"] }
+
+[node.brick]
+count = 5
+cpu   = "pentium4-2.6"
+cache = { size = "32 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+cpu   = "xeon-p4-3.0"
+
+[volume.mail]
+size     = "256 MiB"
+nodes    = "brick"
+encoding = "2-of-3"
+
+[workload.mail]
+volume      = "mail"
+client      = "app"
+kind        = "ssio"
+reads       = "70%"
+access      = "8 KiB"
+outstanding = 4
+"#;
+
+/// The same load on Ceph, on solid-state drives: what disks do with whole objects is predicted less well.
+fn ceph() -> String {
+    CLUSTER
+        .replace("[node.brick]", "[cluster]\nsystem = \"ceph\"\n\n[node.brick]")
+        .replace("2-of-3", "1-of-3")
+        .replace("cheetah-15k", "nvme-3gbs")
+}
+
+const CRASH: &str = r#"event.crash={ at = "8 s", what = "fail", host = "brick3" }"#;
+const BACK: &str = r#"event.crash={ at = "8 s", what = "fail", host = "brick3", for = "12 s" }"#;
+const QUICK: &str = r#"recovery={ grace = "2 s", out_after = "6 s" }"#;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn with_changes<'a>(command: &'a str, dir: &'a Path, changes: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![command, dir.to_str().unwrap()];
+    for change in changes {
+        arguments.extend(["--what-if", *change]);
+    }
+    arguments
+}
+
+fn ask(dir: &Path, changes: &[&str]) -> Value {
+    let mut arguments = with_changes("ask", dir, changes);
+    arguments.push("--json");
+    json(&succeed(arguments))
+}
+
+/// The comparisons of `score`, by workload and metric.
+fn score(dir: &Path, changes: &[&str]) -> Vec<(String, f64)> {
+    let mut arguments = with_changes("score", dir, changes);
+    arguments.push("--json");
+    let document = json(&succeed(arguments));
+    let of = |found: &Value| {
+        let word = |key: &str| found[key].as_str().unwrap().to_owned();
+        (format!("{} {}", word("workload"), word("metric")), found["error"].as_f64().unwrap())
+    };
+    document["comparisons"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// Errors are within these shares of what happened; each name must have been compared.
+fn are_near(found: &[(String, f64)], wanted: &[(&str, f64)]) {
+    for (name, most) in wanted {
+        let error = found.iter().find(|(known, _)| known == name);
+        let (_, error) = error.unwrap_or_else(|| panic!("{name} was not compared: {found:?}"));
+        assert!(error < most, "{name} is {:.1} % off: {found:?}", 100.0 * error);
+    }
+}
+
+#[test]
+fn a_host_that_is_lost_is_predicted_from_the_healthy_cluster() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &[]);
+    let found = score(&dir, &[CRASH, QUICK]);
+    are_near(
+        &found,
+        &[
+            ("mail before.throughput_rps", 0.1),
+            ("mail degraded.throughput_rps", 0.15),
+            ("mail degraded.response_time_ms.mean", 0.15),
+            ("mail recovering.throughput_rps", 0.15),
+            ("brick3 rebuild recovery.seconds", 0.15),
+            // the same fragments, whatever the machines do
+            ("brick3 rebuild recovery.bytes_written", 0.02),
+        ],
+    );
+    let answer = ask(&dir, &[CRASH, QUICK]);
+    let phases = answer["phases"].as_array().unwrap();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["before", "degraded", "recovering", "after"], "{answer}");
+    let throughput =
+        |place: usize| phases[place]["workloads"]["mail"]["throughput_rps"].as_f64().unwrap();
+    assert!(throughput(1) < 0.95 * throughput(0), "{answer}");
+    assert_eq!(answer["recoveries"][0]["kind"], "rebuild");
+    assert_eq!(answer["failed_requests"], 0);
+    assert_eq!(answer["bytes_lost"], 0);
+    assert_eq!(answer["model"], "replay");
+    // the text has the same
+    let text = succeed(with_changes("ask", &dir, &[CRASH, QUICK]));
+    for says in ["degraded", "Recovery of brick3, rebuild: from", "no data lost"] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+}
+
+#[test]
+fn keys_of_answers_are_those_of_the_truth() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=25 s"]);
+    let truth = place.keep("truth", &["--set", "duration=25 s", "--set", BACK]);
+    let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+    let answer = ask(&dir, &[BACK]);
+    let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    for key in ["phases", "phase_changes", "recoveries", "failed_requests", "bytes_lost"] {
+        assert!(!answer[key].is_null() && !truth[key].is_null(), "{key}: {answer}");
+    }
+    assert_eq!(keys(&answer["phases"][0]), keys(&truth["phases"][0]));
+    assert_eq!(keys(&answer["recoveries"][0]), keys(&truth["recoveries"][0]));
+    assert_eq!(answer["recoveries"][0]["kind"], "catch-up");
+    let mail = |of: &Value| keys(&of["phases"][1]["workloads"]["mail"]);
+    for key in mail(&truth) {
+        assert!(mail(&answer).contains(&key), "{key}: {answer}");
+    }
+}
+
+#[test]
+fn ceph_recovers_in_the_time_that_is_predicted() {
+    let place = Place::with(&ceph());
+    let dir = place.keep("run", &[]);
+    let found = score(&dir, &[CRASH, QUICK]);
+    are_near(
+        &found,
+        &[
+            ("mail degraded.throughput_rps", 0.2),
+            ("mail degraded.response_time_ms.mean", 0.2),
+            ("brick3 rebuild recovery.seconds", 0.25),
+        ],
+    );
+}
+
+#[test]
+fn what_is_rebuilt_may_be_larger_than_a_segment_of_a_log() {
+    let cluster = CLUSTER
+        .replace("cache = {", "layout = \"log-structured\"\ncache = { write = \"through\",")
+        .replace("2-of-3", "1-of-2");
+    let place = Place::with(&cluster);
+    let dir = place.keep("run", &["--set", "duration=25 s"]);
+    let found = score(&dir, &[CRASH, QUICK]);
+    are_near(&found, &[("brick3 rebuild recovery.bytes_written", 0.05)]);
+}
+
+#[test]
+fn a_failure_may_come_with_another_change() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=25 s"]);
+    let one = ask(&dir, &[BACK]);
+    let more = ask(&dir, &[BACK, "workload.mail.outstanding=12"]);
+    let rate = |answer: &Value, phase: usize| {
+        answer["phases"][phase]["workloads"]["mail"]["throughput_rps"].as_f64().unwrap()
+    };
+    assert!(rate(&more, 0) > 1.1 * rate(&one, 0) && rate(&more, 1) > rate(&one, 1));
+    // a host that is slow is degraded, and nothing is recovered
+    let slow =
+        r#"event.e={ at = "5 s", what = "slow", host = "brick1", factor = 50, for = "10 s" }"#;
+    let answer = ask(&dir, &[slow]);
+    assert_eq!(answer["recoveries"], Value::Array(Vec::new()));
+    assert_eq!(answer["phases"][1]["phase"], "degraded");
+    assert!((answer["phases"][1]["seconds"].as_f64().unwrap() - 10.0).abs() < 1e-6);
+    assert!(rate(&answer, 1) < rate(&answer, 0), "{answer}");
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=25 s"]);
+    let alone = place.path("alone");
+    std::fs::create_dir(&alone).unwrap();
+    // nothing but the records is read: no truth, no scenario
+    std::fs::copy(dir.join("run.db"), alone.join("run.db")).unwrap();
+    let once = ask(&dir, &[BACK, QUICK]);
+    assert_eq!(once, ask(&alone, &[BACK, QUICK]));
+    assert_eq!(once, ask(&dir, &[BACK, QUICK]));
+}
+
+#[test]
+fn impossible_failures_are_refused_with_a_reason() {
+    let place = Place::with(CLUSTER);
+    let brief = ["--set", "warmup=2 s", "--set", "duration=6 s"];
+    let dir = place.keep("run", &brief);
+    let refused = |dir: &Path, changes: &[&str], says: &[&str]| {
+        let ran = run(with_changes("ask", dir, changes));
+        assert_ne!(ran.status, Some(0), "{changes:?}: {}", ran.stdout);
+        for word in says {
+            assert!(ran.stderr.contains(word), "{changes:?} does not say {word}: {}", ran.stderr);
+        }
+    };
+    let event = |what: &str| format!("event.e={{ at = \"1 s\", {what} }}");
+    refused(&dir, &[&event("what = \"fail\", host = \"brik3\"")], &["brik3", "brick3"]);
+    refused(&dir, &[&event("what = \"return\", host = \"brick3\"")], &["brick3"]);
+    refused(&dir, &[&event("what = \"fail\", host = \"app0\"")], &["app0"]);
+    let late = "event.e={ at = \"1 h\", what = \"fail\", host = \"brick3\" }";
+    refused(&dir, &[late], &["the run ends"]);
+    refused(&dir, &["recovery.grace=10 s"], &["no effect in a scenario without events"]);
+    let good = event("what = \"fail\", host = \"brick3\"");
+    for model in ["fast", "mva", "bounds"] {
+        let mut arguments = with_changes("ask", &dir, &[&good]);
+        arguments.extend(["--model", model]);
+        let ran = run(arguments);
+        assert_ne!(ran.status, Some(0), "{model}: {}", ran.stdout);
+        assert!(ran.stderr.contains("ask with `replay`"), "{model}: {}", ran.stderr);
+    }
+    // records of a run with events say nothing of one without
+    let crash = "event.e={ at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"1 s\" }";
+    let own: Vec<&str> = brief.into_iter().chain(["--set", crash]).collect();
+    let crashed = place.keep("crashed", &own);
+    let other = "event.f={ at = \"3 s\", what = \"fail\", host = \"brick2\" }";
+    for changes in [&[][..], &[other], &["volume.mail.encoding=1-of-2"]] {
+        refused(&crashed, changes, &["event.e", "a run without events"]);
+    }
+    let swift = ["score", "--random", "1", "--generator", "failures", "--system", "swift"];
+    let ran = run(swift);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("events are not simulated there"), "{}", ran.stderr);
+}

@@ -1,0 +1,200 @@
+//! What hosts that fail, return or are slow do to the replayed cluster, and what its clients see of it.
+//!
+//! The state machines are those of the storage system itself ([`foretell_systems`]); only the machines
+//! underneath are the predictor's. A request belongs to the phase in which it ends, as in a simulation. When a
+//! host sent its last heartbeat before it failed is not in the records: the phases of heartbeats are drawn.
+
+use foretell_scenarios::outages::{Action, Event as OutageEvent};
+use foretell_systems::{Done, RunPhase, RunPhases, Unit};
+use foretell_units::{Bytes, SimTime};
+
+use super::agenda::Event;
+use super::{Engine, Replay};
+use crate::answer::ResponseTimeMs;
+
+/// Events to come, and what clients see of them.
+pub(super) struct Outages<'a> {
+    events: &'a [OutageEvent],
+    /// When measuring began.
+    from: SimTime,
+    phases: RunPhases,
+    /// By phase and workload.
+    tallies: [Vec<PhaseTally>; 4],
+}
+
+/// Requests of a workload that ended in a phase.
+#[derive(Clone, Debug, Default)]
+struct PhaseTally {
+    responses_ns: Vec<u64>,
+    bytes: u64,
+    failed: u64,
+}
+
+/// What events did to the replayed cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct OutageOutcome {
+    /// Phases that lasted at all, in order.
+    pub(crate) phases: Vec<PhaseOutcome>,
+    /// When phases began, s after measuring did.
+    pub(crate) phase_changes: Vec<(f64, RunPhase)>,
+    /// In the order in which they began.
+    pub(crate) recoveries: Vec<RecoveryOutcome>,
+    /// Requests that were given up.
+    pub(crate) failed: u64,
+    /// Bytes of volumes that too few fragments are left of.
+    pub(crate) bytes_lost: Bytes,
+}
+
+/// A phase.
+#[derive(Clone, Debug)]
+pub(crate) struct PhaseOutcome {
+    pub(crate) phase: RunPhase,
+    pub(crate) seconds: f64,
+    /// By workload.
+    pub(crate) workloads: Vec<PhaseWorkloadOutcome>,
+}
+
+/// What clients of a workload see in a phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PhaseWorkloadOutcome {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) failed: u64,
+    pub(crate) response_ms: ResponseTimeMs,
+}
+
+/// A recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct RecoveryOutcome {
+    /// The host whose failure made it necessary, or its disk: `osd1.disk0`.
+    pub(crate) host: String,
+    pub(crate) kind: &'static str,
+    /// From the beginning of measuring, s.
+    pub(crate) began_s: f64,
+    pub(crate) ended_s: Option<f64>,
+    pub(crate) objects: u64,
+    pub(crate) read: Bytes,
+    pub(crate) sent: Bytes,
+    pub(crate) written: Bytes,
+}
+
+impl<'a> Outages<'a> {
+    /// Of a scenario with events.
+    pub(super) fn of(engine: &Engine<'a>, from: SimTime) -> Option<Box<Self>> {
+        let scenario = engine.scenario;
+        let events = &scenario.outages.as_ref()?.events[..];
+        let nothing = || vec![PhaseTally::default(); scenario.workloads.len()];
+        let tallies = RunPhase::ALL.map(|_| nothing());
+        Some(Box::new(Self { events, from, phases: RunPhases::new(from), tallies }))
+    }
+}
+
+impl Replay<'_> {
+    /// Puts the scenario's events on the agenda.
+    pub(super) fn schedule_events(&mut self) {
+        let Some(outages) = &self.outages else { return };
+        for (number, event) in (0..).zip(outages.events) {
+            self.engine.agenda.schedule(outages.from + event.at, Event::Happens { number });
+        }
+    }
+
+    /// One of the scenario's events happens.
+    pub(super) fn happens(&mut self, number: u32) {
+        let Self { protocol, engine, outages, .. } = self;
+        let outages = outages.as_mut().expect("there are events");
+        outages.phases.begin();
+        let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
+        let what = Unit { host, disk };
+        match action {
+            Action::Fail { keeps } => protocol.host_fails(engine, what, keeps),
+            Action::Add => protocol.membership_changes(engine, what, true),
+            Action::Drain => protocol.membership_changes(engine, what, false),
+            Action::Return => {
+                protocol.host_returns(engine, what);
+                // its flusher looks at what has waited meanwhile
+                if let Some((node, mut around)) = engine.node(host.0) {
+                    node.tick(&mut around);
+                }
+            }
+            Action::Slow { factor } => {
+                engine.slow.retain(|(other, _)| *other != host);
+                if factor > 1.0 {
+                    engine.slow.push((host, factor));
+                }
+                outages.phases.set_slow(host, factor > 1.0);
+            }
+        }
+    }
+
+    /// Looks at the cluster after an event of the replay.
+    pub(super) fn look_at_health(&mut self) {
+        if let Some(outages) = &mut self.outages {
+            outages.phases.look(self.engine.now, self.protocol.health());
+        }
+    }
+
+    /// A request has ended.
+    pub(super) fn note_end(&mut self, done: &Done) {
+        let Some(outages) = &mut self.outages else { return };
+        if self.engine.now < outages.from {
+            return;
+        }
+        let phase = outages.phases.phase().index();
+        let tally = &mut outages.tallies[phase][done.issue.workload as usize];
+        if done.failed {
+            tally.failed += 1;
+        } else {
+            tally.responses_ns.push((self.engine.now - done.issued).as_ns());
+            tally.bytes += done.issue.size.get();
+        }
+    }
+
+    /// What the events did, once the replay is over.
+    pub(super) fn outage_outcome(&mut self) -> Option<OutageOutcome> {
+        let Self { protocol, engine, outages, .. } = self;
+        let outages = outages.as_mut()?;
+        outages.phases.close(engine.now);
+        let since = |at: SimTime| at.saturating_since(outages.from).as_secs_f64();
+        let seen = |tally: &mut PhaseTally| PhaseWorkloadOutcome {
+            requests: tally.responses_ns.len() as u64,
+            bytes: tally.bytes,
+            failed: tally.failed,
+            response_ms: ResponseTimeMs::of(std::mem::take(&mut tally.responses_ns)),
+        };
+        let mut phases = Vec::new();
+        for phase in RunPhase::ALL {
+            let seconds = outages.phases.lasted(phase).as_secs_f64();
+            if seconds > 0.0 {
+                let workloads = outages.tallies[phase.index()].iter_mut().map(seen).collect();
+                phases.push(PhaseOutcome { phase, seconds, workloads });
+            }
+        }
+        let name = |Unit { host, disk }: Unit| {
+            let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
+            format!("{}{disk}", engine.scenario.host(host).name)
+        };
+        let recoveries = protocol.recoveries().iter().map(|one| RecoveryOutcome {
+            host: name(protocol.unit(one)),
+            kind: one.kind.name(),
+            began_s: since(one.began),
+            ended_s: one.ended.map(since),
+            objects: one.objects,
+            read: one.read,
+            sent: one.sent,
+            written: one.written,
+        });
+        let tallies = outages.tallies.iter().flatten();
+        Some(OutageOutcome {
+            phases,
+            phase_changes: outages
+                .phases
+                .changes()
+                .iter()
+                .map(|(at, p)| (since(*at), *p))
+                .collect(),
+            recoveries: recoveries.collect(),
+            failed: tallies.map(|tally| tally.failed).sum(),
+            bytes_lost: protocol.bytes_lost(),
+        })
+    }
+}
