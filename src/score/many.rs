@@ -63,7 +63,7 @@ fn try_one(
     judge: Judge<'_>,
 ) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
-    let brief = draw.generator == GeneratorChoice::V3;
+    let brief = draw.generator >= GeneratorChoice::V3;
     if brief {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;
