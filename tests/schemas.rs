@@ -113,6 +113,7 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
         ("runs", format!("run first-look --no-records --replicates 2 {brief}")),
         ("ask", format!("ask {run} --what-if volume.mail.encoding=3-of-5")),
         ("ask", format!("ask {run} --model bounds")),
+        ("ask", format!("ask {run} --what-if workload.mail.reads=30%")),
         ("score", format!("score {run} --what-if workload.mail.outstanding=8")),
         ("trace", format!("trace {run} {breadcrumb}")),
         ("replay-cache", format!("replay-cache {blocks} --policy all --size 10% --curve")),
