@@ -367,7 +367,7 @@ fn what_records_cannot_answer_is_refused() {
     refused(&dir, "node.brick.disk.0.device=floppy", &["floppy"]);
     refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not how it is made"]);
     refused(&dir, "duration=10 s", &["cannot be asked", "recorded time"]);
-    refused(&dir, "workload.mail.reads=2", &["`2` is not a share"]);
+    refused(&dir, "workload.mail.reads=2", &["must be from 0 to 1"]);
     refused(&dir, "workload.mail.alpha=0.7", &["`pattern` is `random`"]);
     refused(&dir, "workload.mail.database=1 GiB", &["database"]);
     refused(&dir, "workload.mail.working_set=2 GiB", &["volume"]);
