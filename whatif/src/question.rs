@@ -79,7 +79,7 @@ impl Observed {
                     |change: &&Change| load::of_change(self, change, changes) == Some(before);
                 let asked = load::Asked {
                     recorded: before,
-                    asked: index,
+                    workload: index,
                     changes: changes.iter().filter(is_of_it).collect(),
                     document: &document,
                     scenario: &scenario,

@@ -101,7 +101,7 @@ mod tests {
         let altered = all(Altered::of(source(), Bytes::mib(1)).of_size(Bytes::kib(48)));
         assert!(altered.iter().all(|request| request.access.size == Bytes::kib(48)));
         let last = Bytes::kib(976);
-        let aligned = |at: Bytes| at.get() % Bytes::kib(48).get() == 0 || at == last;
+        let aligned = |at: Bytes| at.get().is_multiple_of(48 << 10) || at == last;
         assert!(altered.iter().all(|request| aligned(request.access.offset)));
         assert_eq!(altered.iter().map(|request| request.access.end()).max(), Some(Bytes::mib(1)));
     }

@@ -22,7 +22,7 @@ use foretell_scenarios::{Change, Document};
 use foretell_units::{Bytes, SimSpan};
 
 use crate::error::WhatIfError;
-use crate::observed::{Observed, Streams};
+use crate::observed::{Observed, Recorded, Streams};
 use crate::question::Shelf;
 use law::Law;
 
@@ -83,10 +83,10 @@ pub(crate) struct Load {
     pub(crate) assumed: String,
 }
 
-/// What is asked of a recorded workload, number `recorded` of the run and `asked` of the changed cluster.
+/// What is asked of a recorded workload, number `recorded` of the run and `workload` of the changed cluster.
 pub(crate) struct Asked<'a> {
     pub(crate) recorded: usize,
-    pub(crate) asked: usize,
+    pub(crate) workload: usize,
     /// Those of its load.
     pub(crate) changes: Vec<&'a Change>,
     /// The changed cluster.
@@ -102,7 +102,7 @@ impl Asked<'_> {
         parts: &mut dyn Shelf,
     ) -> Result<Option<Load>, WhatIfError> {
         let known = &seen.requests[self.recorded];
-        let workload = &self.scenario.workloads[self.asked];
+        let workload = &self.scenario.workloads[self.workload];
         let before = seen.scenario.volume(seen.scenario.workloads[self.recorded].volume).size;
         let volume = self.scenario.volume(workload.volume).size;
         let (name, kind) = (&workload.name, seen.kinds[self.recorded].as_deref());
@@ -112,7 +112,7 @@ impl Asked<'_> {
         match kind {
             Some("ssio") => self.by_law(known, (before, volume), parts).map(Some),
             Some(kind) if STAY.contains(&kind) => {
-                let end = known.of_clients.iter().flat_map(|all| all.iter()).map(|one| one.end());
+                let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
                 if end.max().unwrap_or(0) > volume.get() {
                     let reason = format!("workload `{name}` has asked for places behind {volume}");
                     return Err(self.refused(reason));
@@ -137,19 +137,17 @@ impl Asked<'_> {
     }
 
     fn refused(&self, reason: String) -> WhatIfError {
-        let change = match self.changes.first() {
-            Some(change) => change.to_string(),
-            None => {
-                let volume = self.scenario.workloads[self.asked].volume;
-                format!("volume.{}.size", self.scenario.volume(volume).name)
-            }
+        let of_volume = || {
+            let volume = self.scenario.workloads[self.workload].volume;
+            format!("volume.{}.size", self.scenario.volume(volume).name)
         };
+        let change = self.changes.first().map_or_else(of_volume, ToString::to_string);
         WhatIfError::Refused { change, reason }
     }
 
     /// What `ssio` would ask for with these settings and the question's changes of them.
     fn changed(&self, settings: &str) -> Result<WorkloadKind, WhatIfError> {
-        let workload = &self.scenario.workloads[self.asked];
+        let workload = &self.scenario.workloads[self.workload];
         let volume = &self.scenario.volume(workload.volume).name;
         let client = |id| format!("{:?}", self.scenario.host(id).name);
         let clients: Vec<String> = workload.clients.iter().map(|id| client(*id)).collect();
@@ -177,7 +175,7 @@ impl Asked<'_> {
         (before, volume): (Bytes, Bytes),
         parts: &mut dyn Shelf,
     ) -> Result<Load, WhatIfError> {
-        let name = &self.scenario.workloads[self.asked].name;
+        let name = &self.scenario.workloads[self.workload].name;
         let law = Law::of(&known.of_clients, before).map_err(|why| {
             self.refused(format!(
                 "{why}; describe the workload again, `workload.{name}={{ ... }}`, or simulate the changed \
@@ -200,12 +198,13 @@ impl Asked<'_> {
             });
         }
         let mut scenario = self.scenario.clone();
-        let workload = &mut scenario.workloads[self.asked];
+        let workload = &mut scenario.workloads[self.workload];
         workload.kind = kind;
         workload.requests = None;
         workload.arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
-        let drawn = parts.requests(&scenario, self.asked).map_err(|why| self.refused(why))?;
-        let open = !matches!(self.scenario.workloads[self.asked].arrivals, Arrivals::Closed { .. });
+        let drawn = parts.requests(&scenario, self.workload).map_err(|why| self.refused(why))?;
+        let open =
+            !matches!(self.scenario.workloads[self.workload].arrivals, Arrivals::Closed { .. });
         let requests = again::drawn(known, &drawn, open);
         let grown = match (before == volume, law.whole) {
             (true, _) => "",
@@ -232,7 +231,7 @@ impl Asked<'_> {
 
     /// A trace's requests with other directions or sizes.
     fn again(&self, known: &Streams, volume: Bytes) -> Result<Load, WhatIfError> {
-        let name = &self.scenario.workloads[self.asked].name;
+        let name = &self.scenario.workloads[self.workload].name;
         // what is given is checked as a setting of `ssio` is
         let kind = self.changed("reads = 0.5, access = \"512 B\"")?;
         let WorkloadKind::Ssio { read_share, access, .. } = kind else {
