@@ -150,6 +150,9 @@ fn table(answer: &Answer) -> String {
             let _ = writeln!(text, "{name} is unlike anything scored: {unlike}");
         }
     }
+    for assumed in &answer.assumed {
+        let _ = writeln!(text, "Assumed: {assumed}");
+    }
     if answer.model == Model::Fast {
         text +=
             "Estimated from the recorded run's demands; `--model replay` replays its requests\n";

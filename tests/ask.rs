@@ -112,6 +112,83 @@ fn more_than_can_be_done_is_said_with_the_resource_and_by_how_much() {
     }
 }
 
+#[test]
+fn another_load_than_the_recorded_one_is_predicted_and_its_assumptions_are_said() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=40 s"]);
+    for (changes, says) in [
+        (&["workload.mail.reads=20%"][..], "keeps the places and times that were recorded"),
+        (&["workload.mail.access=32 KiB"], "drawn by the changed law"),
+        (&["workload.mail.pattern=zipf", "workload.mail.working_set=512 MiB"], "drawn"),
+        (&["workload.web.alpha=0.6", "workload.web.reads=50%"], "by a Zipf law with exponent 0.9"),
+        (&["volume.mail.size=2 GiB"], "it uses all of the volume as before"),
+    ] {
+        for (what, error) in errors(&score(&dir, changes)) {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+        let mut asked = vec!["ask", dir.to_str().unwrap()];
+        asked.extend(changes.iter().flat_map(|change| ["--what-if", *change]));
+        let text = succeed(&asked);
+        let line = text.lines().find(|line| line.starts_with("Assumed: ")).unwrap_or(&text);
+        assert!(line.contains(says), "{changes:?}: wants `{says}` in {line}");
+        asked.push("--json");
+        let assumed = &json(&succeed(&asked))["assumed"];
+        assert_eq!(assumed.as_array().map(Vec::len), Some(1), "{changes:?}: {assumed}");
+    }
+}
+
+/// A trace has no law: its times and places stay.
+#[test]
+fn a_trace_keeps_what_is_not_asked_about() {
+    let trace = "[workload.old]\nvolume = \"web\"\nclient = \"app1\"\nkind = \"trace\"\nfile = \"old.csv\"\n";
+    let place = Place::with(&format!("{CLUSTER}{trace}"));
+    let line = |n: u64| {
+        let op = if n % 10 < 8 { 'R' } else { 'W' };
+        format!("{},{op},{},8192\n", n * 50_000_000, n * 7919 % 60_000 * 8192)
+    };
+    let lines: String = (0..1000).map(line).collect();
+    fs::write(place.path("old.csv"), format!("time_ns,op,offset,size\n{lines}")).unwrap();
+    let dir = place.keep("run", &["--set", "duration=30 s"]);
+    for (change, says, share) in [
+        ("workload.old.reads=30%", "read with a chance of 30.0 %, wherever they go", 0.3),
+        ("workload.old.access=64 KiB", "are of 64 KiB", 0.8),
+        ("volume.web.size=3 GiB", "asks for the places that were recorded", 0.8),
+    ] {
+        let answer = ["ask", dir.to_str().unwrap(), "--what-if", change, "--json"];
+        let answer = json(&succeed(answer));
+        let assumed = answer["assumed"].as_array().unwrap();
+        assert!(assumed.iter().any(|one| one.as_str().unwrap().contains(says)), "{assumed:?}");
+        let found = answer["workloads"]["old"]["read_share"].as_f64().unwrap();
+        assert!((found - share).abs() < 0.08, "{change}: {found}");
+        for (what, error) in errors(&score(&dir, &[change])) {
+            assert!(error < 0.15, "{change}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+    let smaller = ["ask", dir.to_str().unwrap(), "--what-if", "volume.web.size=256 MiB"];
+    let done = run(smaller);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("has asked for places behind 256 MiB"), "{}", done.stderr);
+}
+
+/// A device need not be known by name: its description is enough.
+#[test]
+fn a_device_is_described_in_the_question() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=20 s"]);
+    let device = fs::read_to_string(root().join("scenarios/devices/sata-ssd.toml")).unwrap();
+    let keys = device.lines().filter(|line| line.contains(" = ") && !line.starts_with('#'));
+    let keys: Vec<&str> = keys.filter(|line| !line.starts_with("source")).collect();
+    let described = format!("device.new={{ source = \"an offer\", {} }}", keys.join(", "));
+    let figure = |changes: [&str; 2]| {
+        let dir = dir.to_str().unwrap();
+        let text = ["ask", dir, "--what-if", changes[0], "--what-if", changes[1], "--json"];
+        json(&succeed(text))["workloads"].clone()
+    };
+    let new = figure([&described, "node.brick.disk.0.device=new"]);
+    let same = figure(["node.brick.disk.0.device=sata-ssd", "node.brick.count=4"]);
+    assert_eq!(new["mail"]["throughput_rps"], same["mail"]["throughput_rps"]);
+}
+
 /// Each of these changes something else: what is stored where, how often, with what.
 #[test]
 #[ignore = "takes minutes: `.ci/run --full` runs it"]
@@ -288,9 +365,12 @@ fn what_records_cannot_answer_is_refused() {
     refused(&dir, "volume.mail.encoding=3-of-5", &["5"]);
     refused(&dir, "volume.mail.nodes=brick[0-9]", &["brick"]);
     refused(&dir, "node.brick.disk.0.device=floppy", &["floppy"]);
-    refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not in the records"]);
+    refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not how it is made"]);
     refused(&dir, "duration=10 s", &["cannot be asked", "recorded time"]);
-    refused(&dir, "workload.mail.reads=0.5", &["reads"]);
+    refused(&dir, "workload.mail.reads=2", &["must be from 0 to 1"]);
+    refused(&dir, "workload.mail.alpha=0.7", &["`pattern` is `random`"]);
+    refused(&dir, "workload.mail.database=1 GiB", &["database"]);
+    refused(&dir, "workload.mail.working_set=2 GiB", &["volume"]);
     refused(&place.path("nowhere"), "volume.mail.encoding=2-of-3", &["run.db"]);
     let sampled =
         place.keep("sampled", &["--set", "duration=5 s", "--set", "record=every 1/10 requests"]);
@@ -303,11 +383,6 @@ fn what_records_cannot_answer_is_refused() {
     // what the model does not follow, and what records do not know: never an answer as if nothing were
     for (change, says) in [
         ("cluster.system=ceph", "another storage system"),
-        (
-            "volume.mail.size=2 GiB",
-            "`volume.mail.size` cannot be asked: the requests of workload `mail`",
-        ),
-        ("volume.mail.size=512 MiB", "`volume.mail.size` cannot be asked"),
         ("switch.loss_probes=false", "after losses"),
         ("switch.shared_buffer=1 MiB", "buffer for each port"),
         ("node.brick.cpu.quantum=1 ms", "`node.brick.cpu.quantum` cannot be asked"),
@@ -574,8 +649,8 @@ set = ["duration=10 s"]
 ask = "Is the network the limit?"
 what_if = ["node.brick.nic.rate=10 Gbit/s"]
 [[run.question]]
-what_if = ["workload.mail.reads=50%"]
-class = "reads"
+what_if = ["node.brick.cpu.quantum=1 ms"]
+class = "slices"
 [[run.question]]
 ask = "The second office too"
 what_if = ["workload.mail.client=app"]
@@ -586,7 +661,7 @@ what_if = ["workload.mail.client=app"]
     let found = json(&succeed(["score", "--suite", suite.to_str().unwrap(), "--json"]));
     let questions = found["questions"].as_array().unwrap();
     let classes: Vec<&str> = questions.iter().map(|one| one["class"].as_str().unwrap()).collect();
-    assert_eq!(classes, ["disks and traces", "reads", "added clients"]);
+    assert_eq!(classes, ["disks and traces", "slices", "added clients"]);
     assert!(questions[1]["refused"].as_str().unwrap().contains("cannot be asked"));
     let comparison = &questions[0]["comparisons"][0];
     assert!(comparison["low"].as_f64() < comparison["high"].as_f64(), "{comparison}");

@@ -117,6 +117,7 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
         ("ask", format!("ask {run} --model bounds")),
         ("ask", format!("ask {run} {crash}")),
         ("score", format!("score {run} {crash}")),
+        ("ask", format!("ask {run} --what-if workload.mail.reads=30%")),
         ("score", format!("score {run} --what-if workload.mail.outstanding=8")),
         ("trace", format!("trace {run} {breadcrumb}")),
         ("replay-cache", format!("replay-cache {blocks} --policy all --size 10% --curve")),

@@ -743,6 +743,10 @@ pub enum WorkloadKind {
         device: Option<String>,
         /// Bad lines and records are left out.
         skip_bad: bool,
+        /// Share of reads, drawn whatever the trace says.
+        read_share: Option<f64>,
+        /// Bytes of each request, whatever the trace says.
+        access: Option<Bytes>,
     },
     /// Thereska et al. 2006's OLTP workload.
     Oltp {

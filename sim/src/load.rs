@@ -2,6 +2,7 @@
 
 use foretell_scenarios::model::{self, Arrivals, Scenario, WorkloadKind};
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream, VolumeId, WorkloadId};
+use foretell_workloads::altered::Altered;
 use foretell_workloads::arrivals::{
     ArrivalError, Bursty, Gaps, OpenLoop, RequestRate, SpeedUp, Think,
 };
@@ -301,11 +302,21 @@ fn load(
             return Err(impossible(workload, &reason));
         }
         WorkloadKind::Fio { .. } | WorkloadKind::Cosbench { .. } => unreachable!("it is a program"),
-        WorkloadKind::Trace { path, wrap, .. } => {
+        WorkloadKind::Trace { path, wrap, read_share, access, .. } => {
             let beyond = if *wrap { Beyond::Wrap } else { Beyond::Refuse };
             let replay = Replay::open(path, &read_options(workload)?, volume, beyond)
                 .map_err(|error| SimError::Source { workload: workload.name.clone(), error })?;
-            Load::Requests(Box::new(replay))
+            if read_share.is_none() && access.is_none() {
+                return Ok(Load::Requests(Box::new(replay)));
+            }
+            let mut altered = Altered::of(replay, volume);
+            if let Some(share) = read_share {
+                altered = altered.reading(*share, stream("reads"));
+            }
+            if let Some(access) = access {
+                altered = altered.of_size(*access);
+            }
+            Load::Requests(Box::new(altered))
         }
         WorkloadKind::Oltp { database, record, records, pattern, server_cache, .. } => {
             let (pattern, records) = (self::pattern(*pattern), *records);

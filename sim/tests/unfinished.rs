@@ -72,6 +72,8 @@ fn a_trace_that_is_cut_off_says_how_much_was_replayed() {
             block: None,
             device: None,
             skip_bad: false,
+            read_share: None,
+            access: None,
             wrap,
         };
         load.arrivals = Arrivals::Trace { speed_up: 1.0 };

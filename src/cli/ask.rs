@@ -95,7 +95,7 @@ impl SystemChoice {
 }
 
 /// What random scenarios are drawn by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, ValueEnum)]
 pub enum GeneratorChoice {
     /// Clusters of Ursa Minor.
     #[default]
@@ -105,6 +105,8 @@ pub enum GeneratorChoice {
     /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
     /// Runs are shorter than those of the others.
     V3,
+    /// As `v3`; also other loads: shares of reads, sizes, patterns, working sets, volumes.
+    V4,
     /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good,
     /// at times together with another change.
     Failures,

@@ -64,7 +64,7 @@ fn try_one(
     judge: Judge<'_>,
 ) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
-    let brief = draw.generator == GeneratorChoice::V3;
+    let brief = matches!(draw.generator, GeneratorChoice::V3 | GeneratorChoice::V4);
     let fails = draw.generator == GeneratorChoice::Failures;
     if brief || fails {
         document.set("warmup", "2 s")?;

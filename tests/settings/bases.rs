@@ -303,6 +303,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("fio", benchmark("kind = \"fio\"\nfile = \"a.fio\"")),
         ("cosbench", benchmark("kind = \"cosbench\"\nfile = \"a.xml\"")),
         ("trace", benchmark("kind = \"trace\"\nfile = \"spc.txt\"\nformat = \"spc\"\nblock = \"4 KiB\"\ndevice = \"0\"\nwrap = true\nrequests = 100")),
+        ("trace in part", benchmark("kind = \"trace\"\nfile = \"trace.csv\"\nreads = \"30%\"\naccess = \"16 KiB\"")),
         ("trace that does not fit", benchmark("kind = \"trace\"\nfile = \"wild.csv\"\nwrap = true\nskip_bad = true")),
         ("intervals of few requests", intervals("requests = 100, error = \"100%\"")),
         ("intervals that differ", intervals("requests = 10, error = \"3%\"")),

@@ -17,6 +17,9 @@ pub struct Answer {
     /// What was asked for and has no effect, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is assumed of loads that were not recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
     /// By name.
     pub workloads: BTreeMap<String, WorkloadAnswer>,
     /// Utilization of each resource, 0 to 1: by host and name of the resource.

@@ -7,6 +7,8 @@ use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, System, Worklo
 use foretell_scenarios::{Change, workload_kinds_with};
 
 use crate::error::WhatIfError;
+use crate::load;
+use crate::observed::Observed;
 
 const OTHER_SYSTEM: &str = "what another storage system would do with the same requests is no change of a setting: simulate \
      the changed scenario instead";
@@ -23,8 +25,9 @@ const RECORDED_FAILURES: &str = "the recorded run had this event itself, and wha
 pub(crate) fn by_its_path(
     change: &Change,
     before: &[Change],
-    recorded: &Scenario,
+    seen: &Observed,
 ) -> Result<(), WhatIfError> {
+    let recorded = &seen.scenario;
     let steps = change.path.split(['.', '[', ']']);
     let steps: Vec<&str> = steps.map(|step| step.trim_matches(['"', '\'', ' '])).collect();
     let section = steps.first().copied().unwrap_or_default();
@@ -36,9 +39,10 @@ pub(crate) fn by_its_path(
              workload anew, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or \
              simulate the changed scenario"
         }
-        ("device", _) => {
-            "what another device could do is not in the records; name one that can be measured, \
-             `node.NAME.disk.0.device=DEVICE`"
+        ("device", Some(name)) if seen.measured.contains_key(name) => {
+            "the records say what was measured of it, not how it is made; describe the other one whole and \
+             under another name, `device.new={ kind = ..., ... }`, and put it in, \
+             `node.NAME.disk.0.device=new`"
         }
         ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
             "a prediction is of the recorded time; run the scenario with it instead"
@@ -81,7 +85,8 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
 }
 
 /// Errors if the changed cluster differs from the recorded one in what the model does not follow.
-pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(), WhatIfError> {
+pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), WhatIfError> {
+    let before = &seen.scenario;
     if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
         return Err(refused(format!("event.{}", event.name), RECORDED_FAILURES));
     }
@@ -95,7 +100,7 @@ pub(crate) fn by_what_differs(before: &Scenario, after: &Scenario) -> Result<(),
     switches(&before.switch, &after.switch)?;
     for workload in &after.workloads {
         arrivals(before, workload)?;
-        addresses(before, after, workload)?;
+        addresses(seen, after, workload)?;
     }
     Ok(())
 }
@@ -172,11 +177,14 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     }
 }
 
-/// Requests go to the addresses that were recorded, whatever they would be elsewhere.
-fn addresses(before: &Scenario, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
+/// Where requests would go on a volume of another size is known of some kinds.
+fn addresses(seen: &Observed, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
+    let before = &seen.scenario;
     let Some(old) = recorded_as(before, workload) else { return Ok(()) };
     let (was, is) = (before.volume(old.volume), after.volume(workload.volume));
-    if was.size == is.size {
+    let place = before.workloads.iter().position(|known| known.name == old.name);
+    let kind = place.and_then(|place| seen.kinds[place].as_deref());
+    if was.size == is.size || load::can_grow(kind) {
         return Ok(());
     }
     let reason = format!(

@@ -110,6 +110,8 @@ words!(
         Load = "load",
         /// Which clients run a workload, and how many.
         Clients = "clients",
+        /// What a recorded workload asks for: reads, sizes, places; how much data there is.
+        Requests = "requests",
         /// A workload more, or less, or described again.
         Workload = "workload",
         /// Encoding, cipher, quorums.
@@ -227,9 +229,16 @@ impl ChangeKind {
             ("event" | "recovery", _) => Self::Failure,
             ("workload", "client") | ("client", "count" | "") => Self::Clients,
             ("workload", "" | "kind" | "volume") => Self::Workload,
+            (
+                "workload",
+                "reads" | "access" | "pattern" | "alpha" | "step" | "hot_fraction" | "hot_share"
+                | "working_set",
+            )
+            | ("volume", "size") => Self::Requests,
             ("workload", _) => Self::Load,
-            ("volume", "nodes" | "placement" | "size" | "")
-            | ("node", "count" | "machine" | "") => Self::Placement,
+            ("volume", "nodes" | "placement" | "") | ("node", "count" | "machine" | "") => {
+                Self::Placement
+            }
             ("volume", _) => Self::Encoding,
             ("node", "cache" | "nvram") => Self::Cache,
             ("node", "disk" | "layout" | "stripe") => Self::Disk,
@@ -256,6 +265,8 @@ mod tests {
         assert_eq!(kind(&["workload.mail=none"]), ChangeKind::Workload);
         assert_eq!(kind(&["workload.mail.rate=", "workload.mail.outstanding=2"]), ChangeKind::Load);
         assert_eq!(kind(&["volume.mail.encoding=2-of-3"]), ChangeKind::Encoding);
+        assert_eq!(kind(&["workload.mail.reads=1"]), ChangeKind::Requests);
+        assert_eq!(kind(&["volume.mail.size=1 TiB"]), ChangeKind::Requests);
         assert_eq!(kind(&["node.brick.disk.0.device=sata-ssd"]), ChangeKind::Disk);
         assert_eq!(kind(&["host.brick2.nic.rate=1 Gbit/s"]), ChangeKind::Network);
         assert_eq!(kind(&["cluster.store=filestore"]), ChangeKind::System);

@@ -15,6 +15,7 @@ mod disk;
 mod error;
 mod expected;
 mod fast;
+mod load;
 mod mva;
 mod observed;
 mod outages;

@@ -16,6 +16,7 @@ use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::fast;
+use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf};
@@ -33,6 +34,8 @@ pub struct Prediction<'a> {
     differs: bool,
     /// What was asked for and has no effect.
     notes: Vec<String>,
+    /// What is assumed of loads that were not recorded.
+    assumed: Vec<String>,
     /// By workload: what the question is about.
     about: Vec<About>,
     /// Whether the outcome was estimated from that of the recorded cluster.
@@ -160,6 +163,9 @@ impl Observed {
         cluster: &Changed,
         parts: &mut dyn Shelf,
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
+        if !cluster.assumed.is_empty() {
+            return Ok(Err("it changes what clients ask for".to_owned()));
+        }
         if let Err(reason) = fast::follows(&self.scenario, &cluster.scenario) {
             return Ok(Err(reason));
         }
@@ -171,7 +177,7 @@ impl Observed {
             return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
         };
         let outcome = fast::estimate(&self.scenario, unchanged, &cluster.scenario)?;
-        let idle = self.document.idle(changes);
+        let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,
             about: about(changes, cluster),
@@ -179,7 +185,8 @@ impl Observed {
             outcome,
             is_changed: !changes.is_empty(),
             differs: idle.len() < changes.len(),
-            notes: idle.iter().map(ToString::to_string).collect(),
+            notes: idle,
+            assumed: Vec::new(),
             is_fast: true,
         }))
     }
@@ -196,6 +203,13 @@ impl Observed {
         Ok(fast.map(|prediction| prediction.answer(Model::Fast)))
     }
 
+    /// Changes that have no effect, and why; what clients ask for always has one.
+    fn idle(&self, changes: &[Change]) -> Vec<String> {
+        let of_load = |change: &&Change| load::of_change(self, change, changes).is_none();
+        let others: Vec<Change> = changes.iter().filter(of_load).cloned().collect();
+        self.document.idle(&others).iter().map(ToString::to_string).collect()
+    }
+
     fn predict_changed(
         &self,
         changes: &[Change],
@@ -203,7 +217,7 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let about = about(changes, &cluster);
-        let idle = self.document.idle(changes);
+        let idle = self.idle(changes);
         let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
             let outcome = replayed(&cluster)?;
@@ -224,11 +238,20 @@ impl Observed {
                 replayed(&cluster)
             })?
         };
-        let notes = idle.iter().map(ToString::to_string).collect();
-        let scenario = cluster.scenario;
+        let notes = idle;
+        let (scenario, assumed) = (cluster.scenario, cluster.assumed);
         let (observed, is_fast) = (self, false);
-        let mut prediction =
-            Prediction { observed, scenario, outcome, is_changed, differs, notes, about, is_fast };
+        let mut prediction = Prediction {
+            observed,
+            scenario,
+            outcome,
+            is_changed,
+            differs,
+            notes,
+            assumed,
+            about,
+            is_fast,
+        };
         if differs && prediction.nothing_differs() {
             prediction.differs = false;
             prediction.notes.push(NO_DIFFERENCE.to_owned());
@@ -378,6 +401,7 @@ impl Prediction<'_> {
         Answer {
             model,
             notes: self.notes.clone(),
+            assumed: self.assumed.clone(),
             workloads: workloads.collect(),
             utilization,
             bottleneck,

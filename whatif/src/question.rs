@@ -11,6 +11,7 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use crate::askable;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
+use crate::load;
 use crate::observed::{Observed, Recorded, Sharing, Streams, is_whole};
 
 /// What is at hand besides the records: parts that can be measured before they are bought, and
@@ -48,6 +49,8 @@ pub(crate) struct Changed {
     pub(crate) requests: Vec<Streams>,
     pub(crate) stretch: Vec<f64>,
     pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
+    /// What is assumed of loads that were not recorded.
+    pub(crate) assumed: Vec<String>,
 }
 
 impl Observed {
@@ -59,17 +62,35 @@ impl Observed {
     ) -> Result<Changed, WhatIfError> {
         let mut document: Document = self.document.clone();
         for (index, change) in changes.iter().enumerate() {
-            askable::by_its_path(change, &changes[..index], &self.scenario)?;
-            document.apply("--what-if", change)?;
+            if load::of_change(self, change, changes).is_some() {
+                continue;
+            }
+            askable::by_its_path(change, &changes[..index], self)?;
+            document.apply(load::OPTION, change)?;
         }
         let scenario = document.check()?;
-        askable::by_what_differs(&self.scenario, &scenario)?;
+        askable::by_what_differs(self, &scenario)?;
         let measured = self.devices(&scenario, parts)?;
-        let (mut requests, mut stretch) = (Vec::new(), Vec::new());
+        let (mut requests, mut stretch, mut assumed) = (Vec::new(), Vec::new(), Vec::new());
         for (index, workload) in scenario.workloads.iter().enumerate() {
             let before = self.scenario.workloads.iter().position(|old| old.name == workload.name);
             if let Some(before) = before.filter(|_| workload.kind == WorkloadKind::Recorded) {
-                requests.push(self.requests[before].clone());
+                let is_of_it =
+                    |change: &&Change| load::of_change(self, change, changes) == Some(before);
+                let asked = load::Asked {
+                    recorded: before,
+                    workload: index,
+                    changes: changes.iter().filter(is_of_it).collect(),
+                    document: &document,
+                    scenario: &scenario,
+                };
+                match asked.load(self, parts)? {
+                    Some(load) => {
+                        requests.push(load.requests);
+                        assumed.push(load.assumed);
+                    }
+                    None => requests.push(self.requests[before].clone()),
+                }
                 let old = self.scenario.workloads[before].arrivals;
                 stretch.push(stretched(old, workload.arrivals));
             } else {
@@ -86,7 +107,7 @@ impl Observed {
                 stretch.push(1.0);
             }
         }
-        Ok(Changed { scenario, requests, stretch, measured })
+        Ok(Changed { scenario, requests, stretch, measured, assumed })
     }
 
     /// What is measured of each disk, by host.

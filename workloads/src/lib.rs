@@ -13,6 +13,7 @@
 //! - [`source`]: what a simulated client pulls requests from, generator or trace.
 
 pub mod access;
+pub mod altered;
 pub mod arrivals;
 #[cfg(test)]
 mod chi_square;

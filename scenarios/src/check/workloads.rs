@@ -372,6 +372,12 @@ impl Context<'_> {
             }
         };
         let format = raw.format.get().as_str();
+        let read_share = raw.reads.as_ref().map(|reads| self.share(reads));
+        let access = raw.access.as_ref().map(|raw| {
+            let access = self.access(raw, "a request");
+            self.fits(access, raw.place(), "a request", &placed, 1);
+            access
+        });
         let kind = WorkloadKind::Trace {
             path: path?,
             format: (format != "auto").then(|| format.to_owned()),
@@ -382,6 +388,14 @@ impl Context<'_> {
             },
             device: raw.device.as_ref().map(|device| device.get().clone()),
             skip_bad: *raw.skip_bad.get(),
+            read_share: match read_share {
+                Some(share) => Some(share?),
+                None => None,
+            },
+            access: match access {
+                Some(access) => Some(access?),
+                None => None,
+            },
         };
         placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
     }

@@ -451,6 +451,11 @@ pub(crate) struct RawTrace {
     /// Whether lines and records that are wrong are left out; otherwise the first one is an error.
     #[schemars(extend("default" = false))]
     pub(crate) skip_bad: At<bool>,
+    /// Share of reads, drawn for each request whatever the trace says; without it, as in the trace.
+    pub(crate) reads: Option<At<Share>>,
+    /// Bytes of each request, which begins at the multiple of this below its address in the trace; without
+    /// it, as in the trace.
+    pub(crate) access: Option<Size>,
     /// When requests are issued.
     #[schemars(extend("default" = "trace"))]
     pub(crate) arrivals: At<RawTraceArrivals>,

@@ -37,6 +37,8 @@ struct Dice {
     disks: &'static [&'static str],
     /// Whether questions of the third generator are drawn, too.
     more: bool,
+    /// Whether questions about other loads are drawn, too.
+    loads: bool,
 }
 
 /// Devices of the third generator: those of the others, today's, and an array.
@@ -74,16 +76,19 @@ impl Draw {
     /// Case number `index`.
     pub(super) fn case(&self, index: u32) -> Case {
         let owner = format!("random/{index}");
-        let more = self.generator == GeneratorChoice::V3;
+        let more = self.generator >= GeneratorChoice::V3;
+        let loads = self.generator >= GeneratorChoice::V4;
         let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
-        let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more };
+        let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more, loads };
         let system = match (self.system, self.generator) {
             (Some(system), _) => system,
             (None, GeneratorChoice::V1) => SystemChoice::UrsaMinor,
             (None, GeneratorChoice::Failures) => {
                 *dice.of(&[SystemChoice::UrsaMinor, SystemChoice::Ceph])
             }
-            (None, GeneratorChoice::V2 | GeneratorChoice::V3) => *dice.of(&SystemChoice::ALL),
+            (None, GeneratorChoice::V2 | GeneratorChoice::V3 | GeneratorChoice::V4) => {
+                *dice.of(&SystemChoice::ALL)
+            }
         };
         loop {
             if let Some(case) = draw(&mut dice, system, self.generator) {
@@ -134,6 +139,7 @@ fn draw(dice: &mut Dice, system: SystemChoice, generator: GeneratorChoice) -> Op
 fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Option<Vec<Change>> {
     let count = if dice.chance(0.3) { 2 } else { 1 };
     let mut one = || match system {
+        _ if dice.loads && dice.chance(0.5) => Some(draw_load(dice, cluster)),
         _ if dice.more && dice.chance(0.35) => draw_more(dice, cluster),
         SystemChoice::UrsaMinor => ursa_minor::draw_change(dice, cluster),
         SystemChoice::Ceph => objects::draw_ceph_change(dice, cluster),
@@ -142,6 +148,23 @@ fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Opt
     };
     let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
     changes?.iter().map(|text| text.parse().ok()).collect()
+}
+
+/// Another load than the recorded one.
+fn draw_load(dice: &mut Dice, cluster: &Cluster) -> String {
+    let (name, _) = dice.of(&cluster.workloads).clone();
+    let key = match dice.between(0, 6) {
+        0 | 1 => format!("reads={}%", dice.of(&[0, 10, 30, 50, 70, 90, 100])),
+        2 => format!("access={}", dice.of(&ursa_minor::ACCESSES)),
+        3 => format!("pattern={}", dice.of(&["random", "sequential", "zipf", "hot-cold"])),
+        4 => format!("alpha={}", dice.of(&["0.6", "0.8", "1.1", "1.3"])),
+        5 => format!("working_set={}%", dice.of(&[5, 20, 50, 100])),
+        _ => {
+            let size = dice.of(&["2 GiB", "8 GiB", "30 GiB", "100 GiB"]);
+            return format!("volume.{name}.size={size}");
+        }
+    };
+    format!("workload.{name}.{key}")
 }
 
 /// A change that the earlier generators do not draw, or none if what was drawn does not apply.

@@ -17,7 +17,7 @@ pub(super) const CACHES: [&str; 6] = ["32 MiB", "64 MiB", "128 MiB", "256 MiB", 
 const ENCODINGS: [(u32, u32); 9] =
     [(1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 5), (4, 6)];
 pub(super) const RATES: [&str; 4] = ["1 Gbit/s", "1 Gbit/s", "10 Gbit/s", "100 Mbit/s"];
-const ACCESSES: [&str; 6] = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "256 KiB"];
+pub(super) const ACCESSES: [&str; 6] = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "256 KiB"];
 
 /// What was drawn, as far as questions need it.
 pub(super) struct Cluster {

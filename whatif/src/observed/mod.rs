@@ -51,6 +51,8 @@ pub struct Observed {
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
     /// By workload.
     pub(crate) requests: Vec<Streams>,
+    /// By workload: which of the kinds of a scenario it was, which an operator knows.
+    pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
     /// What the model says of the run itself, when it was first needed; nothing where it says that
@@ -99,6 +101,7 @@ impl Observed {
         let kind = |workload: &Workload| {
             facts.text(&format!("workload.{}.kind", workload.name)).ok().map(str::to_owned)
         };
+        let kinds = scenario.workloads.iter().map(kind).collect();
         let (requests, completed) = requests::read(run, &scenario, (warmup, duration), kind)?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
@@ -128,7 +131,8 @@ impl Observed {
             }
         });
         let seen = seen.collect();
-        Ok(Self { document, scenario, measured, requests, seen, unchanged: OnceLock::new() })
+        let unchanged = OnceLock::new();
+        Ok(Self { document, scenario, measured, requests, kinds, seen, unchanged })
     }
 
     /// Names of the devices of which measurements are recorded.

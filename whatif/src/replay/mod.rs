@@ -53,7 +53,7 @@ use tracking::Tracking;
 
 /// What predictions draw from. The run's own seed is not known here; it is below 2^63, so the draws
 /// are never the same.
-const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
+pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
 /// Events of a replay, at the most, and for each request that is recorded: a request has some twenty
 /// events, and a cluster that is a thousand times faster asks for a thousand times as many.
 const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);

@@ -1,0 +1,291 @@
+//! Another load than the one that was recorded: another share of reads, other sizes, other places.
+//!
+//! The records hold what was asked for, not how it came to be. So a changed load is made of the recorded
+//! one. What is known of the kind of a workload, as its documentation says, decides how:
+//!
+//! - `ssio` asks by one of a few laws, whose figures the recorded places show ([`law`]). The change is made to
+//!   that law, and requests are drawn from it, from another seed than any run's. Where only the share of
+//!   reads changes, recorded requests keep their places, and some of them their direction.
+//! - a trace has no law. Its requests keep their times; [`again`] draws their directions, or gives them another
+//!   size where they were.
+//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their places when their volume grows, because
+//!   their files are as large as before.
+//!
+//! Left out: that users who read less may come more often. Times and the number of requests outstanding
+//! stay as recorded, or as the question says.
+
+mod again;
+mod law;
+
+use foretell_scenarios::model::{Arrivals, Scenario, Think, WorkloadKind};
+use foretell_scenarios::{Change, Document};
+use foretell_units::{Bytes, SimSpan};
+
+use crate::error::WhatIfError;
+use crate::observed::{Observed, Recorded, Streams};
+use crate::question::Shelf;
+use law::Law;
+
+/// The option by which changes are given, for errors.
+pub(crate) const OPTION: &str = "--what-if";
+
+/// Keys of a workload that say what it asks for and can be asked about, by its kind.
+const KEYS: [(&str, &[&str]); 2] = [
+    (
+        "ssio",
+        &[
+            "reads",
+            "access",
+            "pattern",
+            "alpha",
+            "step",
+            "hot_fraction",
+            "hot_share",
+            "working_set",
+        ],
+    ),
+    ("trace", &["reads", "access"]),
+];
+
+/// Kinds whose places stay when their volume grows.
+const STAY: [&str; 5] = ["trace", "postmark", "oltp", "iozone", "ffsb"];
+
+/// The recorded workload whose load a change is of, by number; `None`: it is of something else.
+///
+/// `all`: the changes of the question; a workload that one of them describes has no recorded load.
+pub(crate) fn of_change(seen: &Observed, change: &Change, all: &[Change]) -> Option<usize> {
+    let steps: Vec<&str> = change.path.split('.').map(plain).collect();
+    let ["workload", name, key] = steps[..] else { return None };
+    let described = |change: &Change| {
+        let mut steps = change.path.split('.').map(plain);
+        steps.next() == Some("workload")
+            && steps.next() == Some(name)
+            && steps.next().is_none_or(|key| key == "kind")
+    };
+    let workload = seen.scenario.workloads.iter().position(|known| known.name == name)?;
+    let kind = seen.kinds[workload].as_deref()?;
+    let is_key = KEYS.iter().any(|(known, keys)| *known == kind && keys.contains(&key));
+    (is_key && !all.iter().any(described)).then_some(workload)
+}
+
+fn plain(step: &str) -> &str {
+    step.trim_matches([' ', '"', '\''])
+}
+
+/// Whether a workload can be asked about on a volume of another size.
+pub(crate) fn can_grow(kind: Option<&str>) -> bool {
+    kind.is_some_and(|kind| kind == "ssio" || STAY.contains(&kind))
+}
+
+/// What a recorded workload would ask for, and what that assumes.
+pub(crate) struct Load {
+    pub(crate) requests: Streams,
+    pub(crate) assumed: String,
+}
+
+/// What is asked of a recorded workload, number `recorded` of the run and `workload` of the changed cluster.
+pub(crate) struct Asked<'a> {
+    pub(crate) recorded: usize,
+    pub(crate) workload: usize,
+    /// Those of its load.
+    pub(crate) changes: Vec<&'a Change>,
+    /// The changed cluster.
+    pub(crate) document: &'a Document,
+    pub(crate) scenario: &'a Scenario,
+}
+
+impl Asked<'_> {
+    /// The requests, where they are others than those that were recorded.
+    pub(crate) fn load(
+        &self,
+        seen: &Observed,
+        parts: &mut dyn Shelf,
+    ) -> Result<Option<Load>, WhatIfError> {
+        let known = &seen.requests[self.recorded];
+        let workload = &self.scenario.workloads[self.workload];
+        let before = seen.scenario.volume(seen.scenario.workloads[self.recorded].volume).size;
+        let volume = self.scenario.volume(workload.volume).size;
+        let (name, kind) = (&workload.name, seen.kinds[self.recorded].as_deref());
+        if self.changes.is_empty() && before == volume {
+            return Ok(None);
+        }
+        match kind {
+            Some("ssio") => self.by_law(known, (before, volume), parts).map(Some),
+            Some(kind) if STAY.contains(&kind) => {
+                let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
+                if end.max().unwrap_or(0) > volume.get() {
+                    let reason = format!("workload `{name}` has asked for places behind {volume}");
+                    return Err(self.refused(reason));
+                }
+                let mut load = if self.changes.is_empty() {
+                    Load { requests: known.clone(), assumed: String::new() }
+                } else {
+                    self.again(known, volume)?
+                };
+                if before != volume {
+                    let stay = format!(
+                        "workload `{name}` asks for the places that were recorded, on a volume of {volume}"
+                    );
+                    let others = std::mem::take(&mut load.assumed);
+                    load.assumed =
+                        if others.is_empty() { stay } else { format!("{others}; {stay}") };
+                }
+                Ok(Some(load))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn refused(&self, reason: String) -> WhatIfError {
+        let of_volume = || {
+            let volume = self.scenario.workloads[self.workload].volume;
+            format!("volume.{}.size", self.scenario.volume(volume).name)
+        };
+        let change = self.changes.first().map_or_else(of_volume, ToString::to_string);
+        WhatIfError::Refused { change, reason }
+    }
+
+    /// What `ssio` would ask for with these settings and the question's changes of them.
+    fn changed(&self, settings: &str) -> Result<WorkloadKind, WhatIfError> {
+        let workload = &self.scenario.workloads[self.workload];
+        let volume = &self.scenario.volume(workload.volume).name;
+        let client = |id| format!("{:?}", self.scenario.host(id).name);
+        let clients: Vec<String> = workload.clients.iter().map(|id| client(*id)).collect();
+        let mut document = self.document.clone();
+        let described = format!(
+            "{{ volume = {volume:?}, client = [{}], kind = \"ssio\", requests = 1, {settings} }}",
+            clients.join(", ")
+        );
+        document.set(&format!("workload.\"{}\"", workload.name), &described)?;
+        // what was recorded gives way to what is asked: keys that a change makes meaningless go
+        let mut document = Document::parse("the recorded load", &document.resolved()?, "")?;
+        for change in &self.changes {
+            document.apply(OPTION, change)?;
+        }
+        let checked = document.check()?;
+        let mut found = checked.workloads.into_iter();
+        let found = found.find(|found| found.name == workload.name);
+        Ok(found.expect("it was described").kind)
+    }
+
+    /// Requests by the law that the recorded ones follow, changed.
+    fn by_law(
+        &self,
+        known: &Streams,
+        (before, volume): (Bytes, Bytes),
+        parts: &mut dyn Shelf,
+    ) -> Result<Load, WhatIfError> {
+        let name = &self.scenario.workloads[self.workload].name;
+        let law = Law::of(&known.of_clients, before).map_err(|why| {
+            self.refused(format!(
+                "{why}; describe the workload again, `workload.{name}={{ ... }}`, or simulate the changed \
+                 scenario"
+            ))
+        })?;
+        let as_recorded = self.settings(&law, before, volume)?;
+        let kind = self.changed(&law.settings(before, volume))?;
+        let WorkloadKind::Ssio { read_share, .. } = kind else { unreachable!("it is ssio") };
+        let shown = format!("{law}, as {} requests show", law.requests);
+        if before == volume && is_alike(&kind, &as_recorded) {
+            let assumed = format!(
+                "workload `{name}` ({shown}) keeps the places and times that were recorded; which of its \
+                 requests read, {:.1} % now, is drawn",
+                100.0 * read_share
+            );
+            return Ok(Load {
+                requests: again::flipped(known, name, law.reads, read_share),
+                assumed,
+            });
+        }
+        let mut scenario = self.scenario.clone();
+        let workload = &mut scenario.workloads[self.workload];
+        workload.kind = kind;
+        workload.requests = None;
+        workload.arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
+        let drawn = parts.requests(&scenario, self.workload).map_err(|why| self.refused(why))?;
+        let open =
+            !matches!(self.scenario.workloads[self.workload].arrivals, Arrivals::Closed { .. });
+        let requests = again::drawn(known, &drawn, open);
+        let grown = match (before == volume, law.whole) {
+            (true, _) => "",
+            (false, true) => "; it uses all of the volume as before",
+            (false, false) => "; it uses the same share of the volume as before",
+        };
+        let assumed = format!(
+            "workload `{name}` ({shown}) has other requests, drawn by the changed law{grown}; when they come \
+             is as recorded or as asked"
+        );
+        Ok(Load { requests, assumed })
+    }
+
+    /// The law as recorded, on the changed volume, as a scenario has it.
+    fn settings(
+        &self,
+        law: &Law,
+        before: Bytes,
+        volume: Bytes,
+    ) -> Result<WorkloadKind, WhatIfError> {
+        let unchanged = Asked { changes: Vec::new(), ..*self };
+        unchanged.changed(&law.settings(before, volume))
+    }
+
+    /// A trace's requests with other directions or sizes.
+    fn again(&self, known: &Streams, volume: Bytes) -> Result<Load, WhatIfError> {
+        let name = &self.scenario.workloads[self.workload].name;
+        // what is given is checked as a setting of `ssio` is
+        let kind = self.changed("reads = 0.5, access = \"512 B\"")?;
+        let WorkloadKind::Ssio { read_share, access, .. } = kind else {
+            unreachable!("it is ssio")
+        };
+        let asks_for = |key: &str| {
+            self.changes.iter().any(|change| change.path.split('.').map(plain).nth(2) == Some(key))
+        };
+        let (mut requests, mut assumed) = (known.clone(), Vec::new());
+        if asks_for("access") {
+            requests = again::of_size(&requests, access, volume);
+            assumed.push(format!(
+                "are of {access} and begin at the multiple of it below the recorded place"
+            ));
+        }
+        if asks_for("reads") {
+            requests = again::drawn_directions(&requests, name, read_share);
+            let share = 100.0 * read_share;
+            assumed.push(format!("read with a chance of {share:.1} %, wherever they go"));
+        }
+        let assumed = format!(
+            "requests of workload `{name}` come when they were recorded, {}",
+            assumed.join(", and ")
+        );
+        Ok(Load { requests, assumed })
+    }
+}
+
+/// Whether two loads of `ssio` differ at most in their share of reads.
+fn is_alike(one: &WorkloadKind, other: &WorkloadKind) -> bool {
+    let places = |kind: &WorkloadKind| match kind {
+        WorkloadKind::Ssio { pattern, access, working_set, .. } => {
+            Some((*pattern, *access, *working_set))
+        }
+        _ => None,
+    };
+    places(one) == places(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_scenarios::model::Pattern;
+
+    use super::*;
+
+    #[test]
+    fn loads_differ_in_places_or_in_reads() {
+        let load = |read_share, access| WorkloadKind::Ssio {
+            read_share,
+            pattern: Pattern::Random,
+            access: Bytes(access),
+            working_set: Bytes::gib(1),
+        };
+        assert!(is_alike(&load(0.5, 4096), &load(0.9, 4096)));
+        assert!(!is_alike(&load(0.5, 4096), &load(0.5, 8192)));
+    }
+}
