@@ -399,7 +399,7 @@ fn a_trace_that_is_cut_mistyped_or_something_else_is_refused() {
     let set = |change: &str| run(["run", &good, "--set", change]);
     is_refused("", &set("workload.replay.format=vscsi"), &["good.csv`"]);
     is_refused("", &set("workload.replay.format=vsci"), &["did you mean `vscsi`?", "`block-list`"]);
-    is_refused("", &set("workload.replay.reads=0.5"), &["`reads`"]);
+    is_refused("", &set("workload.replay.working_set=1 MiB"), &["`working_set`"]);
     assert_eq!(set("workload.replay.speed_up=2").status, Some(0));
 }
 

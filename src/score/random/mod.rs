@@ -77,7 +77,7 @@ impl Draw {
     pub(super) fn case(&self, index: u32) -> Case {
         let owner = format!("random/{index}");
         let more = self.generator >= GeneratorChoice::V3;
-        let loads = self.generator >= GeneratorChoice::V4;
+        let loads = self.generator == GeneratorChoice::V4;
         let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
         let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more, loads };
         let system = match (self.system, self.generator) {
