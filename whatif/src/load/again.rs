@@ -27,8 +27,8 @@ fn each(
     Streams { of_threads: threads.collect(), of_clients, ..known.clone() }
 }
 
-/// The same places at the same times; of requests that read with one share, so many turn around that they
-/// read with another.
+/// The same places at the same times. As few requests as possible turn from reads to writes or back, so that the share
+/// of reads changes `from` one `to` another.
 pub(super) fn flipped(known: &Streams, name: &str, from: f64, to: f64) -> Streams {
     // the others keep their direction
     let (of_reads, of_writes) = if to < from {

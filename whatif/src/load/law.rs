@@ -21,7 +21,7 @@ const NEARLY_ALL: f64 = 0.9;
 /// Requests that would lie beyond the last place, were the rest of the volume used: with fewer, it may be.
 const EXPECTED_BEYOND: f64 = 9.0;
 /// Distance of two distributions (Kolmogorov & Smirnov) up to which one stands for the other, and what
-/// chance adds with so many places: this divided by the root of their number.
+/// chance adds: this divided by the root of the number of places.
 const NEAR: (f64, f64) = (0.01, 2.0);
 /// The largest exponent that is looked for.
 const STEEPEST: f64 = 8.0;
@@ -48,7 +48,7 @@ pub(super) struct Law {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Order {
     Sequential,
-    /// So many bytes from one request to the next.
+    /// This number of bytes from one request to the next.
     Strided(u64),
     Random,
     Zipf {
@@ -196,7 +196,7 @@ struct Fit {
     sums: Sums,
 }
 
-/// The likeliest law of so many blocks.
+/// The likeliest law over a number of blocks.
 fn best(places: &[u64], blocks: u64) -> Fit {
     let n = places.len() as f64;
     let size = blocks as f64;
@@ -231,7 +231,7 @@ fn best(places: &[u64], blocks: u64) -> Fit {
 }
 
 impl Fit {
-    /// The share of the requests that go to the first so many of the blocks.
+    /// The share of the requests that go to the `first` blocks.
     fn share(&self, first: u64, blocks: u64) -> f64 {
         match self.order {
             Order::Zipf { .. } => self.sums.up_to(first) / self.sums.up_to(blocks),
@@ -243,7 +243,7 @@ impl Fit {
         }
     }
 
-    /// Of so many requests, those that would lie behind the last place that was met.
+    /// Of `n` requests, those that would lie behind the last place that was met.
     fn beyond(&self, n: f64, met: u64, room: u64) -> f64 {
         n * (1.0 - self.share(met, room))
     }
@@ -285,7 +285,7 @@ impl Sums {
         Self { alpha, head: head.collect() }
     }
 
-    /// Of the first so many; behind the head by the rule of midpoints.
+    /// Of the first `count` terms; behind the head by the rule of midpoints.
     fn up_to(&self, count: u64) -> f64 {
         if let Some(sum) = (count as usize).checked_sub(1).and_then(|at| self.head.get(at)) {
             return *sum;
