@@ -94,7 +94,7 @@ fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
 }
 
 impl Erasure {
-    /// A codec; it takes O(n·m²) to prepare, so keep it.
+    /// A codec; its first use takes O(n·m²), so keep it.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, shares: Shares::new(encoding) }
     }

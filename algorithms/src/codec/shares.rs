@@ -5,6 +5,8 @@
 //! found out: it is a pyramid code (Huang, Chen & Li 2007), in which the first parity of m-of-(m + r + 1) is
 //! split into one for each group. Any r + 1 losses are survived, as by the code that it is made of.
 
+use std::sync::OnceLock;
+
 use foretell_galois::multiply_add;
 use reed_solomon_erasure::galois_8::{self, ReedSolomon};
 use smallvec::SmallVec;
@@ -18,16 +20,27 @@ pub type Numbers = SmallVec<[u8; 16]>;
 #[derive(Clone, Debug)]
 pub struct Shares {
     encoding: Encoding,
-    /// For each parity fragment, the factor of each data fragment in it; none of replication and striping.
-    parity: Vec<Vec<u8>>,
+    /// For each parity fragment, the factor of each data fragment in it; none of replication and striping. Made when
+    /// first asked for.
+    parity: OnceLock<Vec<Vec<u8>>>,
 }
 
 impl Shares {
-    /// Takes O(n·m²) to prepare, so keep it.
+    /// Of an encoding. The first use of its factors takes O(n·m²), so keep it; where any m fragments suffice, none are
+    /// needed to choose some.
     pub fn new(encoding: Encoding) -> Self {
+        Self { encoding, parity: OnceLock::new() }
+    }
+
+    /// Factors of the data fragments in each parity fragment.
+    pub(super) fn parity(&self) -> &[Vec<u8>] {
+        self.parity.get_or_init(|| Self::parity_of(self.encoding))
+    }
+
+    fn parity_of(encoding: Encoding) -> Vec<Vec<u8>> {
         let (m, n, groups) = (encoding.m(), encoding.n(), encoding.groups());
         if m == 1 || m == n {
-            return Self { encoding, parity: Vec::new() };
+            return Vec::new();
         }
         let parities = encoding.tolerates();
         let code = ReedSolomon::new(m, parities).expect("1 < m < n <= 255 is within GF(2^8)");
@@ -47,18 +60,13 @@ impl Shares {
             };
             parity.splice(0..0, (0..groups).map(local).collect::<Vec<_>>());
         }
-        Self { encoding, parity }
-    }
-
-    /// Factors of the data fragments in each parity fragment.
-    pub(super) fn parity(&self) -> &[Vec<u8>] {
-        &self.parity
+        parity
     }
 
     fn row(&self, fragment: u8) -> Vec<u8> {
         let (m, fragment) = (self.encoding.m(), usize::from(fragment));
         if fragment >= m {
-            return self.parity[fragment - m].clone();
+            return self.parity()[fragment - m].clone();
         }
         let mut row = vec![0; m];
         row[fragment] = 1;
