@@ -1,7 +1,7 @@
 // Checks pages in headless Chromium: nothing is loaded, nothing fails, every chart is drawn, answers the pointer
 // and the keyboard, and axe-core finds no serious fault, at 360 and at 1440 pixels, light and dark.
 import { basename, resolve } from 'node:path';
-import { isUsable, launch, watch } from './common.mjs';
+import { firstPaint, isUsable, launch, watch } from './common.mjs';
 
 const faults = [];
 const browser = await launch();
@@ -27,7 +27,7 @@ async function check(path, width, colorScheme) {
   const charts = await page.locator('figure[data-chart]').count();
   await page.waitForFunction((wanted) => document.documentElement.dataset.drawn === String(wanted), charts, { timeout: 20_000 })
     .catch(() => fault('the charts were not drawn within 20 s'));
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+  const paint = await firstPaint(page);
   if (!(paint < 1000)) fault(`first paint after ${paint} ms`);
 
   // pixels: a blank canvas has one colour

@@ -19,6 +19,13 @@ export function watch(page, fault, mayLoad, isKnown = () => false) {
   page.on('request', (request) => { if (!mayLoad(request.url())) fault(`asks for ${request.url()}`); });
 }
 
+/** When a page was first painted, ms after it was asked for. A page may be loaded before it is painted. */
+export async function firstPaint(page) {
+  const entry = () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
+  await page.waitForFunction(entry, null, { timeout: 20_000 }).catch(() => {});
+  return page.evaluate(entry);
+}
+
 /** Whether a canvas shows something: a blank one has one colour. */
 export const isDrawn = (page, selector) => page.evaluate((wanted) => {
   const canvas = document.querySelector(wanted);

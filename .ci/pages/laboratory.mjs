@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isUsable, launch, watch } from './common.mjs';
+import { firstPaint, isUsable, launch, watch } from './common.mjs';
 
 const [foretell, file] = process.argv.slice(2);
 const path = resolve(file);
@@ -30,7 +30,7 @@ const held = (page, key) => page.evaluate((wanted) => window.laboratory.text(wan
 
 const { page: first, context: firstContext } = await open(1440, 'light', '', 'the first lesson');
 await ran(first);
-const paint = await first.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+const paint = await firstPaint(first);
 if (!(paint < 2000)) faults.push(`first paint after ${paint} ms`);
 const lessons = await first.evaluate(() => JSON.parse(document.getElementById('lessons').textContent));
 await firstContext.close();
