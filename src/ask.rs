@@ -53,8 +53,8 @@ fn short(value: f64) -> String {
     format!("{value:.*}", digits as usize)
 }
 
-/// The answer as a person reads it.
-fn table(answer: &Answer) -> String {
+/// What the clients of each workload would see.
+fn workloads(answer: &Answer) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING);
     table.set_header([
@@ -95,8 +95,14 @@ fn table(answer: &Answer) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    table
+}
+
+/// The answer as a person reads it.
+fn table(answer: &Answer) -> String {
     let mut text = crate::output::notes(&answer.notes);
-    let _ = writeln!(text, "What clients would see\n{}", crate::screen::fitted(&table, 1));
+    let _ =
+        writeln!(text, "What clients would see\n{}", crate::screen::fitted(&workloads(answer), 1));
     if let Some(busiest) = &answer.bottleneck {
         let _ = writeln!(
             text,

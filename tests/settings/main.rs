@@ -226,7 +226,7 @@ enum Answered {
     Refused(String),
     /// It has no effect, for these reasons.
     Nothing(Vec<String>),
-    Figures(Answer),
+    Figures(Box<Answer>),
 }
 
 fn ask(observed: &Observed, path: &str, value: &str) -> Answered {
@@ -236,7 +236,7 @@ fn ask(observed: &Observed, path: &str, value: &str) -> Answered {
         Ok(prediction) => {
             let answer = prediction.answer(Model::Replay);
             if prediction.differs() {
-                Answered::Figures(answer)
+                Answered::Figures(Box::new(answer))
             } else {
                 Answered::Nothing(answer.notes)
             }

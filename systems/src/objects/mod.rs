@@ -125,7 +125,7 @@ impl<R: Rules> Objects<R> {
         let mut base = 0;
         for (index, volume) in scenario.volumes.iter().enumerate() {
             let groups = rules.groups(scenario, VolumeId::from(index));
-            let pool = groups.and_then(|groups| Pool::new(volume, groups, base));
+            let pool = groups.map(|groups| Pool::new(volume, groups, base));
             let failed = |reason| SystemError { volume: volume.name.clone(), reason };
             let pool = pool.map_err(failed)?;
             base += pool.share(volume.size.get());

@@ -85,11 +85,11 @@ pub(crate) struct Groups {
 
 impl Pool {
     /// The pool of a volume whose data begins at `base` on each device.
-    pub(super) fn new(volume: &Volume, groups: Groups, base: u64) -> Result<Self, String> {
+    pub(super) fn new(volume: &Volume, groups: Groups, base: u64) -> Self {
         let encoding = volume.encoding;
         let fragment = encoding.fragment_len(volume.block).get();
         let Groups { targets, finding, quorum, devices } = groups;
-        Ok(Self {
+        Self {
             encoding,
             quorum,
             object: volume.group.get(),
@@ -99,7 +99,7 @@ impl Pool {
             finding,
             devices,
             base,
-        })
+        }
     }
 
     /// Blocks that a write of a piece touches in part, and so must read first.

@@ -92,37 +92,14 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
         |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
     let (good, doubtful): (Numbers, Numbers) = candidates.into_iter().partition(trusted);
     let doubted = doubtful.len();
+    let job = failures.recoveries.jobs.get_mut(&request).filter(|_| is_repair);
+    let lost = job.as_ref().map(|job| job.slot.fragment);
     let (chosen, trusts_enough) = match op {
-        Op::Read => {
-            let have = plan.counted();
-            let job = failures.recoveries.jobs.get(&request).filter(|_| is_repair);
-            let lost = job.map(|job| job.slot.fragment);
-            let mut all = good;
-            let trusted = choose_sources(volume, lost, &have, &all);
-            let trusts_enough = trusted.is_some();
-            let chosen = trusted.or_else(|| {
-                all.extend(doubtful);
-                choose_sources(volume, lost, &have, &all)
-            });
-            plan.is_short = chosen.is_none();
-            let chosen = chosen.unwrap_or_default();
-            plan.needed = if plan.is_short { m } else { have.len() + chosen.len() } as u32;
-            (chosen, trusts_enough)
-        }
-        Op::Write => {
-            let (have, least) = (plan.counted_on() as usize, usize::from(volume.min_write));
-            let trusts_enough = have + good.len() >= least;
-            plan.is_short = have + good.len() + doubtful.len() < least;
-            let mut chosen = good;
-            chosen.extend(doubtful);
-            if plan.is_short {
-                chosen.clear();
-            }
-            (chosen, trusts_enough)
-        }
+        Op::Read => choose_reads(&mut plan, volume, lost, (good, doubtful)),
+        Op::Write => choose_writes(&mut plan, volume, (good, doubtful)),
     };
     let trusted = chosen.len().saturating_sub(doubted);
-    if is_repair && let Some(job) = failures.recoveries.jobs.get_mut(&request) {
+    if let Some(job) = job {
         job.sources = plan.needed;
     }
 
@@ -177,6 +154,45 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     for exchange in begun {
         core.send(hosts, exchange);
     }
+}
+
+/// The fragments that a read is to ask for: trusted nodes alone if they suffice. Returns whether they do, too.
+fn choose_reads(
+    plan: &mut Plan,
+    volume: &Volume,
+    lost: Option<u8>,
+    (mut all, doubtful): (Numbers, Numbers),
+) -> (Numbers, bool) {
+    let have = plan.counted();
+    let trusted = choose_sources(volume, lost, &have, &all);
+    let trusts_enough = trusted.is_some();
+    let chosen = trusted.or_else(|| {
+        all.extend(doubtful);
+        choose_sources(volume, lost, &have, &all)
+    });
+    plan.is_short = chosen.is_none();
+    let chosen = chosen.unwrap_or_default();
+    let m = volume.distribution.encoding().m();
+    plan.needed = if plan.is_short { m } else { have.len() + chosen.len() } as u32;
+    (chosen, trusts_enough)
+}
+
+/// The fragments that a write is to send: all, if at least `min_write` nodes are in reach. Returns whether that many
+/// are trusted, too.
+fn choose_writes(
+    plan: &mut Plan,
+    volume: &Volume,
+    (good, doubtful): (Numbers, Numbers),
+) -> (Numbers, bool) {
+    let (have, least) = (plan.counted_on() as usize, usize::from(volume.min_write));
+    let trusts_enough = have + good.len() >= least;
+    plan.is_short = have + good.len() + doubtful.len() < least;
+    let mut chosen = good;
+    chosen.extend(doubtful);
+    if plan.is_short {
+        chosen.clear();
+    }
+    (chosen, trusts_enough)
 }
 
 /// The candidates, besides those that are there already, that a read is to ask: what the block can be decoded from, or
