@@ -6,7 +6,7 @@ use std::str::FromStr;
 use foretell_units::Bytes;
 use thiserror::Error;
 
-/// A block becomes `n` fragments, `m` of which suffice to get it back.
+/// A block is written as `n` fragments. To get it back, `m` of them are read.
 ///
 /// *m-of-n*: any m suffice. `m` = 1 is replication, `m` = `n` striping without redundancy.
 ///

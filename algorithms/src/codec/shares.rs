@@ -103,8 +103,8 @@ impl Shares {
         self.complete(&[], fragments).is_some()
     }
 
-    /// The candidates, with those that are there already, of which a lost fragment can be made: the rest of its
-    /// group if it is there, otherwise what decodes the block.
+    /// Chooses what to read to rebuild a lost fragment, beside what is there already: the rest of its group if the
+    /// candidates have it, otherwise fragments that decode the block. None if the candidates do not suffice.
     pub fn repair(&self, lost: u8, have: &[u8], candidates: &[u8]) -> Option<Numbers> {
         if let Some(group) = self.encoding.group_of(usize::from(lost)) {
             let group: Numbers =

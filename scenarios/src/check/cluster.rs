@@ -230,26 +230,21 @@ impl Context<'_> {
                     self.add(Problem::new(node.place, message).help(help));
                 }
             }
-            let local = found.model.as_ref().is_some_and(|volume| volume.encoding.groups() > 0);
-            if local && matches!(system, System::Ceph(_)) {
-                let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
-                let message = format!(
-                    "volume `{}` repairs locally, which is not simulated with `system = \"ceph\"`",
-                    entry.key
-                );
-                let help = "write `m-of-n`, or leave `system` out";
-                self.add(Problem::new(place, message).help(help));
-            }
-            let coded = found.model.as_ref().is_some_and(|volume| volume.m() > 1);
-            if coded && matches!(system, System::Swift(_)) {
-                let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
-                let message = format!(
-                    "volume `{}` is erasure-coded; here Swift keeps copies only",
-                    entry.key
-                );
-                let help = "write \"1-of-3\" for three copies";
-                self.add(Problem::new(place, message).help(help));
-            }
+            let Some(volume) = &found.model else { continue };
+            let refused = match system {
+                System::Ceph(_) if volume.encoding.groups() > 0 => (
+                    "repairs locally, which is not simulated with `system = \"ceph\"`",
+                    "write `m-of-n`, or leave `system` out",
+                ),
+                System::Swift(_) if volume.m() > 1 => (
+                    "is erasure-coded; here Swift keeps copies only",
+                    "write \"1-of-3\" for three copies",
+                ),
+                _ => continue,
+            };
+            let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
+            let message = format!("volume `{}` {}", entry.key, refused.0);
+            self.add(Problem::new(place, message).help(refused.1));
         }
         let carries = matches!(system, System::Ceph(_)) && section(tree, "event").next().is_some();
         let payload = tree.get("payload").filter(|_| !carries);

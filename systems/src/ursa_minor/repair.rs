@@ -1,7 +1,7 @@
 //! Fragments are rebuilt by the node that is to have them.
 //!
-//! It reads the blocks that it lacks from others of which its fragment can be made (any m, or the rest of its
-//! local group), makes it, and writes it, stretch by stretch; a group's fragment is one job, and a node has
+//! It reads the blocks that it lacks from other nodes: any m fragments, or the rest of the local group. From these it
+//! makes its own fragment and writes it, stretch by stretch; a group's fragment is one job, and a node has
 //! `parallel` at a time. Reads go out as those of a client do: nodes that do not answer are left alone. Where too
 //! few are in reach, the job waits until a node returns. Clients' requests and jobs share processors, cables and disks
 //! first come first served; there are no priorities.

@@ -1,4 +1,4 @@
-//! Recorded requests, some of which read instead, or are of another size, or go elsewhere.
+//! Recorded requests with another share of reads, another size, or other places.
 
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! fixed distance apart, or chosen independently, uniformly, by a Zipf law of the block's number, or from
 //! a hot beginning and a cold rest. Which of these it is, and with which figures, is not in the records; the
 //! places that were asked for show it (maximum likelihood, penalized by the number of figures: Schwarz,
-//! *Estimating the Dimension of a Model*, 1978). Where none of the laws is near what was recorded, nothing
-//! is said.
+//! *Estimating the Dimension of a Model*, 1978). Where none of the laws is near what was recorded, there
+//! is no answer.
 
 use std::fmt;
 use std::sync::Arc;
