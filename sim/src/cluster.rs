@@ -394,12 +394,10 @@ impl Cluster {
         outages.begin();
         let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
         let what = Unit { host, disk };
+        protocol.happens(engine, what, action);
         match action {
-            Action::Fail { keeps } => protocol.host_fails(engine, what, keeps),
-            Action::Add => protocol.membership_changes(engine, what, true),
-            Action::Drain => protocol.membership_changes(engine, what, false),
+            Action::Fail { .. } | Action::Add | Action::Drain => {}
             Action::Return => {
-                protocol.host_returns(engine, what);
                 if let Some(place) = engine.stopped.iter().position(|other| *other == host) {
                     engine.stopped.swap_remove(place);
                     let (node, mut around) = engine.node(host);

@@ -3,6 +3,7 @@
 use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
+use foretell_scenarios::outages::Action;
 use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
@@ -198,23 +199,20 @@ impl Protocol {
         }
     }
 
-    /// A host stops, and notifies no other. `keeps`: whether it comes back with what it held.
-    pub fn host_fails<H: Hosts>(&mut self, hosts: &mut H, what: Unit, keeps: bool) {
+    /// Something happens to a host, or to a disk of one: it stops and notifies no other, is back with what it held,
+    /// takes part from now on, or has what it holds moved elsewhere. How slow a host is, is not the protocol's.
+    pub fn happens<H: Hosts>(&mut self, hosts: &mut H, what: Unit, action: Action) {
         let Self { core, system } = self;
-        system.fails(core, hosts, what, keeps);
-    }
-
-    /// A host is back, with what it held.
-    pub fn host_returns<H: Hosts>(&mut self, hosts: &mut H, what: Unit) {
-        let Self { core, system } = self;
-        system.returns(core, hosts, what);
-        self.answer_ready(hosts);
-    }
-
-    /// A host, or a disk of one, takes part from now on (`joins`); or what it holds moves elsewhere.
-    pub fn membership_changes<H: Hosts>(&mut self, hosts: &mut H, what: Unit, joins: bool) {
-        let Self { core, system } = self;
-        system.membership_changes(core, hosts, what, joins);
+        match action {
+            Action::Fail { keeps } => system.fails(core, hosts, what, keeps),
+            Action::Add => system.membership_changes(core, hosts, what, true),
+            Action::Drain => system.membership_changes(core, hosts, what, false),
+            Action::Return => {
+                system.returns(core, hosts, what);
+                self.answer_ready(hosts);
+            }
+            Action::Slow { .. } => {}
+        }
     }
 
     /// Parts of requests that need no answer any more go on.

@@ -105,12 +105,10 @@ impl Replay<'_> {
         outages.phases.begin();
         let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
         let what = Unit { host, disk };
+        protocol.happens(engine, what, action);
         match action {
-            Action::Fail { keeps } => protocol.host_fails(engine, what, keeps),
-            Action::Add => protocol.membership_changes(engine, what, true),
-            Action::Drain => protocol.membership_changes(engine, what, false),
+            Action::Fail { .. } | Action::Add | Action::Drain => {}
             Action::Return => {
-                protocol.host_returns(engine, what);
                 // its flusher looks at what has waited meanwhile
                 if let Some((node, mut around)) = engine.node(host.0) {
                     node.tick(&mut around);
