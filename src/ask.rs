@@ -160,8 +160,7 @@ fn table(answer: &Answer) -> String {
         let _ = writeln!(text, "Assumed: {assumed}");
     }
     if answer.model == Model::Fast {
-        text +=
-            "Estimated from the recorded run's demands; `--model replay` replays its requests\n";
+        text += "From short stretches of the recorded run; `--model replay` replays all of it, or far more\n";
     }
     text
 }

@@ -118,8 +118,7 @@ pub enum ModelChoice {
     /// The fast one where past scores say that it is as good, otherwise the replay.
     #[default]
     Auto,
-    /// From the recorded run's demands, in milliseconds; for changes of rates, outstanding requests, clients,
-    /// processors' cores and cables' rates.
+    /// A replay of short stretches: some 16,000 of the recorded requests, in a tenth of a second.
     Fast,
     /// The recorded requests in a queueing model; percentiles too.
     Replay,

@@ -249,8 +249,8 @@ pub enum Model {
     /// Approximate mean value analysis of a network of queues: throughput and mean response time in
     /// the middle of the curve too.
     Mva,
-    /// What the recorded run's own replay says, moved as mean value analysis moves between the recorded
-    /// and the changed cluster: milliseconds, for changes that leave each request's demands known.
+    /// The replay of short stretches of the run, compared with that of the same stretches of the recorded
+    /// cluster: a tenth of a second for a run of a million requests.
     Fast,
     /// The recorded requests in a queueing model.
     #[default]

@@ -14,7 +14,6 @@ mod correction;
 mod disk;
 mod error;
 mod expected;
-mod fast;
 mod load;
 mod mva;
 mod observed;

@@ -15,12 +15,11 @@ use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
 use crate::expected::Experience;
-use crate::fast;
 use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf};
-use crate::replay::{Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
+use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
 /// The changed cluster, replayed; every model answers from this.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ pub struct Prediction<'a> {
     assumed: Vec<String>,
     /// By workload: what the question is about.
     about: Vec<About>,
-    /// Whether the outcome was estimated from that of the recorded cluster.
+    /// Whether short stretches of the run were replayed, of the recorded cluster, too.
     is_fast: bool,
 }
 
@@ -129,7 +128,9 @@ impl Observed {
             }
             (answer, prediction.scenario)
         };
-        let worth_a_try = asked == Asked::Auto && experience.scores(Model::Fast) >= ENOUGH;
+        let worth_a_try = asked == Asked::Auto
+            && experience.scores(Model::Fast) >= ENOUGH
+            && self.has_short_stretches();
         if worth_a_try || asked == Asked::Of(Model::Fast) {
             let fast = match self.predict_fast(changes, &cluster, parts) {
                 // the replay knows better whether the cluster keeps up
@@ -155,28 +156,30 @@ impl Observed {
         Ok(expected(prediction, model))
     }
 
-    /// Estimates what would be from the replay of the recorded cluster, which is made on first use; or
-    /// says why that cannot be done.
+    /// Replays short stretches of the changed cluster, and of the recorded one on first use; or says why that is
+    /// not enough.
     fn predict_fast(
         &self,
         changes: &[Change],
         cluster: &Changed,
         parts: &mut dyn Shelf,
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
+        if cluster.scenario.outages.is_some() {
+            return Ok(Err("what failures do to clients takes a whole replay".to_owned()));
+        }
         if !cluster.assumed.is_empty() {
-            return Ok(Err("it changes what clients ask for".to_owned()));
+            return Ok(Err(
+                "it changes what clients ask for, which moves what caches hold".to_owned()
+            ));
         }
-        if let Err(reason) = fast::follows(&self.scenario, &cluster.scenario) {
-            return Ok(Err(reason));
-        }
-        if self.unchanged.get().is_none() {
+        if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
-            self.unchanged.get_or_init(|| replayed(&before).ok());
+            self.unchanged_short.get_or_init(|| replayed(&before, Detail::SHORT).ok());
         }
-        let Some(unchanged) = self.unchanged.get().and_then(Option::as_ref) else {
+        if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
-        };
-        let outcome = fast::estimate(&self.scenario, unchanged, &cluster.scenario)?;
+        }
+        let outcome = replayed(cluster, Detail::SHORT)?;
         let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,
@@ -191,7 +194,12 @@ impl Observed {
         }))
     }
 
-    /// Estimates the outcome of a question that was predicted by replay, too. The inner error says why the
+    /// Whether the fast model replays less of the run than the replay does.
+    pub fn has_short_stretches(&self) -> bool {
+        Detail::SHORT.is_part_of(&self.scenario, &self.requests)
+    }
+
+    /// The fast model's answer to a question that was predicted by replay, too. The inner error says why the
     /// fast model does not follow it.
     pub fn fast_beside(
         &self,
@@ -220,22 +228,22 @@ impl Observed {
         let idle = self.idle(changes);
         let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
-            let outcome = replayed(&cluster)?;
+            let outcome = replayed(&cluster, Detail::WHOLE)?;
             self.unchanged.get_or_init(|| Some(outcome.clone()));
             outcome
         } else if self.unchanged.get().is_some() {
-            replayed(&cluster)?
+            replayed(&cluster, Detail::WHOLE)?
         } else {
             let before = self.changed(&[], parts)?;
             let itself = || {
-                self.unchanged.get_or_init(|| replayed(&before).ok());
+                self.unchanged.get_or_init(|| replayed(&before, Detail::WHOLE).ok());
             };
             std::thread::scope(|scope| {
                 // where there are no threads, one after the other
                 if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
                     itself();
                 }
-                replayed(&cluster)
+                replayed(&cluster, Detail::WHOLE)
             })?
         };
         let notes = idle;
@@ -271,8 +279,9 @@ fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
     scenario.workloads.iter().map(of).collect()
 }
 
-fn replayed(cluster: &Changed) -> Result<Outcome, WhatIfError> {
+fn replayed(cluster: &Changed, detail: Detail) -> Result<Outcome, WhatIfError> {
     replay(&Material {
+        detail,
         scenario: &cluster.scenario,
         requests: &cluster.requests,
         stretch: &cluster.stretch,
@@ -341,7 +350,7 @@ impl Prediction<'_> {
 
     /// What a model says.
     ///
-    /// A prediction that was estimated knows no other model than the fast one.
+    /// A prediction from short stretches knows no other model than the fast one.
     pub fn answer(&self, model: Model) -> Answer {
         let model = if self.is_fast { Model::Fast } else { model };
         let (utilization, bottleneck) = self.utilization();
@@ -452,7 +461,11 @@ impl Prediction<'_> {
     fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
-        let unchanged = self.observed.unchanged.get()?.as_ref()?;
+        let unchanged = if self.is_fast {
+            self.observed.unchanged_short.get()?.as_ref()?
+        } else {
+            self.observed.unchanged.get()?.as_ref()?
+        };
         Some((&unchanged.workloads[place], &self.observed.seen[place]))
     }
 

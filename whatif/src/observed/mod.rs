@@ -58,6 +58,8 @@ pub struct Observed {
     /// What the model says of the run itself, when it was first needed; nothing where it says that
     /// the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
+    /// The same, of short stretches.
+    pub(crate) unchanged_short: OnceLock<Option<Outcome>>,
 }
 
 impl Observed {
@@ -131,8 +133,8 @@ impl Observed {
             }
         });
         let seen = seen.collect();
-        let unchanged = OnceLock::new();
-        Ok(Self { document, scenario, measured, requests, kinds, seen, unchanged })
+        let (unchanged, unchanged_short) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { document, scenario, measured, requests, kinds, seen, unchanged, unchanged_short })
     }
 
     /// Names of the devices of which measurements are recorded.

@@ -168,6 +168,19 @@ impl Instance {
         Some(now + SimSpan::from_secs_f64(1.0 / per_s))
     }
 
+    /// Leaves out the requests that were recorded before a time, as far as it has not come to them.
+    pub(super) fn leave_out_until(&mut self, time: SimTime) {
+        let stretch = match self.pace {
+            Pace::Recorded { stretch, .. } => stretch,
+            _ => 1.0,
+        };
+        let recorded = SimTime::from_ns((time.as_ns() as f64 / stretch) as u64);
+        let count = self.requests.leave_out_until(recorded);
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(count);
+        }
+    }
+
     pub(super) fn pull(&mut self) -> Option<Wanted> {
         if self.requests.is_empty() {
             return None;

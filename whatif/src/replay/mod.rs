@@ -44,6 +44,7 @@ use links::{Links, Step};
 use node::Node;
 use outages::Outages;
 pub(crate) use outages::{OutageOutcome, PhaseWorkloadOutcome};
+pub(crate) use pass::Detail;
 use pass::{Period, Plan, SETTLING};
 use tally::Busy;
 use tally::Tally;
@@ -70,6 +71,8 @@ pub(crate) struct Material<'a> {
     pub(crate) stretch: &'a [f64],
     /// By host and disk.
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
+    /// How much of it is replayed in detail.
+    pub(crate) detail: Detail,
 }
 
 /// A replay under way.
@@ -215,7 +218,7 @@ impl<'a> Replay<'a> {
             return Ok(self.outcome());
         };
         let mut marked = false;
-        for Period { detail, passed_over, measured } in plan.0 {
+        for Period { detail, passed_over, measured, touches } in plan.0 {
             if measured && !marked {
                 self.mark();
                 marked = true;
@@ -234,7 +237,7 @@ impl<'a> Replay<'a> {
             if measured {
                 self.end_measuring();
             }
-            self.pass_over(passed_over, detail - detail / SETTLING)?;
+            self.pass_over(passed_over, detail - detail / SETTLING, touches)?;
         }
         Ok(self.outcome())
     }

@@ -6,28 +6,71 @@
 //! Microarchitecture Simulation via Rigorous Statistical Sampling*, ISCA 2003, do the same with
 //! processors). What is under way waits meanwhile. Disk operations then take no time, and the flusher
 //! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
+//!
+//! Of the short stretches of the fast model, most of what lies between is left out altogether: what caches hold
+//! then is what they held earlier.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use foretell_scenarios::model::Scenario;
 use foretell_systems::Access;
 use foretell_units::{HostId, SimSpan, SimTime};
 
 use super::engine::{Engine, choose};
 use super::{Material, Replay};
 use crate::error::WhatIfError;
+use crate::observed::Streams;
 
-/// Requests that are replayed in detail; of fewer, all are.
-const DETAILED: f64 = 400_000.0;
 /// The first part of a stretch, in which queues find their lengths again, is one in so many.
 pub(super) const SETTLING: u64 = 4;
-/// Stretches in the warm-up, and in the measured time.
-const PERIODS: (u32, u32) = (4, 20);
-/// Shortest stretch: disks' queues need so long.
+/// Shortest stretch, s: disks' queues need so long.
 const SHORTEST: f64 = 0.5;
-
 /// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
 const BEGINNING: f64 = 0.25;
+
+/// How much of a run is replayed in detail.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Detail {
+    /// Requests that are replayed in detail; of fewer, all are.
+    requests: f64,
+    /// Requests that stretches of the shortest length may have together.
+    most_requests: f64,
+    /// Stretches in the warm-up, and in the measured time.
+    periods: (u32, u32),
+    /// Requests that touch caches before a stretch, at the most; what comes before these is left out. Caches
+    /// hold something of their past already, but for those of the warm-up.
+    touches: (f64, f64),
+}
+
+impl Detail {
+    /// For an answer by the replay alone.
+    pub(crate) const WHOLE: Self = Self {
+        requests: 400_000.0,
+        most_requests: f64::INFINITY,
+        periods: (4, 20),
+        touches: (f64::INFINITY, f64::INFINITY),
+    };
+    /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
+    pub(crate) const SHORT: Self = Self {
+        requests: 16_000.0,
+        most_requests: 64_000.0,
+        periods: (1, 8),
+        touches: (50_000.0, 5_000.0),
+    };
+
+    /// Whether less than all of a run is replayed in detail.
+    pub(crate) fn is_part_of(self, scenario: &Scenario, requests: &[Streams]) -> bool {
+        Plan::with(self, scenario, requests).is_some()
+    }
+
+    /// The share of a run of this length, s, with this number of requests.
+    fn share(self, whole: f64, requests: f64) -> f64 {
+        let periods = f64::from(self.periods.0 + self.periods.1);
+        let shortest = (SHORTEST * periods / whole).min(self.most_requests / requests);
+        (self.requests / requests).max(shortest)
+    }
+}
 
 /// How a long run is replayed: period after period.
 pub(super) struct Plan(pub(super) Vec<Period>);
@@ -39,23 +82,28 @@ pub(super) struct Period {
     pub(super) passed_over: SimSpan,
     /// Whether the warm-up is over.
     pub(super) measured: bool,
+    /// Requests that touch caches in what is passed over, at the most.
+    pub(super) touches: f64,
 }
 
 impl Plan {
     /// A plan, unless all is to be replayed in detail.
     pub(super) fn of(material: &Material) -> Option<Self> {
-        let scenario = material.scenario;
+        Self::with(material.detail, material.scenario, material.requests)
+    }
+
+    fn with(of: Detail, scenario: &Scenario, requests: &[Streams]) -> Option<Self> {
         // what is passed over knows no failures
         if scenario.outages.is_some() {
             return None;
         }
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
-        let streams = material.requests.iter().flat_map(|known| &known.of_clients);
+        let streams = requests.iter().flat_map(|known| &known.of_clients);
         let requests: usize = streams.map(|stream| stream.len()).sum();
         let whole = warmup + duration;
-        let periods = f64::from(PERIODS.0 + PERIODS.1);
-        let share = (DETAILED / requests as f64).max(SHORTEST * periods / whole);
+        let periods = of.periods;
+        let share = of.share(whole, requests as f64);
         if share >= 0.5 {
             return None;
         }
@@ -64,24 +112,34 @@ impl Plan {
             let period = whole / f64::from(count);
             let detail = SimSpan::from_secs_f64(period * share);
             let passed_over = SimSpan::from_secs_f64(period * (1.0 - share));
-            plan.extend((0..count).map(|_| Period { detail, passed_over, measured }));
+            let touches = if measured { of.touches.1 } else { of.touches.0 };
+            let one = Period { detail, passed_over, measured, touches };
+            plan.extend((0..count).map(|_| one));
         };
         let beginning = whole * share * BEGINNING;
         if beginning > warmup / 2.0 {
             add(1, warmup, (beginning / warmup).min(1.0), false);
         } else {
-            let first = beginning.max(warmup / f64::from(PERIODS.0));
+            let first = beginning.max(warmup / f64::from(periods.0));
             add(1, first, beginning / first, false);
-            add(PERIODS.0 - 1, warmup - first, share, false);
+            add(periods.0 - 1, warmup - first, share, false);
         }
-        add(PERIODS.1, duration, share, true);
+        add(periods.1, duration, share, true);
+        // nothing comes after the last stretch
+        plan.last_mut()?.passed_over = SimSpan::ZERO;
         Some(Self(plan))
     }
 }
 
 impl Replay<'_> {
-    /// Passes over a time; `detail`: how long was replayed in detail before.
-    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
+    /// Passes over a time; `detail`: how long was replayed in detail before; `touches`: requests that touch
+    /// caches, at the most.
+    pub(super) fn pass_over(
+        &mut self,
+        span: SimSpan,
+        detail: SimSpan,
+        touches: f64,
+    ) -> Result<(), WhatIfError> {
         if span.is_zero() {
             return Ok(());
         }
@@ -91,13 +149,21 @@ impl Replay<'_> {
         for node in self.engine.nodes.iter_mut().flatten() {
             node.pass_over(longer);
         }
-        let from = self.engine.now + self.engine.skipped;
-        let until = from + span;
+        let begin = self.engine.now + self.engine.skipped;
+        let until = begin + span;
         let rates: Vec<f64> = self
             .instances
             .iter()
             .map(|instance| instance.issued as f64 / detail.as_secs_f64().max(1e-9))
             .collect();
+        let left_out = 1.0 - touches / (rates.iter().sum::<f64>() * span.as_secs_f64()).max(1e-9);
+        let left_out = SimSpan::from_secs_f64(span.as_secs_f64() * left_out.max(0.0));
+        let from = begin + left_out;
+        if !left_out.is_zero() {
+            for instance in &mut self.instances {
+                instance.leave_out_until(from);
+            }
+        }
         let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
         for (index, (instance, &rate)) in self.instances.iter_mut().zip(&rates).enumerate() {
             next.extend(instance.passes_at(from, rate).map(|at| Reverse((at, index))));

@@ -201,6 +201,16 @@ impl Requests {
         all / (recorded.len() as u64).max(1)
     }
 
+    /// Leaves out the requests that were issued before a time, and says how many.
+    pub(super) fn leave_out_until(&mut self, time: SimTime) -> u64 {
+        let recorded = self.known.record(self.stream);
+        let before = recorded.partition_point(|request| request.issued < time);
+        let count = before.saturating_sub(self.next);
+        self.next += count;
+        self.followed = self.next % recorded.len().max(1);
+        count as u64
+    }
+
     /// The next request.
     pub(super) fn next(&mut self, draws: &mut Stream) -> Wanted {
         let index = self.next;
