@@ -1,4 +1,5 @@
-//! The shipped scenarios with solid-state drives and with an array, from their text to their truth.
+//! The shipped scenarios with solid-state drives and with an array, from their text to their truth, and disks
+//! that read as fast as their data sheets say.
 
 use std::ops::ControlFlow;
 
@@ -14,6 +15,10 @@ fn run(name: &str, changes: &[(&str, &str)]) -> Truth {
     for (path, value) in changes {
         document.set(path, value).unwrap();
     }
+    simulate(&document)
+}
+
+fn simulate(document: &Document) -> Truth {
     let scenario = document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()));
     let mut cluster = Cluster::new(scenario, Recorder::none()).unwrap();
     cluster.run(|_| ControlFlow::Continue(())).unwrap()
@@ -87,4 +92,37 @@ fn an_array_answers_from_its_memory() {
         run("array-server", &[&short[..], &[("device.ds8700-raid5.read_ahead", "0 B")]].concat());
     let alone = &alone.workloads["backup"];
     assert!(alone.throughput_rps < 0.5 * backup.throughput_rps, "{alone:?}");
+}
+
+#[test]
+fn a_disk_streams_as_fast_with_several_commands_as_its_data_sheet_says() {
+    // one client reads a volume from its beginning, at the edge of the platter; with one request outstanding
+    // the network and the processors take turns with the disk, so that it is not the disk that is measured
+    let text = |device: &str, outstanding: u32| {
+        format!(
+            r#"
+            seed = 1
+            warmup = "1 s"
+            duration = "4 s"
+            node.n = {{ cpu = "xeon-2023", cache.size = "64 MiB", nic.rate = "25 Gbit/s", disk = [{{ device = "{device}", scheduler = "noop" }}] }}
+            client.c = {{ cpu = "xeon-2023", nic.rate = "25 Gbit/s" }}
+            volume.v = {{ size = "50 GiB", nodes = "n" }}
+            workload.w = {{ volume = "v", client = "c", kind = "ssio", reads = 1, pattern = "sequential", access = "64 KiB", outstanding = {outstanding} }}
+            "#
+        )
+    };
+    // MB/s, of the data sheets that the profiles name
+    for (device, sheet) in [
+        ("fc-15k-2008", 125.0),
+        ("hdd-4tb-7200", 215.0),
+        ("hdd-16tb-7200", 261.0),
+        ("hdd-24tb-7200", 285.0),
+    ] {
+        for outstanding in [2, 4, 16] {
+            let document = Document::parse("a stream", &text(device, outstanding), "").unwrap();
+            let found = simulate(&document).workloads["w"].throughput_bytes_per_s / 1e6;
+            println!("{device}, {outstanding} outstanding: {found:.0} MB/s");
+            assert!(found > 0.8 * sheet && found < 1.15 * sheet, "{device} {outstanding}: {found}");
+        }
+    }
 }

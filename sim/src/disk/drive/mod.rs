@@ -230,14 +230,18 @@ impl Drive {
             Background::Reading(reading) => (reading.position, now),
             Background::Writing(writing) => (self.position, now.max(writing.done)),
         };
-        if command.op == Op::Read
-            && self.cache.enabled
-            && self.segments.find(first, first + 1, None).is_some()
-        {
+        if command.op == Op::Read && self.cache.enabled && self.holds_or_reads(first) {
             return free;
         }
         let approach = self.mechanics.approach(from, free, first, command.op);
         approach.settled + approach.wait
+    }
+
+    /// Whether a sector is in the buffer, or under the head of a drive that reads along.
+    fn holds_or_reads(&self, sector: u64) -> bool {
+        let comes_next = |segment| self.segments.get(segment).end == sector;
+        self.segments.find(sector, sector + 1, None).is_some()
+            || self.cache.hits_on_next && self.reading_into().is_some_and(comes_next)
     }
 
     /// What is left of an overhead for the command in service.

@@ -408,6 +408,21 @@ fn reading_a_track_ahead_goes_on_behind_a_slipped_sector() {
     assert_eq!(read(&mut drive, at_us(100_000), 300, 1).found, Found::Nothing);
 }
 
+#[test]
+fn a_drive_that_reads_along_takes_up_what_continues_it() {
+    let held = |lbn| Command { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) };
+    for (hits_on_next, expected) in [(true, 8), (false, 12)] {
+        let mut spec = caching();
+        spec.cache.hits_on_next = hits_on_next;
+        let mut drive = drive(&spec);
+        let first = read(&mut drive, at_us(0), 0, 8);
+        // sector 8 has begun to pass, and sector 12 comes soon
+        let commands = [held(30), held(12), held(8)];
+        let chosen = drive.reaches_first(first.finish, commands.into_iter()).unwrap();
+        assert_eq!(commands[chosen].lbn, Sectors(expected), "{hits_on_next}");
+    }
+}
+
 proptest! {
     #[test]
     fn oracle_runs_come_as_sector_after_sector(
