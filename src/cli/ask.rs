@@ -118,7 +118,7 @@ pub enum ModelChoice {
     /// The fast one where past scores say that it is as good, otherwise the replay.
     #[default]
     Auto,
-    /// A replay of short stretches: some 16,000 of the recorded requests, in a tenth of a second.
+    /// A replay of short stretches: some 2,000 of the recorded requests, in a fiftieth of a second.
     Fast,
     /// The recorded requests in a queueing model; percentiles too.
     Replay,

@@ -250,7 +250,7 @@ pub enum Model {
     /// the middle of the curve too.
     Mva,
     /// The replay of short stretches of the run, compared with that of the same stretches of the recorded
-    /// cluster: a tenth of a second for a run of a million requests.
+    /// cluster: a fiftieth of a second for a run of a million requests.
     Fast,
     /// The recorded requests in a queueing model.
     #[default]

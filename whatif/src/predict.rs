@@ -429,6 +429,7 @@ impl Prediction<'_> {
                 throughput_rps: completed / seconds.max(1e-9),
                 response_ms: seen.response_ms,
                 think_s: whole.think_s,
+                keeps_up: whole.overload().is_none(),
             };
             let (throughput_rps, response_time_ms) = self.corrected(workload, found);
             let circumstances = Circumstances {
@@ -478,7 +479,8 @@ impl Prediction<'_> {
     /// response time.
     fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
         let WorkloadOutcome { throughput_rps, response_ms, think_s, .. } = *found;
-        self.corrected(workload, PhaseSeen { throughput_rps, response_ms, think_s })
+        let keeps_up = found.overload().is_none();
+        self.corrected(workload, PhaseSeen { throughput_rps, response_ms, think_s, keeps_up })
     }
 
     fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
@@ -486,13 +488,16 @@ impl Prediction<'_> {
         let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
             return (found.throughput_rps, said);
         };
-        let (modelled, recorded) = (modelled.response_ms, recorded.response_ms);
-        let correction = Correction { modelled, recorded };
+        let correction =
+            Correction { modelled: modelled.response_ms, recorded: recorded.response_ms };
         let response = correction.apply(said);
         let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
             // as many are outstanding or thought about as before: Little's law
             let think = found.think_s * 1e3;
             found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
+        } else if self.is_fast && found.keeps_up && modelled.throughput_rps > 0.0 {
+            // more or fewer requests than in the mean came in the stretches, before and after the change alike
+            found.throughput_rps * recorded.throughput_rps / modelled.throughput_rps
         } else {
             found.throughput_rps
         };
@@ -598,6 +603,8 @@ struct PhaseSeen {
     throughput_rps: f64,
     response_ms: ResponseTimeMs,
     think_s: f64,
+    /// Whether as many requests complete as come.
+    keeps_up: bool,
 }
 
 /// As the replay finds it: see [`WorkloadAnswer::demands_ms`].

@@ -601,6 +601,11 @@ impl Array {
         }
     }
 
+    /// Its members.
+    pub(super) fn members_mut(&mut self) -> &mut [Disk] {
+        &mut self.members
+    }
+
     /// Operations that wait or are served.
     pub(super) fn present(&self) -> usize {
         self.present

@@ -46,6 +46,10 @@ pub(super) struct Buffer {
     seen: SimTime,
     /// A moment, ns.
     moment: f64,
+    /// When a write last found nothing to drain.
+    empty_at: SimTime,
+    /// When it was looked at last for how it fills, and how long it would have drained then.
+    marked: (SimTime, SimSpan),
 }
 
 /// A write that is held.
@@ -59,6 +63,9 @@ struct Leaving {
     first: u64,
     count: u64,
 }
+
+/// Pieces in which what came in a time that was passed over leaves, at the most.
+const MOST_PIECES: u64 = 4096;
 
 /// Bytes of a page, by which writes are known again.
 const PAGE: u64 = 4096;
@@ -106,7 +113,37 @@ impl Buffer {
             reading: 0.0,
             seen: SimTime::ZERO,
             moment: moment.max(SHORTEST),
+            empty_at: SimTime::ZERO,
+            marked: (SimTime::ZERO, SimSpan::ZERO),
         })
+    }
+
+    /// Remembers how full it is, for [`Self::pass_over`].
+    pub(super) fn mark(&mut self, now: SimTime) {
+        self.marked = (now, self.until.saturating_since(now));
+    }
+
+    /// A time is passed over that is `longer` times as long as that since it was marked. What comes faster than
+    /// it is drained fills it at the same rate; whose backlog comes and goes is as full afterwards.
+    pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
+        self.forget_what_left(now);
+        let (since, before) = self.marked;
+        let backlog = self.until.saturating_since(now);
+        let more = backlog.saturating_sub(before).as_ns() as f64 * longer;
+        if self.empty_at >= since || more <= 0.0 || self.held == 0 {
+            return;
+        }
+        let per_ns = self.held as f64 / backlog.as_ns() as f64;
+        let bytes = self.room.saturating_sub(self.held).min((more * per_ns) as u64);
+        let each = (bytes / MOST_PIECES).max(PAGE);
+        let mut left = bytes;
+        while left > 0 {
+            let bytes = each.min(left);
+            left -= bytes;
+            self.until += SimSpan::from_ns((bytes as f64 / per_ns) as u64);
+            self.held += bytes;
+            self.leaving.push_back(Leaving { at: self.until, bytes, first: 0, count: 0 });
+        }
     }
 
     fn look(&mut self, now: SimTime) {
@@ -122,10 +159,7 @@ impl Buffer {
         self.seen = now;
     }
 
-    /// Takes a write at a byte of the device; when there is room for it, and how long it will keep the device
-    /// busy.
-    pub(super) fn take(&mut self, now: SimTime, from: u64, bytes: u64) -> (SimTime, SimSpan) {
-        self.look(now);
+    fn forget_what_left(&mut self, now: SimTime) {
         while let Some(left) = self.leaving.front().filter(|held| held.at <= now).copied() {
             self.leaving.pop_front();
             self.held -= left.bytes;
@@ -135,6 +169,13 @@ impl Buffer {
                 }
             }
         }
+    }
+
+    /// Takes a write at a byte of the device; when there is room for it, and how long it will keep the device
+    /// busy.
+    pub(super) fn take(&mut self, now: SimTime, from: u64, bytes: u64) -> (SimTime, SimSpan) {
+        self.look(now);
+        self.forget_what_left(now);
         let first = from / PAGE;
         let count = ((from + bytes).div_ceil(PAGE) - first).max(1);
         let is_held = |page: &u64| self.pages.get(page).is_some_and(|at| *at > now);
@@ -142,6 +183,9 @@ impl Buffer {
         let bytes = bytes * (count - again) / count;
         if bytes == 0 {
             return (now, SimSpan::ZERO);
+        }
+        if self.until <= now {
+            self.empty_at = now;
         }
         let pace = (1.0 - self.slowed * self.reading).max(LEAST_PACE);
         let work = SimSpan::from_ns((by_size(&self.drain, bytes as f64) / pace) as u64);

@@ -74,6 +74,20 @@ impl Drive {
         }
     }
 
+    /// Remembers how full its buffer is.
+    pub(super) fn mark(&mut self, now: SimTime) {
+        if let Device::Lanes(lanes) = &mut self.device {
+            lanes.mark(now);
+        }
+    }
+
+    /// A time is passed over, `longer` times as long as that since it was marked.
+    pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
+        if let Device::Lanes(lanes) = &mut self.device {
+            lanes.pass_over(now, longer);
+        }
+    }
+
     /// Operations that wait or are served.
     pub(super) fn present(&self) -> usize {
         self.present

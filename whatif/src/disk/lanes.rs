@@ -120,6 +120,20 @@ impl Lanes {
         }
     }
 
+    /// Remembers how full its buffer is.
+    pub(super) fn mark(&mut self, now: SimTime) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.mark(now);
+        }
+    }
+
+    /// A time is passed over, `longer` times as long as that since it was marked.
+    pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.pass_over(now, longer);
+        }
+    }
+
     /// Serves an operation.
     pub(super) fn serve(
         &mut self,

@@ -96,6 +96,25 @@ impl Disk {
         }
     }
 
+    /// Remembers how full the buffers of its devices are.
+    pub(crate) fn mark(&mut self, now: SimTime) {
+        match self {
+            Self::Drive(drive) => drive.mark(now),
+            Self::Array(array) => array.members_mut().iter_mut().for_each(|disk| disk.mark(now)),
+        }
+    }
+
+    /// A time is passed over, `longer` times as long as that since it was marked: buffers of devices that fill
+    /// go on filling.
+    pub(crate) fn pass_over(&mut self, now: SimTime, longer: f64) {
+        match self {
+            Self::Drive(drive) => drive.pass_over(now, longer),
+            Self::Array(array) => {
+                array.members_mut().iter_mut().for_each(|disk| disk.pass_over(now, longer));
+            }
+        }
+    }
+
     /// Operations that wait or are served.
     pub(crate) fn present(&self) -> usize {
         match self {

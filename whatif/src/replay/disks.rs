@@ -59,6 +59,11 @@ impl Disks {
         self.call(agenda, (machine, disk), next);
     }
 
+    /// In order.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
+        self.all.iter_mut()
+    }
+
     /// An operation takes no time.
     pub(super) fn touch(&mut self, now: SimTime, disk: u32, what: (Op, Sectors, Sectors)) {
         self.all[disk as usize].touch(now, what);

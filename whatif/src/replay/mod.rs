@@ -229,6 +229,8 @@ impl<'a> Replay<'a> {
             for instance in &mut self.instances {
                 instance.issued = 0;
             }
+            let now = self.engine.now;
+            self.engine.disks.iter_mut().flat_map(Disks::iter_mut).for_each(|disk| disk.mark(now));
             self.database_before = self.protocol.database();
             if measured {
                 self.begin_measuring();

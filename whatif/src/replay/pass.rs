@@ -17,6 +17,7 @@ use foretell_scenarios::model::Scenario;
 use foretell_systems::Access;
 use foretell_units::{HostId, SimSpan, SimTime};
 
+use super::disks::Disks;
 use super::engine::{Engine, choose};
 use super::{Material, Replay};
 use crate::error::WhatIfError;
@@ -24,8 +25,6 @@ use crate::observed::Streams;
 
 /// The first part of a stretch, in which queues find their lengths again, is one in so many.
 pub(super) const SETTLING: u64 = 4;
-/// Shortest stretch, s: disks' queues need so long.
-const SHORTEST: f64 = 0.5;
 /// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
 const BEGINNING: f64 = 0.25;
 
@@ -36,6 +35,8 @@ pub(crate) struct Detail {
     requests: f64,
     /// Requests that stretches of the shortest length may have together.
     most_requests: f64,
+    /// Shortest stretch, s: disks' queues need some time.
+    shortest_s: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
     /// Requests that touch caches before a stretch, at the most; what comes before these is left out. Caches
@@ -48,15 +49,17 @@ impl Detail {
     pub(crate) const WHOLE: Self = Self {
         requests: 400_000.0,
         most_requests: f64::INFINITY,
+        shortest_s: 0.5,
         periods: (4, 20),
         touches: (f64::INFINITY, f64::INFINITY),
     };
     /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
     pub(crate) const SHORT: Self = Self {
-        requests: 16_000.0,
-        most_requests: 64_000.0,
+        requests: 2_000.0,
+        most_requests: 8_000.0,
+        shortest_s: 0.25,
         periods: (1, 8),
-        touches: (50_000.0, 5_000.0),
+        touches: (20_000.0, 500.0),
     };
 
     /// Whether less than all of a run is replayed in detail.
@@ -67,7 +70,7 @@ impl Detail {
     /// The share of a run of this length, s, with this number of requests.
     fn share(self, whole: f64, requests: f64) -> f64 {
         let periods = f64::from(self.periods.0 + self.periods.1);
-        let shortest = (SHORTEST * periods / whole).min(self.most_requests / requests);
+        let shortest = (self.shortest_s * periods / whole).min(self.most_requests / requests);
         (self.requests / requests).max(shortest)
     }
 }
@@ -149,6 +152,9 @@ impl Replay<'_> {
         for node in self.engine.nodes.iter_mut().flatten() {
             node.pass_over(longer);
         }
+        let now = self.engine.now;
+        let disks = self.engine.disks.iter_mut().flat_map(Disks::iter_mut);
+        disks.for_each(|disk| disk.pass_over(now, longer));
         let begin = self.engine.now + self.engine.skipped;
         let until = begin + span;
         let rates: Vec<f64> = self
