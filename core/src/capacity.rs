@@ -6,15 +6,13 @@
 use std::collections::BTreeMap;
 
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Scenario, System, Volume};
+use foretell_scenarios::model::{Scenario, Volume};
 use foretell_systems::devices_of;
 use foretell_units::{HostId, VolumeId};
 use serde::Serialize;
 
 use crate::prices::Prices;
 
-/// Above which fill level an OSD takes no more writes: Ceph's default.
-const FULL_RATIO: f64 = 0.95;
 const TIB: f64 = (1_u64 << 40) as f64;
 
 /// How much a volume holds.
@@ -61,7 +59,7 @@ impl Capacities {
                 *held.entry(*place).or_default() += share * volume.size.get() as f64;
             }
         }
-        let full = if matches!(scenario.system, System::Ceph(_)) { FULL_RATIO } else { 1.0 };
+        let full = scenario.system.traits().full_ratio();
         let volume = |(index, (volume, load)): (usize, (&Volume, &BTreeMap<Place, f64>))| {
             let stored = volume.size.get() as f64;
             let least = |room: &dyn Fn(&Place, f64) -> f64| {
@@ -116,10 +114,8 @@ fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
 
 /// How many devices, hosts and larger units may fail.
 fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> BTreeMap<String, usize> {
-    if let System::Ceph(ceph) = &scenario.system
-        && let Some(places) = ceph.places.as_ref().and_then(|all| all.get(index))
-    {
-        return places.survives.iter().cloned().collect();
+    if let Some(survives) = scenario.system.traits().survives(index) {
+        return survives.iter().cloned().collect();
     }
     // each fragment is on a host of its own
     let spare = volume.encoding.tolerates();

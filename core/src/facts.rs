@@ -4,7 +4,7 @@
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
-    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, System, Think,
+    Arrivals, Cache, Cost, Layout, NetworkModel, Role, Scenario, Storage, Switch, Think,
     TrackingCost,
 };
 use foretell_sim::process;
@@ -72,10 +72,7 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
 
 /// What each host is for, in their order.
 pub fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
-    let is_monitor = |host: usize| match &scenario.system {
-        System::Ceph(ceph) => ceph.is_monitor(HostId::from(host)),
-        System::UrsaMinor | System::Swift(_) => false,
-    };
+    let is_monitor = |host: usize| scenario.system.traits().is_monitor(HostId::from(host));
     scenario.hosts.iter().enumerate().map(move |(index, host)| match host.role {
         Role::Node(_) => HostKind::Node,
         Role::Client if is_monitor(index) => HostKind::Monitor,

@@ -13,7 +13,7 @@ use foretell_units::{HostId, SimSpan};
 
 use crate::change::Change;
 use crate::document::Document;
-use crate::model::{Cost, CpuProfile, Scenario, System, Volume};
+use crate::model::{Cost, CpuProfile, Scenario, Volume};
 
 /// A change without effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -169,23 +169,13 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
     if let Some(cost) = &scenario.tracking.cost {
         mark(cost.store);
     }
-    match &scenario.system {
-        System::UrsaMinor => {}
-        System::Ceph(ceph) => {
-            ceph.own_monitors
-                .values()
-                .chain([&ceph.monitors])
-                .flatten()
-                .copied()
-                .for_each(&mut mark);
-            // who has monitors reports to them
-            for (index, host) in scenario.hosts.iter().enumerate() {
-                if host.role.storage().is_some() && !ceph.monitors_of(&host.group).is_empty() {
-                    mark(HostId::from(index));
-                }
-            }
+    let system = scenario.system.traits();
+    system.hosts().into_iter().for_each(&mut mark);
+    // who has monitors reports to them
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        if host.role.storage().is_some() && !system.monitors_of(&host.group).is_empty() {
+            mark(HostId::from(index));
         }
-        System::Swift(swift) => swift.proxies.iter().copied().for_each(&mut mark),
     }
     // the first guest stands for its machine, and machines are cut into parts for all that are on them
     for (host, reached) in scenario.hosts.iter().zip(&mut reached) {
@@ -231,20 +221,12 @@ fn only_reached_hosts(scenario: &mut Scenario) {
     for machine in scenario.hosts.iter_mut().filter_map(|host| host.machine.as_mut()) {
         place(&mut machine.host);
     }
-    match &mut scenario.system {
-        System::UrsaMinor => {}
-        System::Ceph(ceph) => {
-            ceph.own_monitors.values_mut().chain([&mut ceph.monitors]).for_each(moved);
-            let places = ceph.places.iter_mut().flatten();
-            places.flat_map(|places| &mut places.devices).for_each(|(host, _)| place(host));
-        }
-        System::Swift(swift) => moved(&mut swift.proxies),
-    }
+    scenario.system.renumber(&|host| places[host.index()]);
 }
 
 /// Clients of `ursa-minor` encrypt and encode, servers of Ceph encode; nobody else does.
 fn no_codes_without_work(scenario: &mut Scenario) {
-    let by_clients = scenario.system == System::UrsaMinor;
+    let by_clients = scenario.system.traits().clients_encode();
     let mut work = vec![(false, false); scenario.hosts.len()];
     for workload in &scenario.workloads {
         let volume: &Volume = scenario.volume(workload.volume);
@@ -281,9 +263,7 @@ fn no_copies_at_clients(scenario: &mut Scenario) {
             workload.clients.iter().for_each(|host| copies[host.index()] = true);
         }
     }
-    if let System::Swift(swift) = &scenario.system {
-        swift.proxies.iter().for_each(|host| copies[host.index()] = true);
-    }
+    scenario.system.traits().relays().iter().for_each(|host| copies[host.index()] = true);
     for (host, copies) in scenario.hosts.iter_mut().zip(copies) {
         if !copies {
             host.cpu.copy = Cost::FREE;

@@ -60,6 +60,7 @@ mod shipped;
 mod source;
 mod ssd_file;
 mod structure;
+mod system;
 mod tree;
 
 #[cfg(not(test))]

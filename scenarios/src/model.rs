@@ -14,6 +14,7 @@ use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;
 use crate::outages::Outages;
+pub use crate::system::{System, SystemTraits};
 
 /// Everything that a run depends on.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,28 +74,6 @@ pub struct Intervals {
     pub error: f64,
     /// Longest measured time; the duration at the least.
     pub longest: SimSpan,
-}
-
-/// A storage system: who does what with a request.
-#[derive(Clone, PartialEq, Debug)]
-pub enum System {
-    /// Clients encode, and send fragments to all nodes: Thereska et al. 2006.
-    UrsaMinor,
-    /// The first OSD of a placement group does for the others what clients ask for.
-    Ceph(Ceph),
-    /// Proxies send copies to object servers.
-    Swift(Swift),
-}
-
-impl System {
-    /// As scenarios write it.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::UrsaMinor => "ursa-minor",
-            Self::Ceph(_) => "ceph",
-            Self::Swift(_) => "swift",
-        }
-    }
 }
 
 /// What a Ceph cluster is set to.
@@ -251,18 +230,6 @@ impl PartialEq for Remap {
 }
 
 impl Eq for Remap {}
-
-impl Ceph {
-    /// The monitors that the nodes of a group report to.
-    pub fn monitors_of(&self, group: &str) -> &[HostId] {
-        self.own_monitors.get(group).unwrap_or(&self.monitors)
-    }
-
-    /// Whether a host is a monitor.
-    pub fn is_monitor(&self, host: HostId) -> bool {
-        self.own_monitors.values().chain([&self.monitors]).any(|all| all.contains(&host))
-    }
-}
 
 /// How an OSD writes to its device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,10 +7,12 @@
 //! (a bare text stands for a table with this key), `x-what` (name of a written quantity),
 //! `x-words` (words that stand in place of a quantity).
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
+use crate::system::FOR_TESTS;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// The schema as it is derived.
@@ -67,7 +69,7 @@ pub(crate) struct KeyShape {
 /// The shape of a scenario.
 pub(crate) fn scenario() -> &'static TableShape {
     static SHAPE: OnceLock<TableShape> = OnceLock::new();
-    SHAPE.get_or_init(|| match shape(json_schema()) {
+    SHAPE.get_or_init(|| match shape(&with_systems_for_tests(json_schema())) {
         Shape::Table(table) => table,
         other => unreachable!("a scenario is a table, not {other:?}"),
     })
@@ -161,6 +163,18 @@ fn spell_out_short_forms(schema: &mut Json) {
 pub(crate) fn json_schema() -> &'static Json {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
     SCHEMA.get_or_init(|| serde_json::from_str(KEPT).expect("a test keeps it"))
+}
+
+/// The schema with systems that tests alone have, none of which has settings; documents leave them out.
+fn with_systems_for_tests(schema: &Json) -> Cow<'_, Json> {
+    let mut schema = Cow::Borrowed(schema);
+    for name in FOR_TESTS {
+        let systems = &mut schema.to_mut()["properties"]["cluster"]["oneOf"];
+        let mut system = systems[0].clone();
+        system["properties"]["system"]["enum"] = serde_json::json!([name]);
+        systems.as_array_mut().expect("a list of systems").push(system);
+    }
+    schema
 }
 
 fn shape(schema: &Json) -> Shape {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use foretell_core::Scenario;
-use foretell_scenarios::model::{Arrivals, Role, System};
+use foretell_scenarios::model::{Arrivals, Role};
 use serde::Serialize;
 
 /// A setting that a question can change.
@@ -60,7 +60,7 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
             _ => {}
         }
     }
-    if model.system == System::UrsaMinor {
+    if model.system.traits().clients_encode() {
         for volume in &model.volumes {
             let mut all: BTreeSet<_> =
                 ENCODINGS.iter().filter_map(|name| name.parse().ok()).collect();

@@ -12,7 +12,7 @@ use cpu_time::ThreadTime;
 use foretell_files::Scratch;
 use foretell_input::Limit;
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Scenario, System};
+use foretell_scenarios::model::Scenario;
 use foretell_scenarios::{Change, Document};
 use foretell_sim::SimError;
 use foretell_whatif::{Model, PastScore, WhatIfError};
@@ -261,7 +261,7 @@ fn class(before: &Scenario, after: &Scenario) -> &'static str {
     let turns = |device: &Device| matches!(device, Device::Mechanical(_) | Device::Drive(_));
     if added {
         "added clients"
-    } else if guests || !matches!(after.system, System::UrsaMinor) {
+    } else if guests || !after.system.traits().clients_encode() {
         "systems"
     } else if disks(before).iter().chain(&disks(after)).all(turns) {
         "disks and traces"

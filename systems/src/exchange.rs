@@ -50,8 +50,8 @@ pub enum Purpose {
     Object(Errand),
     /// A message without an answer: a server reports to a monitor.
     Report,
-    /// A message between servers that peer or recover, or what one of them does at its device for that.
-    Chore(u32),
+    /// What the system itself keeps under this number.
+    Own(u32),
 }
 
 /// The process that asks.

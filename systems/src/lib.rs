@@ -9,7 +9,7 @@
 //! store to [`Protocol::stored`], a timer to [`Protocol::timer`]. After each call it takes completed
 //! requests with [`Protocol::take_done`].
 //!
-//! A storage system is one folder, which implements `system::System`; `system.rs` lists them.
+//! A storage system is one folder, which implements `system::System`; the table of them is in `scenarios`.
 //!
 //! Not modelled: failures of links, versions, authentication; with Swift, failures of hosts.
 
@@ -21,6 +21,8 @@ mod exchange;
 mod failures;
 pub mod guest;
 mod hosts;
+#[cfg(feature = "test-system")]
+mod mirrored_pairs;
 pub mod objects;
 pub mod process;
 mod protocol;

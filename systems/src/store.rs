@@ -1,13 +1,12 @@
 //! What a node stores with, whichever storage system it belongs to: files or objects.
 
 use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
-use foretell_scenarios::model::{self, Scenario, Storage, System};
+use foretell_scenarios::model::{self, Scenario, Storage};
 use foretell_units::{Bytes, HostId, Owner, VolumeId};
 
-use crate::ceph::Ceph;
 use crate::failures::spare_groups;
-use crate::objects::{Settings, StoreAccess, Stores};
-use crate::swift::Swift;
+use crate::objects::{StoreAccess, Stores};
+use crate::system::AnySystem;
 use crate::volume::Volume;
 
 /// What an exchange asks of a store.
@@ -41,7 +40,7 @@ impl Software {
         clocks: &Owner,
     ) -> Option<Self> {
         let storage = scenario.host(host).role.storage()?;
-        if let Some(settings) = object_settings(&scenario.system) {
+        if let Some(settings) = AnySystem::object_store(&scenario.system) {
             let stores = Stores::new(settings, storage, reserved, clocks);
             return Some(Self::Objects(Box::new(stores)));
         }
@@ -162,14 +161,5 @@ impl Software {
             Self::Files(node) => Some(node.locate(file, offset, most)),
             Self::Objects(_) => None,
         }
-    }
-}
-
-/// How the stores of a system write; none where nodes store files.
-fn object_settings(system: &System) -> Option<Settings> {
-    match system {
-        System::UrsaMinor => None,
-        System::Ceph(ceph) => Some(Ceph::store(ceph)),
-        System::Swift(swift) => Some(Swift::store(swift)),
     }
 }

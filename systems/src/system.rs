@@ -1,21 +1,18 @@
-//! The storage systems that there are, and what each must say of itself.
+//! What a storage system must do, and which of them a cluster runs.
 //!
-//! Nothing else in the project matches on which system a cluster runs: a new one is a folder that
-//! implements [`System`], and a line in each table of this file.
+//! Nothing here or elsewhere matches on which system a cluster runs: a new one is a folder with a `Machine` that
+//! implements [`System`] and [`Founded`], and a line of the table in `scenarios/src/system.rs`.
 
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
-use foretell_units::{Bytes, HostId, Op, SimSpan};
+use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 use smallvec::SmallVec;
 
-use crate::ceph::Ceph;
 use crate::failures::{Failures, Home, Unit};
 use crate::hosts::{Hosts, Then};
-use crate::objects::Objects;
+use crate::objects::{Settings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::store::Access;
-use crate::swift::Swift;
-use crate::ursa_minor::UrsaMinor;
 use crate::volume::Volume;
 
 /// A stretch of a volume: where it begins, and how long it is.
@@ -182,36 +179,89 @@ const NO_EVENTS: &str = "scenarios of this system have no events";
 /// Fragments or servers of a piece: for usual encodings without an allocation.
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
-/// One of the systems.
-pub(crate) enum AnySystem {
-    UrsaMinor(UrsaMinor),
-    Ceph(Box<Objects<Ceph>>),
-    Swift(Box<Objects<Swift>>),
+/// How a system comes to be.
+pub(crate) trait Founded: Sized {
+    /// That of a scenario, which is one of this system.
+    fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError>;
+
+    /// The devices of the groups of a volume ([`devices_of`](crate::devices_of)), if servers choose them.
+    fn devices(_scenario: &Scenario, _volume: VolumeId) -> Option<Vec<Target>> {
+        None
+    }
+
+    /// How its nodes store objects; none: they store files.
+    fn object_store(_system: &model::System) -> Option<Settings> {
+        None
+    }
 }
 
-impl AnySystem {
-    /// The system of a scenario.
-    pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
-        Ok(match &scenario.system {
-            model::System::UrsaMinor => Self::UrsaMinor(UrsaMinor),
-            model::System::Ceph(ceph) => {
-                Self::Ceph(Box::new(Objects::new(scenario, Ceph::new(scenario, ceph, clocks))?))
+macro_rules! any_system {
+    ([] $(
+        #[doc = $about:literal]
+        $variant:ident $(($field:ident: $settings:ident))? $(as $plain:ident)?, $folder:ident, $name:literal
+        $(, if $feature:literal)?;
+    )*) => {
+        /// One of the systems.
+        pub(crate) enum AnySystem {
+            $($(#[cfg(feature = $feature)])? $variant(crate::$folder::Machine)),*
+        }
+
+        impl AnySystem {
+            /// The system of a scenario.
+            pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
+                Ok(match scenario.system {
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        model::System::$variant { .. } => Self::$variant(Founded::of(scenario, clocks)?)
+                    ),*
+                })
             }
-            model::System::Swift(swift) => {
-                Self::Swift(Box::new(Objects::new(scenario, Swift::new(scenario, swift, clocks))?))
+
+            /// [`Founded::devices`] of the system of a scenario.
+            pub(crate) fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
+                match scenario.system {
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        model::System::$variant { .. } => {
+                            <crate::$folder::Machine as Founded>::devices(scenario, volume)
+                        }
+                    ),*
+                }
             }
-        })
-    }
+
+            /// [`Founded::object_store`] of a system.
+            pub(crate) fn object_store(system: &model::System) -> Option<Settings> {
+                match system {
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        model::System::$variant { .. } => {
+                            <crate::$folder::Machine as Founded>::object_store(system)
+                        }
+                    ),*
+                }
+            }
+        }
+    };
+}
+
+foretell_scenarios::systems!(any_system);
+
+macro_rules! whichever {
+    ([$self:expr, $system:ident, $call:expr] $(
+        #[doc = $about:literal]
+        $variant:ident $(($field:ident: $settings:ident))? $(as $plain:ident)?, $folder:ident, $name:literal
+        $(, if $feature:literal)?;
+    )*) => {
+        match $self {
+            $($(#[cfg(feature = $feature)])? AnySystem::$variant($system) => $call),*
+        }
+    };
 }
 
 /// Calls a method of whichever system it is.
 macro_rules! each {
     ($self:expr, $system:ident => $call:expr) => {
-        match $self {
-            AnySystem::UrsaMinor($system) => $call,
-            AnySystem::Ceph($system) => $call,
-            AnySystem::Swift($system) => $call,
-        }
+        foretell_scenarios::systems!(whichever $self, $system, $call)
     };
 }
 

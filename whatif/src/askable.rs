@@ -3,7 +3,7 @@
 //! Whatever a change alters and the model does not follow is refused by its name. Otherwise the answer
 //! would be that of the cluster as it was, and look like one about the cluster as it would be.
 
-use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, System, Workload, WorkloadKind};
+use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
 use foretell_scenarios::{Change, workload_kinds_with};
 
 use crate::error::WhatIfError;
@@ -120,8 +120,8 @@ fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfErro
         let reason = "the model leaves out that long tasks are interrupted for others";
         return Err(refused(of_it("quantum"), reason));
     }
-    let relays = matches!(&after.system, System::Swift(swift)
-        if swift.proxies.iter().any(|proxy| after.host(*proxy).name == new.name));
+    let relays = after.system.traits().relays();
+    let relays = relays.iter().any(|relay| after.host(*relay).name == new.name);
     if new.role.storage().is_none() && !relays && old.cpu.copy != new.cpu.copy {
         let reason = "the records do not say what file servers on clients copy";
         return Err(refused(of_it("copy"), reason));

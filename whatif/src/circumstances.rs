@@ -84,6 +84,8 @@ words!(
         Swift = "swift",
         /// Guests with block layers of their own.
         Guest = "guest",
+        /// One that no past score is about.
+        Other = "other",
     }
 );
 
@@ -192,7 +194,7 @@ impl About {
         let guests = workload.clients.iter().any(|id| scenario.host(*id).guest.is_some());
         let system = match scenario.system.name() {
             _ if guests => SystemKind::Guest,
-            name => name.parse().unwrap_or(SystemKind::UrsaMinor),
+            name => name.parse().unwrap_or(SystemKind::Other),
         };
         let nodes = &scenario.volume(workload.volume).nodes;
         let mut devices = nodes.iter().flat_map(|node| &measured[node.index()]).map(|known| {

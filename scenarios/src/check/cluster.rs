@@ -34,7 +34,7 @@ impl Context<'_> {
                 self.read(node).and_then(|raw| self.ceph(&raw, tree, hosts)).map(System::Ceph)
             }
             "swift" => self.read(node).and_then(|raw| self.swift(&raw, hosts)).map(System::Swift),
-            _ => Some(System::UrsaMinor),
+            name => System::without_settings(name),
         }
     }
 
@@ -210,10 +210,11 @@ impl Context<'_> {
         volumes: &[volumes::Found],
     ) {
         let name = system.name();
-        if !matches!(system, System::Ceph(_)) {
+        if !system.traits().disks_are_servers() {
             self.refuse_monitors(name, tree);
         }
-        if *system == System::UrsaMinor {
+        let system = system.traits();
+        if system.clients_encode() {
             return;
         }
         for (entry, found) in section(tree, "volume").zip(volumes) {
@@ -231,28 +232,15 @@ impl Context<'_> {
                 }
             }
             let Some(volume) = &found.model else { continue };
-            let refused = match system {
-                System::Ceph(_) if volume.encoding.groups() > 0 => (
-                    "repairs locally, which is not simulated with `system = \"ceph\"`",
-                    "write `m-of-n`, or leave `system` out",
-                ),
-                System::Swift(_) if volume.m() > 1 => (
-                    "is erasure-coded; here Swift keeps copies only",
-                    "write \"1-of-3\" for three copies",
-                ),
-                _ => continue,
-            };
+            let Some(refused) = system.refuses(volume) else { continue };
             let place = table.get("encoding").map_or(entry.key_place, |node| node.place);
             let message = format!("volume `{}` {}", entry.key, refused.0);
             self.add(Problem::new(place, message).help(refused.1));
         }
-        let carries = matches!(system, System::Ceph(_)) && section(tree, "event").next().is_some();
+        let carries = system.carries_bytes(section(tree, "event").next().is_some());
         let payload = tree.get("payload").filter(|_| !carries);
         if let Some(node) = payload.filter(|node| node.text() == Some("real")) {
-            let events = match system {
-                System::Ceph(_) => " without events",
-                _ => "",
-            };
+            let events = if system.carries_bytes(true) { " without events" } else { "" };
             let message =
                 format!("with `system = \"{name}\"` requests carry no real bytes{events}");
             self.add(Problem::new(node.place, message).help("leave `payload` out"));

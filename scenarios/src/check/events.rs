@@ -100,13 +100,13 @@ impl Context<'_> {
     /// What cannot be together with events.
     fn fits_events(&mut self, tree: &Table, system: Option<&System>) {
         let first = section(tree, "event").next().map_or_else(Place::default, |e| e.key_place);
-        if let Some(system @ System::Swift(_)) = system {
+        if let Some(system) = system.filter(|system| !system.traits().has_events()) {
             let message =
                 format!("events are not simulated with `system = \"{}\"` yet", system.name());
             let help = "leave the events out; `ursa-minor` and `ceph` have them";
             self.add(Problem::new(first, message).help(help));
         }
-        if self.is_ceph {
+        if self.disks_are_servers {
             self.fits_ceph(tree, first);
         } else {
             let recovery = tree.get("recovery").and_then(Node::table);
@@ -235,7 +235,7 @@ impl Context<'_> {
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
         let is_move = matches!(what, RawWhat::Add | RawWhat::Drain);
-        if what == RawWhat::Set || is_move && !self.is_ceph {
+        if what == RawWhat::Set || is_move && !self.disks_are_servers {
             let with = if is_move { " with this system" } else { "" };
             let message = format!("event `{name}`: `{}` is not simulated yet{with}", what.name());
             let help = "`what` is `fail`, `return` or `slow`";
@@ -363,7 +363,7 @@ impl Context<'_> {
             let help = match nearest(name, racks.keys().map(String::as_str)) {
                 Some(other) => format!("did you mean `{other}`?"),
                 None if racks.is_empty() => {
-                    let with = if self.is_ceph { ", or give nodes a `rack`" } else { "" };
+                    let with = if self.disks_are_servers { ", or give nodes a `rack`" } else { "" };
                     format!("name the hosts instead, `host = \"brick[0-2]\"`{with}")
                 }
                 None => {
@@ -423,7 +423,7 @@ impl Context<'_> {
             return None;
         }
         // elsewhere the whole node fails with it
-        Some((host, self.is_ceph.then_some(number as u32)))
+        Some((host, self.disks_are_servers.then_some(number as u32)))
     }
 
     /// Whether hosts fail and return in turn. What fails and is back later keeps its data.

@@ -30,7 +30,8 @@ use crate::device::Device;
 use crate::device_file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{
-    Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, Tracking, TrackingCost,
+    Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, SystemTraits, Tracking,
+    TrackingCost,
 };
 use crate::profiles::{self, ProfileKind, Profiles};
 use crate::raw::{
@@ -94,8 +95,8 @@ pub(crate) fn check(
         base,
         profiles: Profiles::new(&groups, base, &broken),
         devices: BTreeMap::new(),
-        converged: false,
-        is_ceph: false,
+        keeps_objects: false,
+        disks_are_servers: false,
         crush_text: None,
     };
     let scenario = context.scenario(&tree, &groups);
@@ -133,7 +134,7 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let profiles = Profiles::new(&empty, base, &broken);
     let devices = BTreeMap::new();
     let broken = &broken;
-    let (converged, is_ceph) = (false, false);
+    let (keeps_objects, disks_are_servers) = (false, false);
     let crush_text = None;
     let mut context = Context {
         problems,
@@ -142,8 +143,8 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
         base,
         profiles,
         devices,
-        converged,
-        is_ceph,
+        keeps_objects,
+        disks_are_servers,
         crush_text,
     };
     let device = node.and_then(|node| device_file::device(&node, &mut context));
@@ -168,10 +169,10 @@ pub(crate) struct Context<'a> {
     profiles: Profiles<'a>,
     /// Devices by name: hosts of one profile share what it says.
     devices: BTreeMap<String, Option<Device>>,
-    /// Whether workloads may run on storage nodes.
-    converged: bool,
-    /// Whether it is Ceph.
-    is_ceph: bool,
+    /// Whether servers keep objects, and workloads may run on storage nodes.
+    keeps_objects: bool,
+    /// Whether each disk is a server.
+    disks_are_servers: bool,
     /// The map of `crush` as text, for what is kept of a run.
     crush_text: Option<String>,
 }
@@ -221,8 +222,9 @@ impl Context<'_> {
         let hosts = Hosts::new(tree, groups, self);
         self.flash_fits(tree, &hosts);
         let mut system = self.system(tree, &hosts);
-        self.converged = system.as_ref().is_some_and(|system| *system != System::UrsaMinor);
-        self.is_ceph = matches!(system, Some(System::Ceph(_)));
+        let traits = system.as_ref().map(System::traits);
+        self.keeps_objects = traits.is_some_and(SystemTraits::servers_keep_objects);
+        self.disks_are_servers = traits.is_some_and(SystemTraits::disks_are_servers);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let volumes = self.volumes(tree, &hosts);
         let ceph = match &mut system {

@@ -6,12 +6,10 @@ use super::Context;
 use super::quantities::Part;
 use crate::cpu_file;
 use crate::error::Problem;
-use crate::model::{Cache, CpuProfile, Disk, Guest, Layout, Nic, Scheduler, Storage, WritePolicy};
+use crate::model::{Cache, CpuProfile, Disk, Guest, Layout, Nic, Storage, WritePolicy};
 use crate::overlay::overlay;
 use crate::profiles::ProfileKind;
-use crate::raw::{
-    At, RawCache, RawGuest, RawLayout, RawNic, RawNode, RawNodeDisk, RawScheduler, RawWrite, Size,
-};
+use crate::raw::{At, RawCache, RawGuest, RawLayout, RawNic, RawNode, RawNodeDisk, RawWrite, Size};
 use crate::shape;
 use crate::source::Place;
 use crate::tree::Node;
@@ -50,7 +48,7 @@ impl Context<'_> {
             self.add(Problem::new(raw.largest.place(), message));
         }
         Some(Guest {
-            scheduler: scheduler(*raw.scheduler.get()),
+            scheduler: raw.scheduler.get().known(),
             queue_depth: u32::try_from(*raw.queue_depth.get()).ok()?,
             largest,
             hypervisor: hypervisor?,
@@ -253,22 +251,11 @@ impl Context<'_> {
                 good = false;
                 continue;
             };
-            let scheduler = scheduler(*raw.scheduler.get());
+            let scheduler = raw.scheduler.get().known();
             let class = raw.class.as_ref().map(|class| class.get().trim().to_owned());
             let disk = Disk { device_name: name.clone(), device, scheduler, class };
             disks.extend(std::iter::repeat_n(disk, count));
         }
         good.then_some(disks)
-    }
-}
-
-fn scheduler(raw: RawScheduler) -> Scheduler {
-    match raw {
-        RawScheduler::Elevator => Scheduler::Elevator,
-        RawScheduler::Fcfs => Scheduler::Fcfs,
-        RawScheduler::Sstf => Scheduler::Sstf,
-        RawScheduler::Noop => Scheduler::Noop,
-        RawScheduler::Deadline => Scheduler::Deadline,
-        RawScheduler::Cfq => Scheduler::Cfq,
     }
 }

@@ -86,7 +86,7 @@ impl Context<'_> {
         let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
         let (m, n) = (narrow(encoding.m()), narrow(encoding.n()));
         let least = n - narrow(encoding.tolerates());
-        let min_write = if self.is_ceph {
+        let min_write = if self.disks_are_servers {
             self.min_size(raw, (m, n))
         } else {
             self.min_write(raw.min_write.as_ref(), quorum?, (least, raw.encoding.place()))
@@ -144,7 +144,7 @@ impl Context<'_> {
     fn group(&mut self, raw: &RawVolume, block: Bytes) -> Option<Bytes> {
         let text = raw.group.get().as_str();
         if text == "auto" {
-            let usual = if self.converged { DEFAULT_OBJECT } else { DEFAULT_GROUP };
+            let usual = if self.keeps_objects { DEFAULT_OBJECT } else { DEFAULT_GROUP };
             return Some(block * usual.div_ceil(block));
         }
         let group = self.size_of(text, raw.group.place())?;

@@ -446,8 +446,8 @@ impl Context<'_> {
         raw: &At<HostPatterns>,
         hosts: &Hosts,
     ) -> Option<Vec<foretell_units::HostId>> {
-        // a client of Ceph or Swift may share its machine with them
-        let wanted = if self.converged { Wanted::Both } else { Wanted::Clients };
+        // a client may share its machine with servers of objects
+        let wanted = if self.keeps_objects { Wanted::Both } else { Wanted::Clients };
         self.hosts_of(raw, wanted, &format!("workload `{name}`"), hosts)
     }
 

@@ -31,7 +31,7 @@ pub(crate) use leaf::{
 };
 pub(crate) use node::{
     RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
-    RawScheduler, RawWrite,
+    RawWrite,
 };
 pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawRule, RawVolume};
 pub(crate) use workload::{

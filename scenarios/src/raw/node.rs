@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use foretell_algorithms::cache::PolicyKind;
+use foretell_algorithms::io_scheduler::SchedulerKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
@@ -256,6 +257,20 @@ pub(crate) enum RawScheduler {
     /// thread) have the disk for 100 ms in turn, in which it waits up to 8 ms for the next one;
     /// writes share a turn of 40 ms. Operations are merged.
     Cfq,
+}
+
+impl RawScheduler {
+    /// The scheduler that is meant.
+    pub(crate) fn known(self) -> SchedulerKind {
+        match self {
+            Self::Elevator => SchedulerKind::Elevator,
+            Self::Fcfs => SchedulerKind::Fcfs,
+            Self::Sstf => SchedulerKind::Sstf,
+            Self::Noop => SchedulerKind::Noop,
+            Self::Deadline => SchedulerKind::Deadline,
+            Self::Cfq => SchedulerKind::Cfq,
+        }
+    }
 }
 
 /// A full-duplex network adapter and its cable.

@@ -9,15 +9,18 @@
 
 use foretell_algorithms::node::NOBODY;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
-use foretell_scenarios::model::{self, CpuProfile, OpScheduler, OsdStore, Scenario, Threads};
+use foretell_scenarios::model::{
+    self, CpuProfile, OpScheduler, OsdStore, Scenario, SystemTraits as _, Threads,
+};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Timer};
 use crate::objects::{
-    Finding, Groups, Later, Mapper, Pool, Rules, Settings, Target, Task, What, capacities,
+    Finding, Groups, Later, Mapper, Objects, Pool, Rules, Settings, Target, Task, What, capacities,
 };
 use crate::protocol::{Clocks, Core};
+use crate::system::{Founded, SystemError};
 use crate::volume::Volume;
 
 /// How often a node reports to a monitor, as Ceph's `mgr_stats_period`.
@@ -51,7 +54,7 @@ pub(crate) struct Ceph {
 }
 
 impl Ceph {
-    pub(crate) fn new(scenario: &Scenario, settings: &model::Ceph, clocks: &Clocks) -> Self {
+    fn new(scenario: &Scenario, settings: &model::Ceph, clocks: &Clocks) -> Self {
         let report = |(index, host): (usize, &model::Host)| {
             let monitors = settings.monitors_of(&host.group);
             let reports = host.role.storage().is_some() && !monitors.is_empty();
@@ -63,12 +66,12 @@ impl Ceph {
     }
 
     /// One that places, and does nothing else.
-    pub(crate) fn placing(settings: &model::Ceph) -> Self {
+    fn placing(settings: &model::Ceph) -> Self {
         Self { settings: settings.clone(), reports: Vec::new() }
     }
 
     /// How its stores write.
-    pub(crate) fn store(ceph: &model::Ceph) -> Settings {
+    fn store(ceph: &model::Ceph) -> Settings {
         let metadata = ceph.metadata.get();
         // assumed: once from memory to level 0 and once further down
         let rewrites = 2;
@@ -81,6 +84,33 @@ impl Ceph {
                 Settings { log_below, metadata, cache_writes: true, rewrites, later: FILESTORE }
             }
         }
+    }
+}
+
+/// What the table of systems has.
+pub(crate) type Machine = Box<Objects<Ceph>>;
+
+impl Founded for Machine {
+    fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
+        let rules = Ceph::new(scenario, settings(&scenario.system), clocks);
+        Ok(Box::new(Objects::new(scenario, rules)?))
+    }
+
+    fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
+        let placing = Ceph::placing(settings(&scenario.system));
+        Some(placing.groups(scenario, volume).ok()?.targets)
+    }
+
+    fn object_store(system: &model::System) -> Option<Settings> {
+        Some(Ceph::store(settings(system)))
+    }
+}
+
+/// What a cluster of this system is set to.
+fn settings(system: &model::System) -> &model::Ceph {
+    match system {
+        model::System::Ceph(settings) => settings,
+        other => unreachable!("a cluster of `{}`", other.name()),
     }
 }
 

@@ -397,7 +397,7 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
-        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+        if let Purpose::Own(duty) = core.exchanges[exchange].purpose {
             if self.daemons.is_some() {
                 return (SimSpan::ZERO, SimSpan::ZERO);
             }
@@ -426,7 +426,7 @@ impl<R: Rules> System for Objects<R> {
             core.exchanges.remove(exchange);
             return;
         }
-        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+        if let Purpose::Own(duty) = core.exchanges[exchange].purpose {
             return self.chore_arrived(core, hosts, duty);
         }
         let id = Self::task_of(core, exchange);
@@ -438,7 +438,7 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
-        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+        if let Purpose::Own(duty) = core.exchanges[exchange].purpose {
             return self.chore_stored(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
@@ -456,7 +456,7 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn computed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
-        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+        if let Purpose::Own(duty) = core.exchanges[exchange].purpose {
             return self.perform(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
@@ -536,7 +536,7 @@ impl<R: Rules> System for Objects<R> {
     }
 
     fn lost(&mut self, core: &mut Core, exchange: u32) {
-        if let Purpose::Chore(duty) = core.exchanges[exchange].purpose {
+        if let Purpose::Own(duty) = core.exchanges[exchange].purpose {
             self.free_chore(core, duty);
         }
     }

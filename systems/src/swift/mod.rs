@@ -10,8 +10,9 @@ use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
-use crate::objects::{Finding, Groups, Pool, Rules, Settings, Target, Task, capacities};
+use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Task, capacities};
 use crate::protocol::Clocks;
+use crate::system::{Founded, SystemError};
 use crate::volume::Volume;
 
 /// The rules of Swift.
@@ -22,19 +23,19 @@ pub(crate) struct Swift {
 }
 
 impl Swift {
-    pub(crate) fn new(scenario: &Scenario, settings: &model::Swift, clocks: &Clocks) -> Self {
+    fn new(scenario: &Scenario, settings: &model::Swift, clocks: &Clocks) -> Self {
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
         let shuffling = hosts.map(|host| clocks(host).stream("shuffling")).collect();
         Self { settings: settings.clone(), shuffling }
     }
 
     /// One that places, and does nothing else.
-    pub(crate) fn placing(settings: &model::Swift) -> Self {
+    fn placing(settings: &model::Swift) -> Self {
         Self { settings: settings.clone(), shuffling: Vec::new() }
     }
 
     /// How its stores write: nothing is deferred.
-    pub(crate) fn store(swift: &model::Swift) -> Settings {
+    fn store(swift: &model::Swift) -> Settings {
         Settings {
             log_below: Bytes::ZERO,
             metadata: swift.metadata.get(),
@@ -42,6 +43,33 @@ impl Swift {
             rewrites: 0,
             later: BLUESTORE,
         }
+    }
+}
+
+/// What the table of systems has.
+pub(crate) type Machine = Box<Objects<Swift>>;
+
+impl Founded for Machine {
+    fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
+        let rules = Swift::new(scenario, settings(&scenario.system), clocks);
+        Ok(Box::new(Objects::new(scenario, rules)?))
+    }
+
+    fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
+        let placing = Swift::placing(settings(&scenario.system));
+        Some(placing.groups(scenario, volume).ok()?.targets)
+    }
+
+    fn object_store(system: &model::System) -> Option<Settings> {
+        Some(Swift::store(settings(system)))
+    }
+}
+
+/// What a cluster of this system is set to.
+fn settings(system: &model::System) -> &model::Swift {
+    match system {
+        model::System::Swift(settings) => settings,
+        other => unreachable!("a cluster of `{}`", other.name()),
     }
 }
 

@@ -13,20 +13,29 @@ mod repair;
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;
-use foretell_scenarios::model::{CpuProfile, ReadFrom};
+use foretell_scenarios::model::{CpuProfile, ReadFrom, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Fragments, Hosts, small};
 use crate::process::{SERVER, exchange_thread};
-use crate::protocol::{Core, NO_EXCHANGE};
+use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part, Request, Stage};
 use crate::store::Access;
-use crate::system::{Stretch, System};
+use crate::system::{Founded, Stretch, System, SystemError};
 use crate::volume::Volume;
 
 /// The system: all that it remembers is in its requests and exchanges.
 pub(crate) struct UrsaMinor;
+
+/// What the table of systems has.
+pub(crate) type Machine = UrsaMinor;
+
+impl Founded for UrsaMinor {
+    fn of(_scenario: &Scenario, _clocks: &Clocks) -> Result<Self, SystemError> {
+        Ok(Self)
+    }
+}
 
 /// What an exchange with a node is for.
 #[derive(Clone, Copy, Debug)]

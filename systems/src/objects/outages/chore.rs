@@ -69,7 +69,7 @@ impl<R: Rules> Objects<R> {
         let id = out.chores.insert(duty);
         let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
         let whose = (Breadcrumb::NONE, NOBODY);
-        let (purpose, between) = (Purpose::Chore(id), (from.host, to.host));
+        let (purpose, between) = (Purpose::Own(id), (from.host, to.host));
         let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, whose);
         let exchange = core.exchanges.insert(exchange);
         self.out().chores[id].exchange = exchange;

@@ -510,7 +510,7 @@ impl<R: Rules> Objects<R> {
             _ => true,
         };
         match asked.purpose {
-            Purpose::Chore(duty) => self.ends_chore(core, duty, then),
+            Purpose::Own(duty) => self.ends_chore(core, duty, then),
             Purpose::Object(Errand { task, part: NO_PART }) => {
                 let task = &self.tasks[task];
                 if task.is_dead {

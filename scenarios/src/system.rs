@@ -1,0 +1,263 @@
+//! The storage systems that there are, and what each says of itself to those who do not ask which it is.
+//!
+//! The table [`systems!`](crate::systems) is the only list of them. A system without settings of its own needs
+//! a line there and its folder in `systems`. One with settings needs also their struct with its
+//! [`SystemTraits`], and how they are read (`raw/cluster.rs`, `check/cluster.rs`).
+
+use foretell_units::HostId;
+
+use crate::model::{Ceph, Swift, Volume};
+
+/// Hands the table of storage systems to the macro that is named, after whatever else that is to have.
+///
+/// A line says what the system is; its variant of [`System`](crate::model::System), with the struct of its
+/// settings or, without settings, with what has its traits; its folder in `systems`; its name in scenarios; and
+/// the feature without which the program does not have it.
+#[macro_export]
+macro_rules! systems {
+    ($to:ident $($more:tt)*) => {
+        $to! { [$($more)*]
+            /// Clients encode, and send fragments to all nodes: Thereska et al. 2006.
+            UrsaMinor as ClientsEncode, ursa_minor, "ursa-minor";
+            /// The first OSD of a placement group does for the others what clients ask for.
+            Ceph(settings: Ceph), ceph, "ceph";
+            /// Proxies send copies to object servers.
+            Swift(settings: Swift), swift, "swift";
+            /// Two copies, on partners: the smallest new system.
+            MirroredPairs as Plain, mirrored_pairs, "mirrored-pairs", if "test-system";
+        }
+    };
+}
+
+macro_rules! model {
+    ([] $(
+        #[doc = $about:literal]
+        $variant:ident $(($field:ident: $settings:ident))? $(as $plain:ident)?, $folder:ident, $name:literal
+        $(, if $feature:literal)?;
+    )*) => {
+        /// A storage system: who does what with a request.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum System {
+            $($(#[cfg(feature = $feature)])? #[doc = $about] $variant $(($settings))?),*
+        }
+
+        impl System {
+            /// As scenarios write it.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $($(#[cfg(feature = $feature)])? Self::$variant { .. } => $name),*
+                }
+            }
+
+            /// What it says of itself.
+            pub fn traits(&self) -> &dyn SystemTraits {
+                match self {
+                    $($(#[cfg(feature = $feature)])? Self::$variant $(($field))? => $($field)? $(&$plain)?),*
+                }
+            }
+
+            /// Hosts that its settings name get other numbers.
+            pub(crate) fn renumber(&mut self, new: &dyn Fn(HostId) -> Option<HostId>) {
+                match self {
+                    $($(#[cfg(feature = $feature)])? Self::$variant $(($field))? => {
+                        $($field.renumber(new);)?
+                    }),*
+                }
+            }
+
+            /// The system of that name, if it has no settings of its own.
+            pub(crate) fn without_settings(name: &str) -> Option<Self> {
+                $(
+                    $(#[cfg(feature = $feature)])?
+                    {
+                        $(if name == $name {
+                            let _ = $plain;
+                            return Some(Self::$variant);
+                        })?
+                    }
+                )*
+                None
+            }
+        }
+
+        /// Names of systems that the schema does not have: tests alone know them.
+        pub(crate) const FOR_TESTS: &[&str] = &[$($(#[cfg(feature = $feature)] $name,)?)*];
+    };
+}
+
+systems!(model);
+
+/// What a storage system says of itself. The defaults are those of the simplest: clients address files of nodes,
+/// hosts do not fail, and there is nothing else.
+pub trait SystemTraits {
+    /// Whether clients encrypt, encode and place data: volumes then have the settings for that. Elsewhere, servers
+    /// encode what is encoded.
+    fn clients_encode(&self) -> bool {
+        false
+    }
+
+    /// Whether servers keep objects, and choose where; clients may then run on storage nodes.
+    fn servers_keep_objects(&self) -> bool {
+        false
+    }
+
+    /// Whether each disk of a node is a server of its own (an OSD), which fails, joins and leaves by itself.
+    fn disks_are_servers(&self) -> bool {
+        false
+    }
+
+    /// Whether hosts may fail during a run.
+    fn has_events(&self) -> bool {
+        false
+    }
+
+    /// Whether requests can carry real bytes, in a scenario with events or in one without.
+    fn carries_bytes(&self, _with_events: bool) -> bool {
+        false
+    }
+
+    /// Why it cannot serve a volume, and what to do.
+    fn refuses(&self, _volume: &Volume) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Hosts through which clients' data pass.
+    fn relays(&self) -> &[HostId] {
+        &[]
+    }
+
+    /// Hosts to which the nodes of a group report.
+    fn monitors_of(&self, _group: &str) -> &[HostId] {
+        &[]
+    }
+
+    /// All hosts that its settings name.
+    fn hosts(&self) -> Vec<HostId> {
+        self.relays().to_vec()
+    }
+
+    /// Whether some nodes report to a host.
+    fn is_monitor(&self, _host: HostId) -> bool {
+        false
+    }
+
+    /// How full a device may be.
+    fn full_ratio(&self) -> f64 {
+        1.0
+    }
+
+    /// What may fail without loss of data, by kind of unit, where more is known of a volume than its encoding.
+    fn survives(&self, _volume: usize) -> Option<&[(String, usize)]> {
+        None
+    }
+}
+
+/// A system of which nothing is special.
+#[allow(dead_code, reason = "no system that users have is so plain")]
+struct Plain;
+
+impl SystemTraits for Plain {}
+
+/// Ursa Minor.
+struct ClientsEncode;
+
+impl SystemTraits for ClientsEncode {
+    fn clients_encode(&self) -> bool {
+        true
+    }
+
+    fn has_events(&self) -> bool {
+        true
+    }
+
+    fn carries_bytes(&self, _with_events: bool) -> bool {
+        true
+    }
+}
+
+/// Above which fill level an OSD takes no more writes: `mon_osd_full_ratio`.
+const FULL_RATIO: f64 = 0.95;
+
+impl SystemTraits for Ceph {
+    fn servers_keep_objects(&self) -> bool {
+        true
+    }
+
+    fn disks_are_servers(&self) -> bool {
+        true
+    }
+
+    fn has_events(&self) -> bool {
+        true
+    }
+
+    fn carries_bytes(&self, with_events: bool) -> bool {
+        with_events
+    }
+
+    fn refuses(&self, volume: &Volume) -> Option<(&'static str, &'static str)> {
+        (volume.encoding.groups() > 0).then_some((
+            "repairs locally, which is not simulated with `system = \"ceph\"`",
+            "write `m-of-n`, or leave `system` out",
+        ))
+    }
+
+    fn monitors_of(&self, group: &str) -> &[HostId] {
+        self.own_monitors.get(group).unwrap_or(&self.monitors)
+    }
+
+    fn hosts(&self) -> Vec<HostId> {
+        self.own_monitors.values().chain([&self.monitors]).flatten().copied().collect()
+    }
+
+    fn is_monitor(&self, host: HostId) -> bool {
+        self.own_monitors.values().chain([&self.monitors]).any(|all| all.contains(&host))
+    }
+
+    fn full_ratio(&self) -> f64 {
+        FULL_RATIO
+    }
+
+    fn survives(&self, volume: usize) -> Option<&[(String, usize)]> {
+        Some(&self.places.as_ref()?.get(volume)?.survives)
+    }
+}
+
+impl Ceph {
+    fn renumber(&mut self, new: &dyn Fn(HostId) -> Option<HostId>) {
+        let monitors = self.own_monitors.values_mut().chain([&mut self.monitors]);
+        monitors.for_each(|hosts| keep(hosts, new));
+        let places = self.places.iter_mut().flatten();
+        for (host, _) in places.flat_map(|places| &mut places.devices) {
+            *host = new(*host).unwrap_or(*host);
+        }
+    }
+}
+
+impl SystemTraits for Swift {
+    fn servers_keep_objects(&self) -> bool {
+        true
+    }
+
+    fn refuses(&self, volume: &Volume) -> Option<(&'static str, &'static str)> {
+        (volume.m() > 1).then_some((
+            "is erasure-coded; here Swift keeps copies only",
+            "write \"1-of-3\" for three copies",
+        ))
+    }
+
+    fn relays(&self) -> &[HostId] {
+        &self.proxies
+    }
+}
+
+impl Swift {
+    fn renumber(&mut self, new: &dyn Fn(HostId) -> Option<HostId>) {
+        keep(&mut self.proxies, new);
+    }
+}
+
+/// The new numbers of the hosts that are still there.
+fn keep(hosts: &mut Vec<HostId>, new: &dyn Fn(HostId) -> Option<HostId>) {
+    *hosts = hosts.iter().filter_map(|host| new(*host)).collect();
+}
