@@ -55,7 +55,7 @@ pub use learn::{
     MethodName, PredictArguments, ScaleName, SearchArguments, ShowArguments, SpaceArguments,
     TrainArguments, TransformName, ValidationArguments,
 };
-pub use plan::{PlanArguments, UpmapKind};
+pub use plan::{ClassRate, PlanArguments, UpmapKind};
 pub use replay_cache::{PolicyChoice, ReplayCacheArguments};
 pub use replay_disk::ReplayDiskArguments;
 pub use report::ReportArguments;

@@ -13,6 +13,10 @@ use crate::cli::{PlanArguments, UpmapKind};
 use crate::failure::Failure;
 use crate::import::{MAP_FILE, Pools, in_tib};
 
+mod time;
+
+use time::Time;
+
 /// Runs the command.
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let prices = arguments.prices.read()?;
@@ -34,6 +38,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         }
         None => None,
     };
+    let time = Time::of(&plan, (&changed, &known), arguments)?;
     let placed = [&map, &changed].map(ClusterMap::place_all);
     let [before, after] = placed;
     let (before, after) = (before.map_err(usage)?, after.map_err(usage)?);
@@ -41,6 +46,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let after = Pools::of(&changed, &known, &after, &prices);
     let printed = if arguments.json {
         let mut document = document(&plan, &changed);
+        document["time"] = time.as_ref().map_or(Value::Null, Time::document);
         document["capacity"] = json!({
             "before": { "pools": before.by_name(), "whole": before.whole() },
             "after": { "pools": after.by_name(), "whole": after.whole() },
@@ -58,7 +64,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         crate::output::json(&document)
     } else {
         let (before, after) = (before.text(), after.text());
-        let mut text = text(&plan, with.as_ref(), &changed);
+        let mut text = text(&plan, time.as_ref(), with.as_ref(), &changed);
         if before == after {
             let _ = write!(text, "\nbefore and after\n{before}");
         } else {
@@ -133,7 +139,12 @@ fn document(plan: &Plan, map: &ClusterMap) -> Value {
     })
 }
 
-fn text(plan: &Plan, upmaps: Option<&(&Upmaps, Plan)>, map: &ClusterMap) -> String {
+fn text(
+    plan: &Plan,
+    time: Option<&Time>,
+    upmaps: Option<&(&Upmaps, Plan)>,
+    map: &ClusterMap,
+) -> String {
     let mut text = String::new();
     let share = 100.0 * plan.shards as f64 / plan.shards_in_all.max(1) as f64;
     let _ = writeln!(
@@ -156,6 +167,7 @@ fn text(plan: &Plan, upmaps: Option<&(&Upmaps, Plan)>, map: &ClusterMap) -> Stri
         text.push_str("the files do not say how much the pools hold: bytes are unknown\n");
     }
     write_fullest(&mut text, plan);
+    text.push_str(&time.map(Time::text).unwrap_or_default());
     for (id, (groups, bytes)) in plan.pools.iter().filter(|(_, (groups, _))| *groups > 0) {
         let name = map.pools().get(id).map_or("", |pool| pool.name.as_str());
         let _ = writeln!(text, "  pool {name}: {groups} groups, {}", in_tib(*bytes));

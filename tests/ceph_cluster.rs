@@ -56,6 +56,34 @@ fn an_imported_cluster_is_run_and_asked_about() {
 }
 
 #[test]
+fn a_plan_says_how_long_it_takes_at_a_throttle() {
+    let Some(report) = report("13") else { return };
+    let report = report.display().to_string();
+    let time = |change: &str, more: &[&str]| {
+        let plan = ["plan", &report, "--what-if", change, "--json"];
+        json(&succeed([&plan[..], more].concat()))["time"].clone()
+    };
+    let hours = |time: &Value| time["hours"].as_f64().unwrap();
+    let usual = time("osd.3=out", &[]);
+    assert!(hours(&usual) > 0.1, "{usual}");
+    // the OSD is up and serves what leaves it
+    assert_eq!(usual["degraded_hours"], 0.0);
+    assert_eq!(usual["bytes_read"], usual["bytes_written"]);
+    let slow =
+        time("osd.3=out", &["--recovery-rate", "hdd=15 MiB/s", "--recovery-rate", "120 MiB/s"]);
+    assert!((hours(&slow) / hours(&usual) - 5.0).abs() < 1e-6, "{slow}");
+    assert!(hours(&time("osd.3=out", &["--max-backfills", "4"])) <= hours(&usual) * 1.05);
+    for (rate, says) in
+        [("tape=1 MiB/s", "OSDs here are of"), ("0 MiB/s", "a rate"), ("=5 MiB/s", "no class")]
+    {
+        let arguments = ["plan", &report, "--what-if", "osd.3=out", "--recovery-rate", rate];
+        let refused = foretell().args(arguments).output().unwrap();
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && message.contains(says), "{rate}: {message}");
+    }
+}
+
+#[test]
 fn prices_are_those_that_are_given() {
     let Some(report) = report("01") else { return };
     let directory = tempfile::tempdir().unwrap();

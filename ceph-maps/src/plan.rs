@@ -31,6 +31,27 @@ pub struct Plan {
     pub fill: BTreeMap<i32, (f64, f64)>,
     /// Whether bytes are known: if not, they are 0.
     pub bytes_known: bool,
+    /// The groups that move, in order.
+    pub moving: Vec<Moving>,
+}
+
+/// A group of which copies or chunks come to other OSDs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Moving {
+    /// The group after the change.
+    pub pg: Pg,
+    /// Copies, or chunks.
+    pub kind: PoolKind,
+    /// Where its copies or chunks were, in order.
+    pub was: Vec<i32>,
+    /// From where to where they come; from -1: nobody held that one.
+    pub steps: Vec<(i32, i32)>,
+    /// Bytes of each of them.
+    pub bytes: f64,
+    /// Chunks that are read where one is lost.
+    pub data_chunks: usize,
+    /// Whether the pool gets another code: clients then copy its data, and no OSD recovers them.
+    pub recoded: bool,
 }
 
 /// What any placement must move at the least.
@@ -156,10 +177,16 @@ pub fn plan(
         plan.shards += steps.len();
         let by_pool = plan.pools.entry(pg.pool).or_default();
         by_pool.0 += usize::from(!steps.is_empty());
-        for step in steps {
+        for &step in &steps {
             by_pool.1 += size;
             plan.bytes += size;
             *plan.moves.entry(step).or_default() += size;
+        }
+        if !steps.is_empty() {
+            let facts = after.1.pools.get(&pg.pool);
+            let data_chunks = facts.and_then(|facts| facts.data_chunks).unwrap_or(1) as usize;
+            let (was, kind, bytes) = (was.clone(), pool.kind, size);
+            plan.moving.push(Moving { pg: *pg, kind, was, steps, bytes, data_chunks, recoded });
         }
     }
     plan.floor = floor(before, after, &old);
