@@ -255,7 +255,7 @@ impl Flow {
                 changed.push(*number);
             }
         }
-        self.share_out(changed);
+        self.share_out(&changed);
     }
 
     fn end(&mut self, index: usize) {
@@ -280,14 +280,14 @@ impl Flow {
         }
         candidates.sort_unstable();
         candidates.dedup();
-        self.share_out(changed);
+        self.share_out(&changed);
         self.start(&candidates);
     }
 
     /// Rates change where the load of these OSDs did.
-    fn share_out(&mut self, changed: Vec<i32>) {
+    fn share_out(&mut self, changed: &[i32]) {
         let Self { jobs, osds, ends, now, .. } = self;
-        for number in &changed {
+        for number in changed {
             let osd = osds.get_mut(number).expect("it is known");
             let here = |index: &usize| {
                 let uses = jobs[*index].uses.iter();
