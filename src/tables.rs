@@ -67,6 +67,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     if let Some(losses) = losses(truth) {
         let _ = writeln!(text, "{losses}");
     }
+    if let Some(hedges) = hedges(truth) {
+        let _ = writeln!(text, "{hedges}");
+    }
     if let Some(outages) = &truth.outages {
         let _ = writeln!(text, "{}", failures(outages));
     }
@@ -140,6 +143,15 @@ pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
         summary.bytes() as f64 / 1e6,
         directory.join(foretell_ati::STORE_FILE).display()
     )
+}
+
+/// Reads that asked one more node.
+fn hedges(truth: &Truth) -> Option<String> {
+    let of_workload = |(name, workload): (&String, &WorkloadTruth)| {
+        Some(format!("{name} {} of {} requests", workload.hedges?, workload.requests))
+    };
+    let hedged: Vec<String> = truth.workloads.iter().filter_map(of_workload).collect();
+    (!hedged.is_empty()).then(|| format!("Reads that asked one more node: {}", hedged.join(", ")))
 }
 
 fn workloads(truth: &Truth) -> Table {

@@ -44,6 +44,9 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
         facts.set(format!("{root}.placement"), volume.placement.name(), "");
         facts.set(format!("{root}.write_quorum"), i64::from(volume.write_quorum), "");
         facts.set(format!("{root}.read_from"), volume.read_from.name(), "");
+        if let Some(hedge) = volume.hedge {
+            facts.set(format!("{root}.hedge"), hedge.to_string(), "");
+        }
     }
     for (index, workload) in scenario.workloads.iter().enumerate() {
         facts.workloads.push(Workload {

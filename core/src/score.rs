@@ -80,6 +80,11 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
                 add(metric, predicted, measured);
             }
         }
+        if let (Some(predicted), Some(measured)) = (predicted.hedges, measured.hedges)
+            && measured > 0
+        {
+            add("hedges", predicted as f64, measured as f64);
+        }
         if let (Some(predicted), Some(measured)) = (predicted.read_hit_rate, measured.read_hit_rate)
         {
             add("read_hit_rate", predicted, measured);

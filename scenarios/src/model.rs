@@ -46,6 +46,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether reads of some volume are hedged.
+    pub fn hedges(&self) -> bool {
+        self.volumes.iter().any(|volume| volume.hedge.is_some())
+    }
+
     /// The host with that number.
     pub fn host(&self, id: HostId) -> &Host {
         &self.hosts[id.index()]
@@ -593,6 +598,27 @@ pub struct Volume {
     pub min_write: u8,
     /// Which fragments a read asks for.
     pub read_from: ReadFrom,
+    /// When a read that lacks answers asks one more node; `None`: it does not.
+    pub hedge: Option<Hedge>,
+}
+
+/// How long a read waits for its nodes before it asks one more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hedge {
+    /// That long.
+    After(SimSpan),
+    /// As long as this part of the client's last reads took, in thousandths: 950 is the 95th percentile.
+    Quantile(u16),
+}
+
+impl std::fmt::Display for Hedge {
+    /// As a scenario has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::After(time) => time.fmt(f),
+            Self::Quantile(share) => write!(f, "p{}", f64::from(*share) / 10.0),
+        }
+    }
 }
 
 impl Volume {

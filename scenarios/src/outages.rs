@@ -82,6 +82,20 @@ pub struct Recovery {
     pub pause: SimSpan,
 }
 
+impl Recovery {
+    /// Where nothing fails.
+    pub const NONE: Self = Self {
+        heartbeat: SimSpan::from_secs(1),
+        grace: SimSpan::from_secs(1),
+        out_after: SimSpan::ZERO,
+        timeout: SimSpan::ZERO,
+        give_up: SimSpan::ZERO,
+        parallel: 1,
+        backfills: 1,
+        pause: SimSpan::ZERO,
+    };
+}
+
 impl Outages {
     /// Hosts that fail at some time, none twice.
     pub fn failing(&self) -> Vec<HostId> {

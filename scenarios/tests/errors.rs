@@ -372,6 +372,15 @@ const WRONG: &[(&str, &str)] = &[
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_size = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),
+    ("encoding = \"1-of-3\"", "encoding = \"3-of-3\"\nhedge = \"20 ms\""),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nhedge = \"0 s\""),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nhedge = \"p99.9\""),
+    ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nhedge = \"soon\""),
+    ("[volume.mail]", "[cluster]\nsystem = \"ceph\"\n[volume.mail]\nhedge = \"p95\""),
+    (
+        "[volume.mail]",
+        "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[volume.mail]\nhedge = \"1 s\"",
+    ),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

@@ -63,6 +63,8 @@ pub struct Cluster {
     pub(crate) active: usize,
     /// Only in scenarios with events.
     pub(crate) outages: Option<Box<Outages>>,
+    /// By workload: hedged reads before measuring began; empty without any.
+    pub(crate) hedges_before: Vec<u64>,
     /// When the next of the collectors wakes; the end of time without.
     collect_at: SimTime,
     ready: Vec<u32>,
@@ -110,6 +112,7 @@ impl Cluster {
             last_completion: SimTime::ZERO,
             commits: 0,
             outages: Outages::of(&scenario, mark_at),
+            hedges_before: Vec::new(),
             collect_at: SimTime::MAX,
             ready: Vec::new(),
             mark_at,
@@ -556,6 +559,7 @@ impl Cluster {
         for tally in &mut self.tallies {
             tally.mark(now);
         }
+        self.hedges_before = self.protocol.hedges().to_vec();
         let Engine { tracker, network, hosts, disks, .. } = &mut self.engine;
         tracker.mark();
         network.mark(now);

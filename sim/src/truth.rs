@@ -83,6 +83,9 @@ pub struct WorkloadTruth {
     pub trace: Option<TraceTruth>,
     /// Pages found in the nodes' caches by its reads, of those asked for; `null`: no reads.
     pub read_hit_rate: Option<f64>,
+    /// Reads that asked one more node, in one group each; only with `hedge` of its volume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hedges: Option<u64>,
     /// Reads alone.
     pub read: OpTruth,
     /// Writes alone.
@@ -552,6 +555,7 @@ fn workloads(
             .map(|node| node.hits().of(index))
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
         let jobs = jobs(cluster, index, now);
+        let hedges = hedges(cluster, index);
         let tally = &mut cluster.tallies[index];
         let (throughput, response) = tally.batches.estimates(now);
         let mut all = tally.reads.histogram.clone();
@@ -576,6 +580,7 @@ fn workloads(
                 unfinished: unfinished[index],
                 trace,
                 read_hit_rate: ratio(hits as f64, pages),
+                hedges,
                 read: op_truth(&tally.reads, seconds, means(Op::Read)),
                 write: op_truth(&tally.writes, seconds, means(Op::Write)),
                 benchmark: cluster.transaction_tallies[index].as_ref().map(|tally| {
@@ -588,6 +593,14 @@ fn workloads(
         );
     }
     found
+}
+
+/// Hedged reads of a workload in the measured time, if its reads are hedged at all.
+fn hedges(cluster: &Cluster, workload: usize) -> Option<u64> {
+    let volume = cluster.scenario.workloads[workload].volume;
+    cluster.scenario.volume(volume).hedge?;
+    let now = cluster.protocol.hedges()[workload];
+    Some(now - cluster.hedges_before.get(workload).copied().unwrap_or(0))
 }
 
 /// By workload: what is outstanding.

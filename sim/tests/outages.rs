@@ -10,7 +10,7 @@ use common::{cluster_with, run, ssio};
 use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
-    Arrivals, Cipher, Payload, Placement, ReadFrom, Scenario, Switch, Think,
+    Arrivals, Cipher, Hedge, Payload, Placement, ReadFrom, Scenario, Switch, Think,
 };
 use foretell_scenarios::outages::{Action, Event, Recovery};
 use foretell_sim::truth::{PhaseTruth, Truth};
@@ -60,7 +60,11 @@ fn drawn(seed: u64) -> (Scenario, String) {
     if stream.below(2) == 0 {
         volume.placement = Placement::Hash;
     }
-    let (quorum, cipher) = (volume.write_quorum, volume.cipher);
+    let mut hedging: Stream = Seed(seed).stream("hedge");
+    let delays =
+        [None, None, Some(Hedge::After(ms(1 + hedging.below(20)))), Some(Hedge::Quantile(500))];
+    volume.hedge = delays[hedging.below(4) as usize];
+    let (quorum, cipher, hedge) = (volume.write_quorum, volume.cipher, volume.hedge);
     let each = [Bytes(1536), Bytes::kib(8), Bytes::kib(24), Bytes::kib(100)];
     let each = each[stream.below(4) as usize];
     set_working_set(&mut scenario, Bytes::mib(1), each);
@@ -72,7 +76,8 @@ fn drawn(seed: u64) -> (Scenario, String) {
     let (_, mut events) = draw_failures(&mut stream, nodes, victims);
     events.sort_by_key(|event| event.at);
     let text = format!(
-        "seed {seed}: {encoding} on {nodes}, quorum {quorum}, {cipher:?}, {each}, {recovery:?}{}",
+        "seed {seed}: {encoding} on {nodes}, quorum {quorum}, {cipher:?}, {hedge:?}, {each}, \
+         {recovery:?}{}",
         in_words(&events)
     );
     (with(scenario, events, recovery), text)

@@ -416,6 +416,11 @@ impl Protocol {
         self.core.failures.as_ref().map_or(&[], |failures| &failures.recoveries.all)
     }
 
+    /// By workload: reads that have asked one more node so far. Empty without hedged reads.
+    pub fn hedges(&self) -> &[u64] {
+        self.core.failures.as_ref().map_or(&[], |failures| failures.hedging.sent())
+    }
+
     /// Bytes that all recoveries have written.
     pub fn rebuilt(&self) -> Bytes {
         self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)

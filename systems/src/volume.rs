@@ -2,7 +2,7 @@
 
 use foretell_algorithms::codec::{self, Shares};
 use foretell_algorithms::distribution::Distribution;
-use foretell_scenarios::model::{self, CpuProfile, ReadFrom, Scenario};
+use foretell_scenarios::model::{self, CpuProfile, Hedge, ReadFrom, Scenario};
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId};
 
 use crate::system::SystemError;
@@ -25,6 +25,8 @@ pub struct Volume {
     pub(crate) min_write: u8,
     /// Which of the nodes a client reads from.
     pub(crate) read_from: ReadFrom,
+    /// When a read asks one more.
+    pub(crate) hedge: Option<Hedge>,
 }
 
 impl Volume {
@@ -52,6 +54,7 @@ impl Volume {
             quorum: volume.write_quorum,
             min_write: volume.min_write,
             read_from: volume.read_from,
+            hedge: volume.hedge,
         })
     }
 

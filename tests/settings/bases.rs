@@ -503,6 +503,7 @@ size      = "16 MiB"
 nodes     = "brick"
 encoding  = "1-of-2"
 min_write = 1
+hedge     = "20 ms"
 
 [workload.load]
 volume      = "mirror"

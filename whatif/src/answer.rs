@@ -82,6 +82,9 @@ pub struct WorkloadAnswer {
     pub read_share: f64,
     /// Part of the pages read that are found in the nodes' caches.
     pub read_hit_rate: Option<f64>,
+    /// Reads that ask one more node in the measured time, in one group each; only with `hedge` of the volume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hedges: Option<u64>,
     /// The resource that limits it: `brick3.disk0`.
     pub bottleneck: String,
     /// Where its requests arrive faster than they complete: by how much, and at which resource.

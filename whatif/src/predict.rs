@@ -18,7 +18,7 @@ use crate::expected::Experience;
 use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
-use crate::question::{Changed, Shelf};
+use crate::question::{Changed, Shelf, stretched};
 use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
 /// The changed cluster, replayed; every model answers from this.
@@ -166,6 +166,9 @@ impl Observed {
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
         if cluster.scenario.outages.is_some() {
             return Ok(Err("what failures do to clients takes a whole replay".to_owned()));
+        }
+        if cluster.scenario.hedges() || self.scenario.hedges() {
+            return Ok(Err("hedged reads take a whole replay".to_owned()));
         }
         if !cluster.assumed.is_empty() {
             return Ok(Err(
@@ -322,9 +325,9 @@ impl Prediction<'_> {
         self.differs
     }
 
-    /// Whether a model can answer: what failures do, only the replay follows.
+    /// Whether a model can answer: what failures and hedged reads do, only the replay follows.
     pub fn knows(&self, model: Model) -> bool {
-        self.outcome.outages.is_none() || model == Model::Replay
+        self.outcome.outages.is_none() && !self.scenario.hedges() || model == Model::Replay
     }
 
     /// Errors if a model cannot answer the question, which was about these changes.
@@ -332,7 +335,11 @@ impl Prediction<'_> {
         if self.knows(model) {
             return Ok(());
         }
-        Err(WhatIfError::not_followed(model, changes, "it knows no failures of hosts"))
+        let what = match self.outcome.outages {
+            Some(_) => "it knows no failures of hosts",
+            None => "it knows no hedged reads",
+        };
+        Err(WhatIfError::not_followed(model, changes, what))
     }
 
     /// Whether the replay went as that of the recorded cluster did.
@@ -397,6 +404,7 @@ impl Prediction<'_> {
                 outstanding_to_saturate: (alone + found.think_s) * peak,
                 read_share: self.read_share(workload, found),
                 read_hit_rate: found.read_hit_rate,
+                hedges: found.hedges,
                 bottleneck: limit.map_or_else(String::new, |limit| limit.resource),
                 overload: self.overload(workload, found),
                 demands_ms: self.demands_ms(workload, found),
@@ -495,13 +503,30 @@ impl Prediction<'_> {
             // as many are outstanding or thought about as before: Little's law
             let think = found.think_s * 1e3;
             found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
-        } else if self.is_fast && found.keeps_up && modelled.throughput_rps > 0.0 {
-            // more or fewer requests than in the mean came in the stretches, before and after the change alike
-            found.throughput_rps * recorded.throughput_rps / modelled.throughput_rps
+        } else if self.is_fast && found.keeps_up {
+            // what comes in the stretches may be more or less than in the mean
+            let known = self.arrivals_rps(workload, recorded.throughput_rps);
+            known.unwrap_or(found.throughput_rps)
         } else {
             found.throughput_rps
         };
         (throughput, response)
+    }
+
+    /// How many requests of an open workload come a second, if its recorded rate and its settings say it.
+    fn arrivals_rps(&self, workload: &Workload, recorded_rps: f64) -> Option<f64> {
+        let mut recorded = self.observed.scenario.workloads.iter();
+        let before = recorded.find(|before| before.name == workload.name)?;
+        let clients = |workload: &Workload| workload.clients.len() as f64;
+        let rates = (before.arrivals.mean_rate_rps(), workload.arrivals.mean_rate_rps());
+        let times_as_many = match rates {
+            (Some(before), Some(after)) => after / before,
+            (None, Some(after)) => return Some(after * clients(workload)),
+            _ => Some(stretched(before.arrivals, workload.arrivals))
+                .filter(|later| *later > 0.0)?
+                .recip(),
+        };
+        Some(recorded_rps * times_as_many * clients(workload) / clients(before).max(1.0))
     }
 
     /// Utilization of every resource, and the busiest.

@@ -146,7 +146,7 @@ impl Observed {
 }
 
 /// How much later recorded times come with other arrivals; 0: they are of no use.
-fn stretched(old: Arrivals, new: Arrivals) -> f64 {
+pub(crate) fn stretched(old: Arrivals, new: Arrivals) -> f64 {
     if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
         && std::mem::discriminant(&old) == std::mem::discriminant(&new)
     {

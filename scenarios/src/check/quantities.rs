@@ -65,7 +65,7 @@ impl Context<'_> {
         None
     }
 
-    fn above_zero<T: PartialEq + Default>(
+    pub(super) fn above_zero<T: PartialEq + Default>(
         &mut self,
         value: T,
         what: &str,

@@ -85,6 +85,10 @@ impl Context<'_> {
         let encoding = encoding?;
         let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
         let (m, n) = (narrow(encoding.m()), narrow(encoding.n()));
+        let hedge = match &raw.hedge {
+            Some(hedge) => self.hedge(name, hedge, (encoding, raw.encoding.place())).map(Some),
+            None => Some(None),
+        };
         let least = n - narrow(encoding.tolerates());
         let min_write = if self.disks_are_servers {
             self.min_size(raw, (m, n))
@@ -112,6 +116,7 @@ impl Context<'_> {
                 RawReadFrom::Primary => ReadFrom::Primary,
                 RawReadFrom::Random => ReadFrom::Random,
             },
+            hedge: hedge?,
         })
     }
 
@@ -309,6 +314,7 @@ mod tests {
             write_quorum: 5,
             min_write: 3,
             read_from: ReadFrom::Primary,
+            hedge: None,
         };
         // 10 groups of 128 blocks; 8192 / 3 = 2730.7 B, which take 6 sectors of a file
         assert_eq!(file_size(&volume), Some(Bytes(10 * 128 * 3072)));

@@ -52,6 +52,11 @@ pub(crate) struct RawVolume {
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
+    /// How long a read waits for its nodes before it asks one more and takes the answers that come first: a time, or
+    /// `p95` for the 95th percentile of the client's own last reads (`p50` to `p99`). Without it, reads do not. Not
+    /// with Ceph, Swift and guests.
+    #[schemars(extend("examples" = ["20 ms", "p95"]))]
+    pub(crate) hedge: Option<At<String>>,
     /// With `crush` in `cluster`: the pool of the map that this volume is, by name. Where the map has no pool
     /// of this name, or of the volume's own, it is a new pool.
     pub(crate) pool: Option<At<String>>,

@@ -9,6 +9,7 @@ use crate::error::{Problem, Problems};
 use crate::names::{meant, nearest, one_of};
 use crate::shape::{KeyShape, Shape, TableShape};
 use crate::source::Place;
+use crate::system::FOR_TESTS;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// A check on its way through the tree.
@@ -228,7 +229,9 @@ impl Checker<'_> {
         branches: &'a [(String, TableShape)],
         place: Place,
     ) -> Option<&'a TableShape> {
+        // messages are those that users get, whose program has no system for tests
         let names = branches.iter().map(|(name, _)| name.as_str());
+        let names = names.filter(|name| !FOR_TESTS.contains(name));
         let Some(node) = table.get(tag) else {
             let message = format!("{} has no `{tag}`", self.owner("the", self.path));
             let help = format!("add `{tag} = \"...\"`, one of {}", one_of(names));

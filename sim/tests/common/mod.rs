@@ -147,6 +147,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
             write_quorum: n,
             min_write: n - encoding.tolerates() as u8,
             read_from: ReadFrom::Primary,
+            hedge: None,
         }],
         workloads: Vec::new(),
         tracking: Tracking {

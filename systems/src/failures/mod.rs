@@ -5,10 +5,11 @@
 //! thing pending at a time; where its host fails, or its client gives it up, that thing still comes, and is
 //! swallowed ([`Fate`]): so nothing is searched for in an agenda, and nothing is freed twice.
 //!
-//! Kept only for scenarios with events: without, each step asks one pointer and goes on. Not modelled:
+//! Kept only for scenarios with events or hedged reads: without, each step asks one pointer and goes on. Not modelled:
 //! traffic of heartbeats and of whoever collects them, networks that part in two, data that rot.
 
 mod blocks;
+mod hedging;
 mod holes;
 mod home;
 mod phases;
@@ -22,7 +23,8 @@ use foretell_scenarios::outages::Recovery as Settings;
 use foretell_units::{Beat, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;
-pub(crate) use holes::{Holes, Slot, spare_groups};
+pub(crate) use hedging::Hedging;
+pub(crate) use holes::{Holder, Holes, Slot, spare_groups};
 pub use home::{Home, ObjectHome, Unit};
 pub use phases::{RunPhase, RunPhases};
 pub(crate) use plan::{Asked, Plan, Plans, State};
@@ -36,6 +38,10 @@ use crate::protocol::{Clocks, Core};
 /// What failures have done to a cluster, and what it knows of them.
 pub(crate) struct Failures {
     pub(crate) settings: Settings,
+    /// Whether clients wait for nodes no longer than their timeout: in scenarios with events.
+    pub(crate) has_timeouts: bool,
+    /// Hedged reads.
+    pub(crate) hedging: Hedging,
     pub(crate) hosts: Vec<HostState>,
     /// By exchange; those beyond the end run.
     fates: Vec<Fate>,
@@ -125,9 +131,14 @@ pub enum Health {
 }
 
 impl Failures {
-    /// Of a scenario with events.
+    /// Of a scenario with events, or one with hedged reads, whose clients keep the same books.
     pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
-        let settings = scenario.outages.as_ref()?.recovery;
+        let settings = scenario.outages.as_ref().map(|outages| outages.recovery);
+        if settings.is_none() && !scenario.hedges() {
+            return None;
+        }
+        let has_timeouts = settings.is_some();
+        let settings = settings.unwrap_or(Settings::NONE);
         let state = |index| {
             HostState::new(Beat::drawn(
                 settings.heartbeat,
@@ -136,6 +147,8 @@ impl Failures {
         };
         Some(Box::new(Self {
             settings,
+            has_timeouts,
+            hedging: Hedging::of(scenario),
             hosts: (0..scenario.hosts.len()).map(state).collect(),
             fates: Vec::new(),
             suspicions: BTreeMap::new(),

@@ -23,6 +23,12 @@ pub(crate) struct Plan {
     pub(crate) needed: u32,
     /// When its client looks at it again.
     pub(crate) deadline: SimTime,
+    /// When the first nodes were asked.
+    pub(crate) began: SimTime,
+    /// When one more is asked, if not enough have answered until then.
+    pub(crate) hedge_at: Option<SimTime>,
+    /// Whether one more was asked: then those that answer first may be any.
+    pub(crate) is_hedged: bool,
     /// How often others were asked, or the same again.
     pub(crate) attempts: u32,
     /// Whether there were too few to ask.
@@ -57,6 +63,12 @@ impl Plan {
     /// Exchanges in that state.
     pub(crate) fn count(&self, state: State) -> u32 {
         self.asked.iter().filter(|asked| asked.state == state).count() as u32
+    }
+
+    /// Fragments that have come.
+    pub(crate) fn answered(&self) -> Numbers {
+        let has_come = |asked: &&Asked| asked.state == State::Answered;
+        self.asked.iter().filter(has_come).map(|asked| asked.fragment).collect()
     }
 
     /// Fragments that have come or are on their way.

@@ -15,8 +15,9 @@ use foretell_units::{Bytes, HostId, Op};
 use smallvec::SmallVec;
 
 use super::Fragment;
+use super::hedge::is_enough;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::failures::{Asked, Plan, Slot, Standing, State};
+use crate::failures::{Asked, Failures, Holder, Plan, Slot, Standing, State};
 use crate::hosts::{Hosts, Timer, small};
 use crate::protocol::Core;
 use crate::request::{Done, Issue, Part, Request};
@@ -51,6 +52,9 @@ pub(super) fn begin<H: Hosts>(
         asked: SmallVec::new(),
         needed: 0,
         deadline: hosts.now(),
+        began: hosts.now(),
+        hedge_at: None,
+        is_hedged: false,
         attempts: 0,
         is_short: false,
         is_complete: false,
@@ -72,22 +76,12 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let encoding = volume.distribution.encoding();
     let (m, n) = (encoding.m(), encoding.n());
     let holders = failures.holes.holders(id, volume, piece.group);
-    let blocks = piece.first_block..piece.first_block + piece.blocks;
 
     let mut order: Numbers = (0..n as u8).collect();
     if op == Op::Read && volume.read_from == ReadFrom::Random && !is_repair {
         hosts.choose(instance, &mut order, m);
     }
-    let in_reach = |&fragment: &u8| {
-        let slot = Slot { volume: id, group: piece.group, fragment };
-        let node = holders[usize::from(fragment)].node;
-        // whoever rebuilds does not ask itself, even if clients have written meanwhile
-        failures.is_up(node)
-            && !(is_repair && node == client)
-            && (op == Op::Write || !failures.holes.meets(slot, &blocks))
-    };
-    let candidates: Numbers =
-        order.into_iter().filter(|fragment| !plan.has(*fragment)).filter(in_reach).collect();
+    let candidates = in_reach(&failures, &plan, &holders, order);
     let trusted =
         |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
     let (good, doubtful): (Numbers, Numbers) = candidates.into_iter().partition(trusted);
@@ -109,15 +103,7 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     for (place, fragment) in chosen.into_iter().enumerate() {
         let is_doubtful = op == Op::Write && trusts_enough && place >= trusted;
         let holder = holders[usize::from(fragment)];
-        let purpose = Purpose::Fragment(Fragment {
-            part,
-            fragment,
-            op,
-            file: id,
-            offset: holder.base + piece.start,
-            stored: small(piece.stored),
-            carried: small(piece.carried),
-        });
+        let purpose = Purpose::Fragment(asked_for(&plan, part, fragment, holder));
         let between = (core.machines[client.index()], holder.node);
         let exchange = Exchange::new(purpose, whose, between, data, (breadcrumb, workload));
         let exchange = core.exchanges.insert(exchange);
@@ -125,20 +111,31 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
         plan.asked.push(Asked { fragment, node: holder.node, exchange, state, is_doubtful });
         begun.push(exchange);
     }
-    if op == Op::Read && m > 1 {
+    if op == Op::Read && m > 1 && volume.hedge.is_none() {
         let is_data = |fragment: &u8| usize::from(*fragment) < m && plan.has(*fragment);
         let missing = m - (0..n as u8).filter(is_data).count().min(m);
         core.requests[request].missing = core.requests[request].missing.max(missing as u64);
     }
+    let is_first = plan.attempts == 0;
+    if is_first && op == Op::Read && !is_repair && !plan.is_short {
+        plan.hedge_at = volume
+            .hedge
+            .and_then(|hedge| failures.hedging.delay(hedge, id, client))
+            .map(|delay| now + delay);
+        if let Some(at) = plan.hedge_at {
+            hosts.set_timer(at, Timer::Part { part });
+        }
+    }
     // who waits in vain again and again, waits longer each time: the nodes may be busy, not down
     plan.deadline = now + failures.settings.timeout * (1 << plan.attempts.min(6));
-    let is_first = plan.attempts == 0;
     plan.attempts += 1;
     let gives_up = issued + failures.settings.give_up;
     if !is_repair && gives_up > now {
         plan.deadline = plan.deadline.min(gives_up);
     }
-    hosts.set_timer(plan.deadline, Timer::Part { part });
+    if failures.has_timeouts {
+        hosts.set_timer(plan.deadline, Timer::Part { part });
+    }
     failures.plans.put(part, plan);
     core.failures = Some(failures);
     if core.count_needed(part) {
@@ -153,6 +150,42 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
     for exchange in begun {
         core.send(hosts, exchange);
+    }
+}
+
+/// Of the fragments in that order, those that a part has not asked for, whose holders seem to be up and lack nothing
+/// of it.
+pub(super) fn in_reach(
+    failures: &Failures,
+    plan: &Plan,
+    holders: &[Holder],
+    order: Numbers,
+) -> Numbers {
+    let Plan { volume, ref piece, client, is_repair, op, .. } = *plan;
+    let blocks = piece.first_block..piece.first_block + piece.blocks;
+    let is_in_reach = |&fragment: &u8| {
+        let slot = Slot { volume, group: piece.group, fragment };
+        let node = holders[usize::from(fragment)].node;
+        // whoever rebuilds does not ask itself, even if clients have written meanwhile
+        !plan.has(fragment)
+            && failures.is_up(node)
+            && !(is_repair && node == client)
+            && (op == Op::Write || !failures.holes.meets(slot, &blocks))
+    };
+    order.into_iter().filter(is_in_reach).collect()
+}
+
+/// What a holder of a fragment is asked for.
+pub(super) fn asked_for(plan: &Plan, part: u32, fragment: u8, holder: Holder) -> Fragment {
+    let Plan { op, volume: file, piece, .. } = *plan;
+    Fragment {
+        part,
+        fragment,
+        op,
+        file,
+        offset: holder.base + piece.start,
+        stored: small(piece.stored),
+        carried: small(piece.carried),
     }
 }
 
@@ -228,13 +261,15 @@ fn choose_sources(
 impl Core {
     /// Brings the counts of a part up to date with its plan. Returns whether it needs no answer any more: it
     /// is then to be taken as answered once more.
-    fn count_needed(&mut self, part: u32) -> bool {
+    pub(super) fn count_needed(&mut self, part: u32) -> bool {
         let failures = self.failures.as_ref().expect("there are events");
         let plan = failures.plans.get(part).expect("the part has not ended");
         let volume = &self.volumes[plan.volume as usize];
         let (answered, waiting) = (plan.count(State::Answered), plan.count(State::Waiting));
         let needed = match plan.op {
             _ if plan.is_complete => 0,
+            // each answer says by itself whether it is enough
+            Op::Read if plan.is_hedged => 2 * u32::from(!is_enough(volume, plan)),
             Op::Read => plan.needed.saturating_sub(answered),
             Op::Write => {
                 let total = u32::from(volume.quorum).min(plan.counted_on());
@@ -258,6 +293,9 @@ impl Core {
             .find(|asked| asked.exchange == exchange && asked.state == State::Waiting);
         asked.expect("it was asked").state = State::Answered;
         let (client, request, is_repair) = (plan.client, plan.request, plan.is_repair);
+        if self.failed().plans.get(part).is_some_and(|plan| plan.is_hedged && !plan.is_complete) {
+            self.count_hedged(part);
+        }
         let node = self.exchanges[exchange].node;
         self.failed().trust(client, node);
         if is_repair {
@@ -275,6 +313,7 @@ impl Core {
         let mut plan = failures.plans.take(part).expect("it is there");
         if plan.op == Op::Read {
             self.give_up_waiting(hosts, &mut plan, |_| true);
+            self.note_read(hosts.now(), &plan);
         }
         let ends = plan.count(State::Waiting) == 0;
         if plan.op == Op::Write && (ends || !plan.is_complete) {
@@ -350,8 +389,9 @@ impl Core {
     /// A client looks at a part that it has waited for.
     pub(super) fn look_at_part<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let now = hosts.now();
+        self.hedge_if_due(hosts, part);
         let due = |plan: &Plan| plan.deadline == now;
-        if !self.failed().plans.get(part).is_some_and(due) {
+        if !self.failed().has_timeouts || !self.failed().plans.get(part).is_some_and(due) {
             return;
         }
         let mut plan = self.failed().plans.take(part).expect("it is there");

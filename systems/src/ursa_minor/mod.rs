@@ -3,11 +3,12 @@
 //! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
 //! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
 //! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. What nodes that fail change in
-//! this is in `degraded.rs` and `repair.rs`. Not modelled: version negotiation; clients know where
+//! this is in `degraded.rs` and `repair.rs`, hedged reads are in `hedge.rs`. Not modelled: version negotiation; clients know where
 //! fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
 mod degraded;
+mod hedge;
 mod repair;
 
 use foretell_algorithms::codec::Numbers;

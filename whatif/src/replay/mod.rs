@@ -97,6 +97,8 @@ struct Replay<'a> {
     recorded: u64,
     /// Since when measuring goes on, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
+    /// By workload: hedged reads until then; empty without any.
+    hedges_before: Vec<u64>,
     measured: SimSpan,
     /// Busy times measured, by host and resource.
     busy: Vec<Vec<Busy>>,
@@ -196,6 +198,7 @@ impl<'a> Replay<'a> {
             events: (0, MOST_EVENTS.0.saturating_add(MOST_EVENTS.1.saturating_mul(recorded))),
             recorded,
             measuring: None,
+            hedges_before: Vec::new(),
             measured: SimSpan::ZERO,
             mark_at,
         })
@@ -406,6 +409,7 @@ impl<'a> Replay<'a> {
     /// What is replayed from now on counts.
     fn begin_measuring(&mut self) {
         self.measuring = Some((self.engine.now, self.busy_so_far()));
+        self.hedges_before = self.protocol.hedges().to_vec();
         self.engine.measuring = true;
     }
 
@@ -478,7 +482,15 @@ impl<'a> Replay<'a> {
                 clients.map(|client| client.mean_think().as_secs_f64()).collect();
             let think_s = thinking.iter().sum::<f64>() / (thinking.len() as f64).max(1.0);
             let usage = self.engine.usage[index].clone();
-            tally.outcome(seconds, hit_rate, usage, self.engine.paths[index], think_s)
+            let mut found =
+                tally.outcome(seconds, hit_rate, usage, self.engine.paths[index], think_s);
+            let scenario = self.engine.scenario;
+            if scenario.volume(scenario.workloads[index].volume).hedge.is_some() {
+                // runs with hedged reads are replayed in full detail, and measured in one piece
+                let hedges = self.protocol.hedges()[index];
+                found.hedges = Some(hedges - self.hedges_before[index]);
+            }
+            found
         });
         Outcome { workloads: workloads.collect(), resources, seconds, outages }
     }

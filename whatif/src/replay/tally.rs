@@ -68,6 +68,8 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) issued: u64,
     pub(crate) response_ms: ResponseTimeMs,
     pub(crate) read_hit_rate: Option<f64>,
+    /// Reads that asked one more node, if they do.
+    pub(crate) hedges: Option<u64>,
     /// By host and resource.
     pub(crate) usage: Vec<Vec<Usage>>,
     pub(crate) path: Path,
@@ -182,6 +184,7 @@ impl Tally {
             throughput_rps: completed as f64 / seconds,
             throughput_bytes_per_s: self.bytes as f64 / seconds,
             read_hit_rate,
+            hedges: None,
             usage,
             path,
             think_s,

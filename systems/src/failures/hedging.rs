@@ -1,0 +1,107 @@
+//! Reads that ask one more node when answers are late: how late, and how often.
+//!
+//! Source: Dean and Barroso 2013 ("The Tail at Scale"): a request is sent once more when the first has been
+//! outstanding for longer than the 95th percentile. Simplified: a client knows how long its own reads of a volume
+//! took, whatever their size; what it has asked in vain is not withdrawn.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use foretell_algorithms::node::NOBODY;
+use foretell_scenarios::model::{Hedge, Scenario};
+use foretell_units::{HostId, SimSpan};
+
+/// Reads that a client remembers.
+const REMEMBERED: usize = 1000;
+/// Reads above a percentile before it is one.
+const LEAST_ABOVE: u64 = 10;
+
+/// What is known of hedged reads.
+pub(crate) struct Hedging {
+    /// By workload: reads that asked one more node.
+    sent: Vec<u64>,
+    /// By volume and client, where the delay is a percentile.
+    seen: BTreeMap<(u32, HostId), Seen>,
+}
+
+/// How long the last reads of a client took, ns.
+#[derive(Default)]
+struct Seen {
+    in_order: VecDeque<u64>,
+    sorted: Vec<u64>,
+}
+
+impl Hedging {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        Self { sent: vec![0; scenario.workloads.len()], seen: BTreeMap::new() }
+    }
+
+    /// How long a client waits for its nodes, if it asks others at all.
+    pub(crate) fn delay(&self, hedge: Hedge, volume: u32, client: HostId) -> Option<SimSpan> {
+        match hedge {
+            Hedge::After(delay) => Some(delay),
+            Hedge::Quantile(share) => self.seen.get(&(volume, client))?.quantile(share),
+        }
+    }
+
+    /// A read of a client has taken that long.
+    pub(crate) fn note(&mut self, hedge: Hedge, volume: u32, client: HostId, took: SimSpan) {
+        if matches!(hedge, Hedge::Quantile(_)) {
+            self.seen.entry((volume, client)).or_default().add(took.as_ns());
+        }
+    }
+
+    /// A read of a workload asks one more node.
+    pub(crate) fn count(&mut self, workload: u32) {
+        if workload != NOBODY {
+            self.sent[workload as usize] += 1;
+        }
+    }
+
+    /// By workload: reads that asked one more node.
+    pub(crate) fn sent(&self) -> &[u64] {
+        &self.sent
+    }
+}
+
+impl Seen {
+    fn add(&mut self, took: u64) {
+        if self.in_order.len() == REMEMBERED
+            && let Some(oldest) = self.in_order.pop_front()
+        {
+            let place = self.sorted.partition_point(|known| *known < oldest);
+            self.sorted.remove(place);
+        }
+        self.in_order.push_back(took);
+        let place = self.sorted.partition_point(|known| *known < took);
+        self.sorted.insert(place, took);
+    }
+
+    /// A percentile, in thousandths; none while too few reads are above it.
+    fn quantile(&self, share: u16) -> Option<SimSpan> {
+        let count = self.sorted.len() as u64;
+        let below = (count * u64::from(share)).div_ceil(1000);
+        if count - below < LEAST_ABOVE {
+            return None;
+        }
+        // those that took exactly as long were in time
+        Some(SimSpan::from_ns(self.sorted[below as usize - 1] + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_that_of_the_last_reads() {
+        let mut seen = Seen::default();
+        (0..199).for_each(|ns| seen.add(ns));
+        assert_eq!(seen.quantile(950), None);
+        seen.add(199);
+        assert_eq!(seen.quantile(950), Some(SimSpan::from_ns(190)));
+        // what was long ago is forgotten
+        (0..1000).for_each(|ns| seen.add(5000 + ns));
+        assert_eq!(seen.quantile(500), Some(SimSpan::from_ns(5500)));
+        assert_eq!(seen.quantile(990), Some(SimSpan::from_ns(5990)));
+    }
+}
