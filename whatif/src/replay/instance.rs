@@ -32,8 +32,8 @@ pub(super) struct Instance {
 enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
-    /// At the recorded times, stretched; then with such gaps, or not at all.
-    Recorded { stretch: f64, then: Option<Gaps> },
+    /// At the recorded times, stretched from `origin` on; then with such gaps, or not at all.
+    Recorded { stretch: f64, origin: SimTime, then: Option<Gaps> },
     /// With such gaps.
     Drawn(Gaps),
 }
@@ -120,14 +120,14 @@ impl Instance {
                         };
                         let stretch = material.stretch[index];
                         if open && stretch > 0.0 && is_recorded {
-                            Pace::Recorded { stretch, then: Some(gaps) }
+                            Pace::Recorded { stretch, origin: SimTime::ZERO, then: Some(gaps) }
                         } else {
                             Pace::Drawn(gaps)
                         }
                     }
                     Arrivals::Trace { .. } | Arrivals::Times { .. } => {
                         let stretch = material.stretch[index];
-                        Pace::Recorded { stretch, then: None }
+                        Pace::Recorded { stretch, origin: SimTime::ZERO, then: None }
                     }
                 };
                 // a trace has so many requests and no more
@@ -169,13 +169,14 @@ impl Instance {
     }
 
     /// Leaves out the requests that were recorded before a time, as far as it has not come to them.
+    ///
+    /// Those that follow are the same whatever the changed rate is, so that the replay of the recorded run in the
+    /// same stretches sees them, too.
     pub(super) fn leave_out_until(&mut self, time: SimTime) {
-        let stretch = match self.pace {
-            Pace::Recorded { stretch, .. } => stretch,
-            _ => 1.0,
-        };
-        let recorded = SimTime::from_ns((time.as_ns() as f64 / stretch) as u64);
-        let count = self.requests.leave_out_until(recorded);
+        if let Pace::Recorded { origin, .. } = &mut self.pace {
+            *origin = time;
+        }
+        let count = self.requests.leave_out_until(time);
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(count);
         }
@@ -216,10 +217,10 @@ impl Instance {
         match self.pace {
             Pace::Closed { .. } => None,
             Pace::Drawn(gaps) => Some(now + gaps.next(&mut self.stream)),
-            Pace::Recorded { stretch, then } => match (self.requests.next_issued(), then) {
+            Pace::Recorded { stretch, origin, then } => match (self.requests.next_issued(), then) {
                 (Some(at), _) => {
-                    let at = SimTime::from_ns((at.as_ns() as f64 * stretch).round() as u64);
-                    Some(at.max(now))
+                    let after = at.saturating_since(origin).as_ns() as f64 * stretch;
+                    Some((origin + SimSpan::from_ns(after.round() as u64)).max(now))
                 }
                 (None, None) => Some(now),
                 (None, Some(gaps)) => Some(now + gaps.next(&mut self.stream)),

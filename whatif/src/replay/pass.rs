@@ -33,14 +33,16 @@ const BEGINNING: f64 = 0.25;
 pub(crate) struct Detail {
     /// Requests that are replayed in detail; of fewer, all are.
     requests: f64,
-    /// Requests that stretches of the shortest length may have together.
+    /// Requests of each workload that are replayed in detail: of a few, the mean says little.
+    of_each: f64,
+    /// Requests that longer stretches may have together, where these are needed for a workload or a disk's queue.
     most_requests: f64,
     /// Shortest stretch, s: disks' queues need some time.
     shortest_s: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests that touch caches before a stretch, at the most; what comes before these is left out. Caches
-    /// hold something of their past already, but for those of the warm-up.
+    /// Requests that touch caches before a stretch, at the most; what comes before these is left out. First those
+    /// that fill caches, from the beginning of the run on; then fewer, as caches hold something of their past.
     touches: (f64, f64),
 }
 
@@ -48,6 +50,7 @@ impl Detail {
     /// For an answer by the replay alone.
     pub(crate) const WHOLE: Self = Self {
         requests: 400_000.0,
+        of_each: 0.0,
         most_requests: f64::INFINITY,
         shortest_s: 0.5,
         periods: (4, 20),
@@ -56,6 +59,7 @@ impl Detail {
     /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
     pub(crate) const SHORT: Self = Self {
         requests: 2_000.0,
+        of_each: 500.0,
         most_requests: 8_000.0,
         shortest_s: 0.25,
         periods: (1, 8),
@@ -67,11 +71,13 @@ impl Detail {
         Plan::with(self, scenario, requests).is_some()
     }
 
-    /// The share of a run of this length, s, with this number of requests.
-    fn share(self, whole: f64, requests: f64) -> f64 {
+    /// The share of a run of this length, s, with this number of requests, in all and of the workload that has the
+    /// fewest.
+    fn share(self, whole: f64, requests: f64, fewest: f64) -> f64 {
         let periods = f64::from(self.periods.0 + self.periods.1);
-        let shortest = (self.shortest_s * periods / whole).min(self.most_requests / requests);
-        (self.requests / requests).max(shortest)
+        let shortest = self.shortest_s * periods / whole;
+        let least = shortest.max(self.of_each / fewest.max(1.0));
+        (self.requests / requests).max(least.min(self.most_requests / requests))
     }
 }
 
@@ -96,28 +102,34 @@ impl Plan {
     }
 
     fn with(of: Detail, scenario: &Scenario, requests: &[Streams]) -> Option<Self> {
-        // what is passed over knows no failures
-        if scenario.outages.is_some() {
+        // what is passed over knows no failures, and asks no more nodes than it must
+        if scenario.outages.is_some() || scenario.hedges() {
             return None;
         }
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
-        let streams = requests.iter().flat_map(|known| &known.of_clients);
-        let requests: usize = streams.map(|stream| stream.len()).sum();
+        let of_workload =
+            |known: &Streams| known.of_clients.iter().map(|stream| stream.len()).sum::<usize>();
+        let by_workload = || requests.iter().map(of_workload).filter(|count| *count > 0);
+        let all = by_workload().sum::<usize>() as f64;
+        let fewest = by_workload().min().unwrap_or(0) as f64;
         let whole = warmup + duration;
         let periods = of.periods;
-        let share = of.share(whole, requests as f64);
+        let share = of.share(whole, all, fewest);
         if share >= 0.5 {
             return None;
         }
         let mut plan = Vec::new();
-        let mut add = |count: u32, whole: f64, share: f64, measured: bool| {
-            let period = whole / f64::from(count);
+        let mut to_fill = of.touches.0;
+        let mut add = |count: u32, span: f64, share: f64, measured: bool| {
+            let period = span / f64::from(count);
             let detail = SimSpan::from_secs_f64(period * share);
             let passed_over = SimSpan::from_secs_f64(period * (1.0 - share));
-            let touches = if measured { of.touches.1 } else { of.touches.0 };
-            let one = Period { detail, passed_over, measured, touches };
-            plan.extend((0..count).map(|_| one));
+            plan.extend((0..count).map(|_| {
+                let touches = to_fill.max(of.touches.1);
+                to_fill -= touches.min(period * all / whole);
+                Period { detail, passed_over, measured, touches }
+            }));
         };
         let beginning = whole * share * BEGINNING;
         if beginning > warmup / 2.0 {
