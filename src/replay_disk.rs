@@ -32,7 +32,7 @@ fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {
     let found = match device {
         Device::Mechanical(disk) => replay_validate(&mut Mechanism::new(disk), input),
         Device::Drive(drive) => replay_validate(&mut Drive::new(drive), input),
-        Device::Ssd(_) | Device::Array(_) | Device::Curves(_) | Device::Measured { .. } => {
+        _ => {
             return Err(Failure::Usage(
                 "`replay-disk` compares disks with moving heads, of kind `disk` or `drive`; this \
                  device is another"

@@ -1,83 +1,16 @@
-//! The types of records, their tables, and sets of them.
+//! The types of records by name, and sets of them; `kinds.rs` declares them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The type of a record; each has a table of its own, called by the type's name in snake case.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs, reason = "documented at the variants of `Body`")]
-pub enum RecordKind {
-    UserThreadSwitch,
-    KernelProcessSwitch,
-    BufferReadHit,
-    BufferReadMiss,
-    BufferWrite,
-    BufferReadAhead,
-    BufferFlush,
-    BufferEvict,
-    NetworkTransmit,
-    DiskOp,
-    Request,
-}
+use crate::RecordKind;
 
 /// Columns of the header, the first of every table.
 pub(crate) const HEADER_COLUMNS: [&str; 5] = ["ts_ns", "breadcrumb", "pid", "tid", "host"];
 
 impl RecordKind {
-    /// How many types there are.
-    pub const COUNT: usize = 11;
-
-    /// All types, in the order of Table II of Thereska et al. 2006, and `request`.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::UserThreadSwitch,
-        Self::KernelProcessSwitch,
-        Self::BufferReadHit,
-        Self::BufferReadMiss,
-        Self::BufferWrite,
-        Self::BufferReadAhead,
-        Self::BufferFlush,
-        Self::BufferEvict,
-        Self::NetworkTransmit,
-        Self::DiskOp,
-        Self::Request,
-    ];
-
-    /// The name of the type and of its table.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UserThreadSwitch => "user_thread_switch",
-            Self::KernelProcessSwitch => "kernel_process_switch",
-            Self::BufferReadHit => "buffer_read_hit",
-            Self::BufferReadMiss => "buffer_read_miss",
-            Self::BufferWrite => "buffer_write",
-            Self::BufferReadAhead => "buffer_read_ahead",
-            Self::BufferFlush => "buffer_flush",
-            Self::BufferEvict => "buffer_evict",
-            Self::NetworkTransmit => "network_transmit",
-            Self::DiskOp => "disk_op",
-            Self::Request => "request",
-        }
-    }
-
-    /// The columns of its table after those of the header.
-    pub const fn payload_columns(self) -> &'static [&'static str] {
-        match self {
-            Self::UserThreadSwitch => &["oldthread", "newthread"],
-            Self::KernelProcessSwitch => &["cpu", "oldprocess", "newprocess"],
-            Self::BufferReadHit
-            | Self::BufferReadMiss
-            | Self::BufferWrite
-            | Self::BufferFlush
-            | Self::BufferEvict => &["file", "offset", "size"],
-            Self::BufferReadAhead => &["file", "offset", "numpages", "pagesize"],
-            Self::NetworkTransmit => &["sender", "receiver", "numbytes"],
-            Self::DiskOp => &["disk", "lbn", "size", "op", "phase"],
-            Self::Request => &["workload", "client", "op", "file", "offset", "size", "phase"],
-        }
-    }
-
     /// All columns of its table in order.
     pub fn columns(self) -> impl Iterator<Item = &'static str> {
         HEADER_COLUMNS.into_iter().chain(self.payload_columns().iter().copied())

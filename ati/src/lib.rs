@@ -19,6 +19,7 @@
 //! Stores in files are the feature `sqlite`. Without it, records are kept in memory ([`MemoryRun`]): no C, no
 //! threads, no files.
 
+mod column;
 #[cfg(feature = "sqlite")]
 mod columns;
 #[cfg(feature = "sqlite")]
@@ -26,6 +27,7 @@ mod conclude;
 mod error;
 mod facts;
 mod kind;
+mod kinds;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod pages;
@@ -57,9 +59,10 @@ pub use error::StoreError;
 pub use foretell_units::Op;
 
 pub use facts::{Demand, Fact, FactValue, Facts, Host, HostKind, Process, Volume, Workload};
-pub use kind::{KindSet, RecordKind, UnknownRecordKind};
+pub use kind::{KindSet, UnknownRecordKind};
+pub use kinds::{Body, RecordKind};
 pub use memory::{MemoryRun, Records};
-pub use record::{Body, Header, HostClock, Phase, Record};
+pub use record::{Header, HostClock, Phase, Record};
 pub use recorder::{Conclusion, Recorder, Summary};
 pub use resource::Resource;
 #[cfg(feature = "sqlite")]

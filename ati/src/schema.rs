@@ -34,29 +34,9 @@ fn header_comment(column: &str) -> &'static str {
 
 /// What a column of the payload means.
 fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
-    match (kind, column) {
-        (_, "oldthread") => "thread that leaves the processor",
-        (_, "newthread") => "thread that gets it",
-        (_, "cpu") => "processor of the host",
-        (_, "oldprocess") => "process that leaves the processor; 0: idle",
-        (_, "newprocess") => "process that gets it; 0: idle",
-        (_, "file") => "the volume -> volumes",
-        (_, "offset") => "first byte, from the start of the file",
-        (_, "numpages") => "number of pages",
-        (_, "pagesize") => "bytes a page",
-        (_, "sender") => "host that sends -> hosts",
-        (_, "receiver") => "host that is to receive -> hosts",
-        (_, "numbytes") => "bytes on the wire",
-        (_, "disk") => "disk of the host",
-        (_, "lbn") => "first sector, 512 bytes each",
-        (RecordKind::DiskOp, "size") => "bytes, a multiple of 512",
-        (_, "size") => "bytes",
-        (_, "op") => "0: read, 1: write",
-        (_, "phase") => "0: issue, 1: complete",
-        (_, "workload") => "who asked -> workloads",
-        (_, "client") => "client machine -> hosts",
-        _ => unreachable!("`{column}` is no column of `{kind}`"),
-    }
+    let place = kind.payload_columns().iter().position(|name| *name == column);
+    let place = place.unwrap_or_else(|| unreachable!("`{column}` is no column of `{kind}`"));
+    kind.payload_meanings()[place].trim_start()
 }
 
 impl RecordKind {

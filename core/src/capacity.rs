@@ -138,13 +138,12 @@ fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
 
 fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
     let bytes = device.capacity().get() as f64;
-    let class = match device {
-        Device::Array(_) => return prices.of(&[name], bytes),
-        Device::Mechanical(_) | Device::Drive(_) => Some("hdd"),
-        Device::Ssd(_) if name.contains("nvme") => Some("nvme"),
-        Device::Ssd(_) => Some("ssd"),
+    let class = match device.class() {
+        _ if matches!(device, Device::Array(_)) => None,
+        Some("ssd") if name.contains("nvme") => Some("nvme"),
+        Some(class) => Some(class),
         // what was measured does not say what it is; its name may
-        Device::Curves(_) | Device::Measured { .. } => class_of(name),
+        None => class_of(name),
     };
     let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();
     prices.of(&names, bytes)
@@ -153,9 +152,5 @@ fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
 /// The class that a device's name says, or that of the device of this name that comes with the program.
 fn class_of(name: &str) -> Option<&'static str> {
     let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
-    in_name.or_else(|| match Device::named(name).ok()? {
-        Device::Mechanical(_) | Device::Drive(_) => Some("hdd"),
-        Device::Ssd(_) => Some("ssd"),
-        _ => None,
-    })
+    in_name.or_else(|| Device::named(name).ok()?.class())
 }

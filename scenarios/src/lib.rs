@@ -8,28 +8,14 @@
 #[cfg(not(test))]
 extern crate self as schemars;
 
-#[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
-mod array_file;
 mod change;
 mod check;
 mod cpu_file;
-pub mod curves_file;
 pub mod device;
-mod device_file;
 mod device_named;
 pub mod diskspecs;
 mod document;
 pub mod drive;
-#[cfg_attr(
-    not(test),
-    allow(
-        dead_code,
-        unused_imports,
-        unused_variables,
-        reason = "for the schema, which tests derive"
-    )
-)]
-pub mod drive_file;
 mod effect;
 mod error;
 mod host_pattern;
@@ -58,7 +44,6 @@ mod seek;
 mod shape;
 mod shipped;
 mod source;
-mod ssd_file;
 mod structure;
 mod system;
 mod tree;
@@ -70,6 +55,7 @@ use schema::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub use change::{Change, ChangeError};
 pub use check::TRACE_FORMATS;
+pub use device::{curves_file, drive_file};
 pub use document::Document;
 pub use effect::Idle;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};

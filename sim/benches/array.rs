@@ -8,6 +8,7 @@ use cpu_time::ProcessTime;
 use foretell_scenarios::device::{Array as Spec, Device};
 use foretell_scenarios::model::Scheduler;
 use foretell_sim::array::Array;
+use foretell_sim::device::Model as _;
 use foretell_sim::disk::Io;
 use foretell_units::{Op, Sectors, Seed, SimTime};
 

@@ -2,17 +2,14 @@
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
 pub mod agenda;
-pub mod array;
 pub mod batches;
 #[cfg(test)]
 mod clocks;
 mod cluster;
 pub mod cpu;
 mod creation;
-pub mod curves;
 mod demand;
 pub mod device;
-pub mod disk;
 mod engine;
 mod error;
 mod event;
@@ -28,7 +25,6 @@ mod node;
 mod outages;
 mod payload;
 mod program;
-pub mod ssd;
 mod tally;
 mod tracker;
 mod transaction;
@@ -36,6 +32,7 @@ pub mod truth;
 mod truth_outages;
 
 pub use cluster::{Cluster, Progress};
+pub use device::{array, curves, disk, ssd};
 pub use error::SimError;
 pub use foretell_systems::process;
 pub use load::drawn_requests;

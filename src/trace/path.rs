@@ -126,12 +126,8 @@ impl Path<'_> {
             Body::BufferReadAhead { offset, numpages, .. } => {
                 self.cached(&header, format!("reads {numpages} pages ahead at {offset}"));
             }
-            Body::BufferFlush { offset, size, .. } => {
-                self.cached(&header, format!("flush: {size} bytes at {offset}"));
-            }
-            Body::BufferEvict { offset, size, .. } => {
-                self.cached(&header, format!("evict: {size} bytes at {offset}"));
-            }
+            // what has no time of its own
+            body => self.cached(&header, body.to_string()),
         }
     }
 

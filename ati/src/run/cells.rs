@@ -9,7 +9,7 @@ use rusqlite::{ErrorCode, Params, Row};
 
 use super::RunDb;
 use crate::StoreError;
-use crate::columns::{ID, MOST};
+use crate::column::{ID, MOST};
 use crate::target::sql_error;
 
 /// A row of a small table.

@@ -3,35 +3,12 @@
 use foretell_units::Bytes;
 
 use super::{Context, Hosts};
-use crate::device::{Device, Ssd};
 use crate::error::Problem;
 use crate::tree::Table;
-
-/// Memory of an erase block, by which it is found when garbage is collected: 20 bytes, and 4 for those that
-/// are free at first.
-const BYTES_BY_BLOCK: u64 = 24;
-
-/// Memory of a die, for each unit of one of its blocks: two blocks that are being written, and lists of
-/// blocks by how many units are valid.
-const BYTES_BY_UNIT: u64 = 12;
 
 /// Bytes in GiB, for messages.
 pub(crate) fn gib(bytes: Bytes) -> f64 {
     bytes.get() as f64 / Bytes::gib(1).get() as f64
-}
-
-/// What the tables of flash take once every die has been written to.
-fn of_flash(ssd: &Ssd) -> u64 {
-    let die = ssd.blocks_per_plane() * BYTES_BY_BLOCK + ssd.entries_per_block() * BYTES_BY_UNIT;
-    u64::from(ssd.all_dies()).saturating_mul(die)
-}
-
-fn of_device(device: &Device) -> u64 {
-    match device {
-        Device::Ssd(ssd) => of_flash(ssd),
-        Device::Array(array) => of_device(&array.device).saturating_mul(u64::from(array.members)),
-        Device::Mechanical(_) | Device::Drive(_) | Device::Curves(_) | Device::Measured { .. } => 0,
-    }
 }
 
 impl Context<'_> {
@@ -42,7 +19,7 @@ impl Context<'_> {
         for nodes in hosts.storage_by_group(tree) {
             let (mut of_group, mut place) = (0_u64, None);
             for (_, entry, storage) in nodes {
-                let disks = storage.disks.iter().map(|disk| of_device(&disk.device));
+                let disks = storage.disks.iter().map(|disk| disk.device.table_bytes());
                 of_group = of_group.saturating_add(disks.fold(0, u64::saturating_add));
                 let disk = entry.node.table().and_then(|table| table.entry("disk"));
                 place = Some(disk.map_or(entry.key_place, |disk| disk.key_place));

@@ -28,7 +28,7 @@ use host_list::Wanted;
 pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::device::Device;
-use crate::device_file;
+use crate::device::file;
 use crate::error::{Problem, Problems, ScenarioError, ScenarioErrors};
 use crate::model::{
     Intervals, Metrics, NetworkModel, Payload, Scenario, Switch, System, SystemTraits, Tracking,
@@ -148,7 +148,7 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
         disks_are_servers,
         crush_text,
     };
-    let device = node.and_then(|node| device_file::device(&node, &mut context));
+    let device = node.and_then(|node| file::device(&node, &mut context));
     let Context { problems, sources, .. } = context;
     match (device, problems.into_errors(&sources)) {
         (Some(device), None) => Ok(device),
@@ -214,7 +214,7 @@ impl Context<'_> {
             return device.clone();
         }
         let node = self.profile(ProfileKind::Device, name, place);
-        let device = node.and_then(|node| device_file::device(&node, self));
+        let device = node.and_then(|node| file::device(&node, self));
         self.devices.insert(name.to_owned(), device.clone());
         device
     }

@@ -1,42 +1,9 @@
 //! Storage devices as written.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::leaf::{At, Share, Size, Speed, Time};
-use crate::array_file::RawArray;
-use crate::curves_file::RawCurves;
-use crate::drive_file::raw::File;
-use crate::ssd_file::RawSsd;
-
-/// A device profile. `kind` says which, and each is read as the struct of its kind.
-pub(crate) enum RawDevice {}
-
-impl JsonSchema for RawDevice {
-    fn schema_name() -> Cow<'static, str> {
-        "device".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "x-tag": "kind",
-            "oneOf": [
-                RawDisk::json_schema(generator),
-                File::json_schema(generator),
-                RawSsd::json_schema(generator),
-                RawArray::json_schema(generator),
-                RawCurves::json_schema(generator),
-                RawMeasured::json_schema(generator)
-            ]
-        })
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
 
 /// A disk with moving heads.
 #[derive(Debug, Deserialize, JsonSchema)]

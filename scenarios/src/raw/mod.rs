@@ -20,11 +20,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use crate::device::file::RawDevice;
 pub(crate) use cluster::{
     RawCeph, RawCluster, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
 };
 pub(crate) use cpu::{RawCost, RawCpu};
-pub(crate) use device::{RawDevice, RawDisk, RawMeasured, RawSeek};
+pub(crate) use device::{RawDisk, RawMeasured, RawSeek};
 pub(crate) use event::{RawEvent, RawRecovery, RawWhat};
 pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,

@@ -9,8 +9,9 @@ use std::fmt::Debug;
 use foretell_scenarios::model::Scheduler as Name;
 use foretell_units::{Sectors, SimTime};
 
-use super::Done;
+use super::{Calls, Completion, Done, Model};
 use crate::ledger::{Ledger, Usage, Violation};
+use crate::ssd::Written;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
 use foretell_algorithms::slab::Slab;
@@ -29,6 +30,10 @@ pub(crate) trait Inside {
     fn usage(&mut self, now: SimTime) -> Usage;
     /// Whether the operational laws hold.
     fn audit(&mut self, now: SimTime) -> Result<(), Violation>;
+    /// What was written to flash since the mark, if it is flash.
+    fn flash(&self) -> Option<Written> {
+        None
+    }
 }
 
 /// A drive and its scheduler.
@@ -63,8 +68,8 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         }
     }
 
-    /// Adds an operation. Returns when to call [`Front::complete`].
-    pub(super) fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
+    /// Adds an operation. Returns when to call [`Front::take`].
+    fn add(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.ledger.arrive(now);
         self.scheduler.add(now, io);
         self.go_on(now);
@@ -72,7 +77,7 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
     }
 
     /// Appends what is done at `now` to `done`. Returns when to call again.
-    pub(super) fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
+    fn take(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
         let mut commands = std::mem::take(&mut self.done);
         // what is let into the drive may be done at once
         loop {
@@ -120,28 +125,39 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
             }
         }
     }
+}
 
-    /// The drive.
-    pub(super) fn drive(&self) -> &D {
-        &self.drive
+impl<T: Copy + Debug + Send + 'static, D: Inside + Debug + Send> Model<T> for Front<T, D> {
+    fn submit(&mut self, now: SimTime, io: Io<T>, calls: &mut Calls<T>) -> Option<SimTime> {
+        let wake = self.add(now, io);
+        calls.name(wake)
     }
 
-    pub(super) fn present(&self) -> u64 {
+    fn complete(&mut self, now: SimTime, calls: &mut Calls<T>) -> Completion<T> {
+        let wake = self.take(now, &mut calls.done);
+        calls.tell(now, wake)
+    }
+
+    fn present(&self) -> u64 {
         self.ledger.present()
     }
 
-    pub(super) fn mark(&mut self, now: SimTime) {
+    fn mark(&mut self, now: SimTime) {
         self.ledger.mark(now);
         self.drive.mark(now);
     }
 
     /// Operations and queue are those in front and inside, busy time and utilization the drive's.
-    pub(super) fn usage(&mut self, now: SimTime) -> Usage {
+    fn usage(&mut self, now: SimTime) -> Usage {
         let Usage { utilization, busy, .. } = self.drive.usage(now);
         Usage { utilization, busy, ..self.ledger.usage(now, 1) }
     }
 
-    pub(super) fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+    fn flash(&self) -> Option<Written> {
+        self.drive.flash()
+    }
+
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         let inside = self.requests.places().flatten().flat_map(Request::operations);
         let inside = inside.map(|(arrived, _)| arrived);
         let jobs = inside.chain(self.scheduler.arrivals()).map(|arrived| (arrived, None));
@@ -172,11 +188,11 @@ mod tests {
         let mut front = Front::new(Ssd::new(&spec), 1, name);
         let mut next = None;
         for (tag, unit) in [8, 40, 0, 1].into_iter().enumerate() {
-            next = front.submit(at(0), read(unit, tag as u32));
+            next = front.add(at(0), read(unit, tag as u32));
         }
         let mut done = Vec::new();
         while let Some(now) = next {
-            next = front.complete(now, &mut done);
+            next = front.take(now, &mut done);
             front.audit(now).unwrap();
         }
         done.iter().map(|done| done.io.tag).collect()
@@ -197,16 +213,16 @@ mod tests {
         spec.queue_depth = 1;
         let mut front = Front::new(Ssd::new(&spec), 1, Name::Noop);
         for (tag, unit) in [8, 0, 1, 2].into_iter().enumerate() {
-            front.submit(at(0), read(unit, tag as u32));
+            front.add(at(0), read(unit, tag as u32));
         }
         let mut done = Vec::new();
         // one unit: 50 us, 10.24, 1 + 4.096, 10; then three at once: 50, 30.72, 1 + 12.288, 10
         let first = 75_336;
-        front.complete(at(first), &mut done);
+        front.take(at(first), &mut done);
         assert_eq!(done.len(), 1);
-        front.complete(at(first + 104_007), &mut done);
+        front.take(at(first + 104_007), &mut done);
         assert_eq!(done.len(), 1);
-        front.complete(at(first + 104_008), &mut done);
+        front.take(at(first + 104_008), &mut done);
         assert_eq!(done.len(), 4);
         // 50 us and 30.72 of the die, a third each
         assert_eq!(done[3].service.as_ns(), 26_906);

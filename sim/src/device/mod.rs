@@ -5,7 +5,11 @@
 //! of [`Device::complete`] then. Usually an operation is done; but a device with an inner life may
 //! only have got on with it, and what came meanwhile may have made the call needless.
 
+pub mod array;
+pub mod curves;
+pub mod disk;
 mod front;
+pub mod ssd;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -25,21 +29,54 @@ pub(crate) use front::Inside;
 /// A storage device; `T` is what the caller needs to know when an operation is done.
 #[derive(Debug)]
 pub struct Device<T> {
-    kind: Kind<T>,
+    model: Box<dyn Model<T>>,
+    calls: Calls<T>,
+}
+
+/// What each kind of device does.
+pub trait Model<T>: Debug + Send {
+    /// Adds an operation. Returns when to call [`Model::complete`], unless an earlier call is due.
+    fn submit(&mut self, now: SimTime, io: Io<T>, calls: &mut Calls<T>) -> Option<SimTime>;
+    /// Takes an operation that is done at `now`, if there is one. Called once for each time that was named.
+    fn complete(&mut self, now: SimTime, calls: &mut Calls<T>) -> Completion<T>;
+    /// Operations waiting or in service.
+    fn present(&self) -> u64;
+    /// Measuring begins.
+    fn mark(&mut self, now: SimTime);
+    /// What the device did since the mark.
+    fn usage(&mut self, now: SimTime) -> Usage;
+    /// Whether the operational laws hold at each of its queues.
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation>;
+
+    /// This much will be told by [`Model::touch`], at the most.
+    fn expect(&mut self, _bytes: Bytes) {}
+    /// An operation was done before the simulation began: a device with caches remembers it, at no cost of time.
+    fn touch(&mut self, _op: Op, _lbn: Sectors, _sectors: Sectors) {}
+    /// What its caches did since the mark, if it is an array that has some.
+    fn array_hits(&self) -> Option<ArrayHits> {
+        None
+    }
+    /// What was written to flash since the mark, if there is any in it.
+    fn flash(&self) -> Option<Written> {
+        None
+    }
+    /// How the platters in it turn.
+    #[cfg(test)]
+    fn spins(&self) -> Vec<crate::disk::Spin> {
+        Vec::new()
+    }
+}
+
+/// Times at which a device is to be called, and what it has to tell then; for devices that do several things at a
+/// time.
+#[derive(Debug)]
+pub struct Calls<T> {
     /// The earliest time that was named and has not come.
     call: Option<SimTime>,
     /// Operations that are done, but not told yet.
     told: VecDeque<Done<T>>,
     /// Scratch.
-    done: Vec<Done<T>>,
-}
-
-#[derive(Debug)]
-enum Kind<T> {
-    Disk(Box<Disk<T>>),
-    Ssd(Box<Front<T, Ssd<u32>>>),
-    Curves(Box<Front<T, Curves>>),
-    Array(Box<Array<T>>),
+    pub(crate) done: Vec<Done<T>>,
 }
 
 /// An operation that is done.
@@ -78,95 +115,94 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
     }
 
     fn of(spec: &model::Disk, owner: Option<&Owner>) -> Self {
-        let kind = match &spec.device {
+        let model: Box<dyn Model<T>> = match &spec.device {
             device::Device::Mechanical(_) | device::Device::Drive(_) => {
                 let disk = owner.map(|owner| Disk::installed(spec, owner.stream("platter")));
-                Kind::Disk(Box::new(disk.unwrap_or_else(|| Disk::new(spec))))
+                Box::new(disk.unwrap_or_else(|| Disk::new(spec)))
             }
             device::Device::Ssd(ssd) => {
                 let mut drive = Ssd::new(ssd);
                 if let Some(owner) = owner {
                     drive.begin_at_any_die(&mut owner.stream("flash"));
                 }
-                let front = Front::new(drive, ssd.queue_depth, spec.scheduler);
-                Kind::Ssd(Box::new(front))
+                Box::new(Front::new(drive, ssd.queue_depth, spec.scheduler))
             }
             device::Device::Curves(curves) => {
-                let front = Front::new(Curves::new(curves), curves.queue_depth, spec.scheduler);
-                Kind::Curves(Box::new(front))
+                Box::new(Front::new(Curves::new(curves), curves.queue_depth, spec.scheduler))
             }
-            device::Device::Array(array) => {
-                let array = match owner {
-                    Some(owner) => Array::installed(array, spec.scheduler, owner),
-                    None => Array::new(array, spec.scheduler),
-                };
-                Kind::Array(Box::new(array))
-            }
+            device::Device::Array(array) => Box::new(match owner {
+                Some(owner) => Array::installed(array, spec.scheduler, owner),
+                None => Array::new(array, spec.scheduler),
+            }),
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
-        Self { kind, call: None, told: VecDeque::new(), done: Vec::new() }
+        let calls = Calls { call: None, told: VecDeque::new(), done: Vec::new() };
+        Self { model, calls }
     }
 
-    /// So much will be told by [`Device::touch`], at the most.
+    /// This much will be told by [`Device::touch`], at the most.
     pub fn expect(&mut self, bytes: Bytes) {
-        if let Kind::Array(array) = &mut self.kind {
-            array.expect(bytes);
-        }
+        self.model.expect(bytes);
     }
 
     /// An operation was done before the simulation began: an array that is new remembers it in its
     /// caches, at no cost of time.
     pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
-        if let Kind::Array(array) = &mut self.kind {
-            array.touch(op, lbn, sectors);
-        }
+        self.model.touch(op, lbn, sectors);
     }
 
     /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is due.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
-        match &mut self.kind {
-            Kind::Disk(disk) => disk.submit(now, io),
-            Kind::Ssd(ssd) => {
-                let wake = ssd.submit(now, io);
-                self.name(wake)
-            }
-            Kind::Curves(curves) => {
-                let wake = curves.submit(now, io);
-                self.name(wake)
-            }
-            Kind::Array(array) => {
-                let wake = array.submit(now, io);
-                self.name(wake)
-            }
-        }
+        self.model.submit(now, io, &mut self.calls)
     }
 
     /// Takes an operation that is done at `now`, if there is one. To be called once for each time
     /// that the device has named.
     pub fn complete(&mut self, now: SimTime) -> Completion<T> {
-        match &mut self.kind {
-            Kind::Disk(disk) => {
-                let completion = disk.complete(now);
-                let done = completion.done.map(|done| Done { io: done.io, service: done.service });
-                Completion { done, next: completion.next }
-            }
-            Kind::Ssd(ssd) => {
-                let wake = ssd.complete(now, &mut self.done);
-                self.tell(now, wake)
-            }
-            Kind::Curves(curves) => {
-                let wake = curves.complete(now, &mut self.done);
-                self.tell(now, wake)
-            }
-            Kind::Array(array) => {
-                let wake = array.complete(now, &mut self.done);
-                self.tell(now, wake)
-            }
-        }
+        self.model.complete(now, &mut self.calls)
     }
 
-    /// Tells of an operation that is done; of the others at further calls at the same time.
-    fn tell(&mut self, now: SimTime, wake: Option<SimTime>) -> Completion<T> {
+    /// How the platters in it turn.
+    #[cfg(test)]
+    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
+        self.model.spins()
+    }
+
+    /// Operations waiting or in service.
+    pub fn present(&self) -> u64 {
+        self.model.present()
+    }
+
+    /// Measuring begins.
+    pub fn mark(&mut self, now: SimTime) {
+        self.model.mark(now);
+    }
+
+    /// What the device did since the mark.
+    pub fn usage(&mut self, now: SimTime) -> Usage {
+        self.model.usage(now)
+    }
+
+    /// What its caches did since the mark, if it is an array that has some.
+    pub fn array_hits(&self) -> Option<ArrayHits> {
+        self.model.array_hits()
+    }
+
+    /// What was written to flash since the mark, if it is a solid-state drive or an array of some.
+    pub fn flash(&self) -> Option<Written> {
+        self.model.flash()
+    }
+
+    /// Whether the operational laws hold at each of its queues.
+    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.model.audit(now)
+    }
+}
+
+impl<T> Calls<T> {
+    /// Tells of an operation that is done; of the others at further calls at the same time. `wake`: when the device
+    /// wants to be called next.
+    pub(crate) fn tell(&mut self, now: SimTime, wake: Option<SimTime>) -> Completion<T> {
         if self.call.is_some_and(|call| call <= now) {
             self.call = None;
         }
@@ -177,79 +213,12 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
     }
 
     /// Names the time of a call, unless one is due by then.
-    fn name(&mut self, at: Option<SimTime>) -> Option<SimTime> {
+    pub(crate) fn name(&mut self, at: Option<SimTime>) -> Option<SimTime> {
         let at = at?;
         if self.call.is_some_and(|call| call <= at) {
             return None;
         }
         self.call = Some(at);
         self.call
-    }
-
-    /// How the platters in it turn.
-    #[cfg(test)]
-    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
-        match &self.kind {
-            Kind::Disk(disk) => vec![disk.spin()],
-            Kind::Array(array) => array.spins(),
-            Kind::Ssd(_) | Kind::Curves(_) => Vec::new(),
-        }
-    }
-
-    /// Operations waiting or in service.
-    pub fn present(&self) -> u64 {
-        match &self.kind {
-            Kind::Disk(disk) => disk.present(),
-            Kind::Ssd(ssd) => ssd.present(),
-            Kind::Curves(curves) => curves.present(),
-            Kind::Array(array) => array.present(),
-        }
-    }
-
-    /// Measuring begins.
-    pub fn mark(&mut self, now: SimTime) {
-        match &mut self.kind {
-            Kind::Disk(disk) => disk.mark(now),
-            Kind::Ssd(ssd) => ssd.mark(now),
-            Kind::Curves(curves) => curves.mark(now),
-            Kind::Array(array) => array.mark(now),
-        }
-    }
-
-    /// What the device did since the mark.
-    pub fn usage(&mut self, now: SimTime) -> Usage {
-        match &mut self.kind {
-            Kind::Disk(disk) => disk.usage(now),
-            Kind::Ssd(ssd) => ssd.usage(now),
-            Kind::Curves(curves) => curves.usage(now),
-            Kind::Array(array) => array.usage(now),
-        }
-    }
-
-    /// What its caches did since the mark, if it is an array that has some.
-    pub fn array_hits(&self) -> Option<ArrayHits> {
-        match &self.kind {
-            Kind::Disk(_) | Kind::Ssd(_) | Kind::Curves(_) => None,
-            Kind::Array(array) => array.hits(),
-        }
-    }
-
-    /// What was written to flash since the mark, if it is a solid-state drive or an array of some.
-    pub fn flash(&self) -> Option<Written> {
-        match &self.kind {
-            Kind::Ssd(ssd) => Some(ssd.drive().written_since_mark()),
-            Kind::Array(array) => array.flash(),
-            Kind::Disk(_) | Kind::Curves(_) => None,
-        }
-    }
-
-    /// Whether the operational laws hold at each of its queues.
-    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        match &mut self.kind {
-            Kind::Disk(disk) => disk.audit(now),
-            Kind::Ssd(ssd) => ssd.audit(now),
-            Kind::Curves(curves) => curves.audit(now),
-            Kind::Array(array) => array.audit(now),
-        }
     }
 }

@@ -1,13 +1,38 @@
 //! What a storage device can do, as its profile file says.
 
+#[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
+pub(crate) mod array_file;
+pub mod curves_file;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "for the schema, which tests derive"
+    )
+)]
+pub mod drive_file;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "for the schema, which tests derive"
+    )
+)]
+pub(crate) mod file;
+pub(crate) mod ssd_file;
+
 use std::sync::Arc;
 
 use foretell_units::{Bytes, Rate, SimSpan};
 
-pub use crate::array_file::{Array, ArrayCache, Destage, Level, WriteCache};
-pub use crate::curves_file::{Curve, Curves, Order};
 use crate::drive::Drive;
-pub use crate::ssd_file::{DAYS_PER_YEAR, Precondition, Ssd};
+pub use array_file::{Array, ArrayCache, Destage, Level, WriteCache};
+pub use curves_file::{Curve, Curves, Order};
+pub use ssd_file::{DAYS_PER_YEAR, Precondition, Ssd};
 
 /// A storage device.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,9 +70,29 @@ impl Device {
     /// Whether it is, or is made of, disks with moving heads.
     pub fn has_heads(&self) -> bool {
         match self {
-            Self::Mechanical(_) | Self::Drive(_) => true,
             Self::Array(array) => array.device.has_heads(),
-            Self::Ssd(_) | Self::Curves(_) | Self::Measured { .. } => false,
+            _ => self.class() == Some("hdd"),
+        }
+    }
+
+    /// What one is sold as, as lists of prices have it: `hdd`, `ssd`. An array is sold by its own name, and what was
+    /// measured does not say what it is.
+    pub fn class(&self) -> Option<&'static str> {
+        match self {
+            Self::Mechanical(_) | Self::Drive(_) => Some("hdd"),
+            Self::Ssd(_) => Some("ssd"),
+            Self::Array(_) | Self::Curves(_) | Self::Measured { .. } => None,
+        }
+    }
+
+    /// Memory that a simulation takes for its tables of flash, once every die has been written to, in bytes.
+    pub fn table_bytes(&self) -> u64 {
+        match self {
+            Self::Ssd(ssd) => ssd.table_bytes(),
+            Self::Array(array) => {
+                array.device.table_bytes().saturating_mul(u64::from(array.members))
+            }
+            _ => 0,
         }
     }
 }

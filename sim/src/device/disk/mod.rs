@@ -30,6 +30,7 @@ use foretell_units::{Sectors, SimSpan, SimTime, Stream};
 pub use mechanism::Mechanism;
 pub use spin::Spin;
 
+use crate::device::{self, Calls, Model};
 use crate::ledger::{Ledger, Usage, Violation};
 
 /// A drive holds no command back for longer.
@@ -129,9 +130,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
                 let spin = spin(drive.revolution(), specification.rpm_tolerance);
                 (Arm::Drive(Box::new(Drive::turning(drive, spin))), specification.queue_depth)
             }
-            Device::Ssd(_) | Device::Array(_) | Device::Curves(_) | Device::Measured { .. } => {
-                panic!("a device without heads is no disk")
-            }
+            _ => panic!("a device without heads is no disk"),
         };
         Self {
             arm,
@@ -250,33 +249,32 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         self.ledger.start(now);
         self.serving = Some(Serving { request, started: now, finish });
     }
+}
 
-    /// How its platters turn.
-    #[cfg(test)]
-    pub(crate) fn spin(&self) -> Spin {
-        match &self.arm {
-            Arm::Simple(mechanism) => mechanism.spin(),
-            Arm::Drive(drive) => drive.spin(),
-        }
+impl<T: Copy + Debug + Send + 'static> Model<T> for Disk<T> {
+    fn submit(&mut self, now: SimTime, io: Io<T>, _: &mut Calls<T>) -> Option<SimTime> {
+        Self::submit(self, now, io)
     }
 
-    /// Operations waiting or in service.
-    pub fn present(&self) -> u64 {
+    fn complete(&mut self, now: SimTime, _: &mut Calls<T>) -> device::Completion<T> {
+        let Completion { done, next } = Self::complete(self, now);
+        let done = done.map(|done| device::Done { io: done.io, service: done.service });
+        device::Completion { done, next }
+    }
+
+    fn present(&self) -> u64 {
         self.ledger.present()
     }
 
-    /// Measuring begins.
-    pub fn mark(&mut self, now: SimTime) {
+    fn mark(&mut self, now: SimTime) {
         self.ledger.mark(now);
     }
 
-    /// What the disk did since the mark.
-    pub fn usage(&mut self, now: SimTime) -> Usage {
+    fn usage(&mut self, now: SimTime) -> Usage {
         self.ledger.usage(now, 1)
     }
 
-    /// Whether the operational laws hold.
-    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         let serving = self.serving.iter().flat_map(|serving| {
             // those that were merged have no service of their own
             let started = std::iter::once(Some(serving.started)).chain(std::iter::repeat(None));
@@ -287,6 +285,14 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         let told = self.followers.iter().map(|follower| follower.arrived);
         let waiting = self.scheduler.arrivals().chain(held).chain(told);
         self.ledger.audit(now, serving.chain(waiting.map(|arrived| (arrived, None))))
+    }
+
+    #[cfg(test)]
+    fn spins(&self) -> Vec<Spin> {
+        vec![match &self.arm {
+            Arm::Simple(mechanism) => mechanism.spin(),
+            Arm::Drive(drive) => drive.spin(),
+        }]
     }
 }
 

@@ -1,21 +1,52 @@
-//! Device profiles: from raw to checked. A new kind of device is a struct in `raw/device.rs`, a
-//! branch of its `oneOf`, and a function here. A detailed drive has its struct, and what it means,
-//! in [`crate::drive_file`], a solid-state drive in [`crate::ssd_file`], an array in
-//! [`crate::array_file`], a device by measured latencies in [`crate::curves_file`].
+//! Device profiles: from raw to checked. A new kind of device is a file here with its raw struct and how it is
+//! checked, a branch of `oneOf`, and one of [`device`]. A detailed drive is in [`super::drive_file`], a solid-state
+//! drive in [`super::ssd_file`], an array in [`super::array_file`], a device by measured latencies in
+//! [`super::curves_file`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use foretell_units::SECTOR_BYTES;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::array_file::RawArray;
+use super::curves_file::RawCurves;
+use super::drive_file::raw::File;
+use super::ssd_file::RawSsd;
+use super::{Device, Mechanical, Seek, Tolerance, array_file, curves_file, ssd_file};
 use crate::check::Context;
-use crate::device::{Device, Mechanical, Seek, Tolerance};
 use crate::drive::Drive;
-use crate::drive_file::raw::File;
 use crate::error::Problem;
 use crate::raw::{At, RawDisk, RawMeasured, RawSeek, Time};
 use crate::seek::{self, DataSheet};
 use crate::tree::Node;
-use crate::{array_file, curves_file, ssd_file};
+
+/// A device profile. `kind` says which, and each is read as the struct of its kind.
+pub(crate) enum RawDevice {}
+
+impl JsonSchema for RawDevice {
+    fn schema_name() -> Cow<'static, str> {
+        "device".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "x-tag": "kind",
+            "oneOf": [
+                RawDisk::json_schema(generator),
+                File::json_schema(generator),
+                RawSsd::json_schema(generator),
+                RawArray::json_schema(generator),
+                RawCurves::json_schema(generator),
+                RawMeasured::json_schema(generator)
+            ]
+        })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
 
 /// The device of a profile, whose structure was checked.
 pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {

@@ -374,4 +374,8 @@ impl Inside for Ssd<u32> {
     fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         Self::audit(self, now)
     }
+
+    fn flash(&self) -> Option<Written> {
+        Some(self.written_since_mark())
+    }
 }

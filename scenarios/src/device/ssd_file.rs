@@ -85,7 +85,22 @@ const MOST_BLOCKS: u64 = 1 << 24;
 /// Entries of a mapping table: 31 bits number them.
 const MOST_ENTRIES: u64 = (1 << 31) - 1;
 
+/// Memory of an erase block, by which it is found when garbage is collected: 20 bytes, and 4 for those that
+/// are free at first.
+const BYTES_BY_BLOCK: u64 = 24;
+
+/// Memory of a die, for each unit of one of its blocks: two blocks that are being written, and lists of
+/// blocks by how many units are valid.
+const BYTES_BY_UNIT: u64 = 12;
+
 impl Ssd {
+    /// Memory that a simulation takes for the tables of its flash, in bytes.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        let die =
+            self.blocks_per_plane() * BYTES_BY_BLOCK + self.entries_per_block() * BYTES_BY_UNIT;
+        u64::from(self.all_dies()).saturating_mul(die)
+    }
+
     /// Dies of the whole drive.
     pub fn all_dies(&self) -> u32 {
         self.channels * self.chips * self.dies

@@ -36,7 +36,7 @@ fn mechanical() -> Device {
 
 /// The shipped drive of 2005, holding so many commands.
 fn sata(queue_depth: u32) -> Device {
-    let text = include_str!("../../../scenarios/devices/sata-7200-2005.toml");
+    let text = include_str!("../../../../scenarios/devices/sata-7200-2005.toml");
     let drive = drive_file::parse(text).unwrap();
     let spec = drive::Drive::new(&drive);
     assert!(spec.sectors() >= Sectors(488_000_000));

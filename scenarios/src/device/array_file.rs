@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::check::Context;
 use crate::device::Device;
-use crate::device_file;
+use crate::device::file;
 use crate::error::Problem;
 use crate::profiles::ProfileKind;
 use crate::raw::{At, Share, Size, Speed, Time};
@@ -237,12 +237,12 @@ fn members(raw: &RawArray, level: Level, least: u32, context: &mut Context<'_>) 
 fn member(raw: &RawArray, context: &mut Context<'_>) -> Option<Device> {
     let (name, place) = (raw.device.get(), raw.device.place());
     let node = context.profile(ProfileKind::Device, name, place)?;
-    if device_file::kind(&node) == Some("array") {
+    if file::kind(&node) == Some("array") {
         let message = format!("`{name}` is an array, and cannot be a member of one");
         context.add(Problem::new(place, message).help("name a disk or a solid-state drive"));
         return None;
     }
-    device_file::device(&node, context)
+    file::device(&node, context)
 }
 
 fn stripe_unit(raw: &RawArray, context: &mut Context<'_>) -> Option<Bytes> {

@@ -40,7 +40,7 @@ use foretell_scenarios::device::{Array as Spec, ArrayCache};
 use foretell_scenarios::model::Scheduler;
 use foretell_units::{Bytes, Op, Owner, Rate, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
-use crate::device::Done;
+use crate::device::{Calls, Completion, Done, Model};
 use crate::ledger::{Ledger, Usage, Violation};
 use crate::ssd::Written as Flash;
 use crate::ssd::line::Line;
@@ -201,33 +201,6 @@ impl<T: Copy + Debug> Array<T> {
             missing: Vec::new(),
             awaited: Vec::new(),
             ranges: Vec::new(),
-        }
-    }
-
-    /// So much will be told by [`Array::touch`].
-    pub fn expect(&mut self, bytes: Bytes) {
-        if let Some(cache) = &mut self.cache {
-            cache.expect(bytes);
-        }
-    }
-
-    /// An operation was done before the simulation began, as far as the caches remember it; what leaves
-    /// them takes no time. To be called before anything is submitted.
-    pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
-        let range = self.range(lbn, sectors);
-        let Some(cache) = &mut self.cache else { return };
-        if op == Op::Read {
-            cache.touch(range);
-            return;
-        }
-        cache.enter(SimTime::ZERO, range);
-        let Some(write) = &mut self.write_cache else { return };
-        let run = cache.run(range);
-        write.written.write(run.first.index(), u64::from(run.pages));
-        while write.written.waiting() > write.marks.high() {
-            self.ranges.clear();
-            let Some((_, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
-            write.written.destaged(pages);
         }
     }
 
@@ -491,11 +464,6 @@ impl<T: Copy + Debug> Array<T> {
         self.done.push(Done { io, service });
     }
 
-    /// Operations waiting or in service.
-    pub fn present(&self) -> u64 {
-        self.ledger.present()
-    }
-
     /// Sectors that a host can address.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.layout.sectors())
@@ -504,17 +472,6 @@ impl<T: Copy + Debug> Array<T> {
     /// What members have done since the beginning.
     pub fn member_operations(&self) -> MemberOps {
         self.members.operations()
-    }
-
-    /// How the platters of its members turn.
-    #[cfg(test)]
-    pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
-        self.members.spins()
-    }
-
-    /// What was written to the flash of all members since the mark, if they have any.
-    pub(crate) fn flash(&self) -> Option<Flash> {
-        self.members.flash()
     }
 
     /// What the caches did since the mark; `None`: there are none.
@@ -530,9 +487,26 @@ impl<T: Copy + Debug> Array<T> {
             _ => Bytes::ZERO,
         }
     }
+}
+
+impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
+    fn submit(&mut self, now: SimTime, io: Io<T>, calls: &mut Calls<T>) -> Option<SimTime> {
+        let wake = Self::submit(self, now, io);
+        calls.name(wake)
+    }
+
+    fn complete(&mut self, now: SimTime, calls: &mut Calls<T>) -> Completion<T> {
+        let wake = Self::complete(self, now, &mut calls.done);
+        calls.tell(now, wake)
+    }
+
+    /// Operations waiting or in service.
+    fn present(&self) -> u64 {
+        self.ledger.present()
+    }
 
     /// Measuring begins.
-    pub fn mark(&mut self, now: SimTime) {
+    fn mark(&mut self, now: SimTime) {
         self.run(now);
         self.ledger.mark(now);
         self.members.mark(now);
@@ -552,7 +526,7 @@ impl<T: Copy + Debug> Array<T> {
     /// Queue length and operations are those of hosts' operations. Utilization and busy time are
     /// those of the busiest part: the members (on average; their busy time is summed), the
     /// interface to or from the host, or the link to the other half.
-    pub fn usage(&mut self, now: SimTime) -> Usage {
+    fn usage(&mut self, now: SimTime) -> Usage {
         self.run(now);
         let span = (now - self.marked).as_ns().max(1) as f64;
         let (mut count, mut utilization, mut busy) = (0.0, 0.0, SimSpan::ZERO);
@@ -574,10 +548,52 @@ impl<T: Copy + Debug> Array<T> {
     }
 
     /// Whether the operational laws hold for hosts' operations and at each member.
-    pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
+    fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         self.run(now);
         let live = self.requests.places().filter(|request| request.live);
         self.ledger.audit(now, live.map(|request| (request.arrived, None)))?;
         self.members.audit(now)
+    }
+
+    /// So much will be told by [`Array::touch`].
+    fn expect(&mut self, bytes: Bytes) {
+        if let Some(cache) = &mut self.cache {
+            cache.expect(bytes);
+        }
+    }
+
+    /// An operation was done before the simulation began, as far as the caches remember it; what leaves
+    /// them takes no time. To be called before anything is submitted.
+    fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
+        let range = self.range(lbn, sectors);
+        let Some(cache) = &mut self.cache else { return };
+        if op == Op::Read {
+            cache.touch(range);
+            return;
+        }
+        cache.enter(SimTime::ZERO, range);
+        let Some(write) = &mut self.write_cache else { return };
+        let run = cache.run(range);
+        write.written.write(run.first.index(), u64::from(run.pages));
+        while write.written.waiting() > write.marks.high() {
+            self.ranges.clear();
+            let Some((_, pages)) = write.written.take_oldest(&mut self.ranges) else { break };
+            write.written.destaged(pages);
+        }
+    }
+
+    fn array_hits(&self) -> Option<ArrayHits> {
+        self.hits()
+    }
+
+    /// What was written to the flash of all members since the mark, if they have any.
+    fn flash(&self) -> Option<Flash> {
+        self.members.flash()
+    }
+
+    /// How the platters of its members turn.
+    #[cfg(test)]
+    fn spins(&self) -> Vec<crate::disk::Spin> {
+        self.members.spins()
     }
 }

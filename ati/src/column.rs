@@ -1,0 +1,123 @@
+//! What a column of a row may hold, and how a value goes into it.
+//!
+//! The store keeps integers only. Unsigned 64-bit values go in as the signed integer of the same
+//! bits, which is the same number below 2^63.
+
+use foretell_units::{Op, SECTOR_BYTES};
+
+use crate::record::Phase;
+
+/// The latest time, the last byte and the largest size that a row may have: 146 years, 4 EiB. So sums of
+/// a few of them are within 64 bits.
+pub(crate) const MOST: u64 = 1 << 62;
+
+/// What a number of something is.
+pub(crate) const ID: &str = "a whole number from 0 to 2^32 - 1";
+
+/// Values that a column may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Range {
+    /// 32 bits.
+    Id,
+    /// A place or an amount in bytes, or a time in ns.
+    Bytes,
+    /// A sector's number.
+    Sector,
+    /// 0 or 1.
+    Flag,
+}
+
+/// A value that its column cannot hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BadColumn {
+    /// The column's place in the row.
+    pub(crate) index: usize,
+    /// What stood there.
+    pub(crate) value: i64,
+    /// What should.
+    pub(crate) wanted: &'static str,
+}
+
+impl Range {
+    /// The largest value.
+    pub(crate) const fn most(self) -> u64 {
+        match self {
+            Self::Id => u32::MAX as u64,
+            Self::Bytes => MOST,
+            Self::Sector => MOST / SECTOR_BYTES,
+            Self::Flag => 1,
+        }
+    }
+
+    const fn wanted(self) -> &'static str {
+        match self {
+            Self::Id => ID,
+            Self::Bytes => "a whole number from 0 to 2^62",
+            Self::Sector => "a sector's number, from 0 to 2^53",
+            Self::Flag => "0 or 1",
+        }
+    }
+
+    /// The value of the column at `index`.
+    #[inline]
+    pub(crate) fn read<C: Cell>(self, index: usize, value: i64) -> Result<C, BadColumn> {
+        let amount = u64::try_from(value).ok().filter(|amount| *amount <= self.most());
+        amount.and_then(C::of).ok_or(BadColumn { index, value, wanted: self.wanted() })
+    }
+}
+
+/// A value of a record that is a cell of its row.
+pub(crate) trait Cell: Sized {
+    /// The integer that is stored.
+    fn cell(self) -> i64;
+    /// The value that is stored as this, if there is one.
+    fn of(stored: u64) -> Option<Self>;
+}
+
+impl Cell for u32 {
+    #[inline]
+    fn cell(self) -> i64 {
+        self.into()
+    }
+
+    #[inline]
+    fn of(stored: u64) -> Option<Self> {
+        stored.try_into().ok()
+    }
+}
+
+impl Cell for u64 {
+    #[inline]
+    fn cell(self) -> i64 {
+        self.cast_signed()
+    }
+
+    #[inline]
+    fn of(stored: u64) -> Option<Self> {
+        Some(stored)
+    }
+}
+
+impl Cell for Op {
+    #[inline]
+    fn cell(self) -> i64 {
+        self as i64
+    }
+
+    #[inline]
+    fn of(stored: u64) -> Option<Self> {
+        [Self::Read, Self::Write].get(stored as usize).copied()
+    }
+}
+
+impl Cell for Phase {
+    #[inline]
+    fn cell(self) -> i64 {
+        self as i64
+    }
+
+    #[inline]
+    fn of(stored: u64) -> Option<Self> {
+        [Self::Issue, Self::Complete].get(stored as usize).copied()
+    }
+}
