@@ -641,6 +641,37 @@ fn the_fast_model_answers_from_short_stretches_as_the_replay_does_from_all() {
 }
 
 #[test]
+fn the_fast_model_does_not_answer_where_it_misses_the_recorded_run() {
+    let place = Place::with(CLUSTER);
+    // written data fill the caches during the warm-up, and wait for disks from then on: short stretches do not see it
+    let dir = place.keep(
+        "run",
+        &[
+            "--set",
+            "node.brick.cache.size=512 MiB",
+            "--set",
+            "workload.mail.reads=0",
+            "--set",
+            "workload.mail.outstanding=16",
+            "--set",
+            "volume.mail.size=16 GiB",
+        ],
+    );
+    let dir = dir.to_str().unwrap();
+    let found = |model| {
+        let question = format!("{{\"what_if\": [], \"model\": \"{model}\"}}\n");
+        let found = answers(dir, &question, &[]);
+        let mail = &found[0]["answer"]["workloads"]["mail"];
+        let off = mail["misfit"]["mean_response_time"].as_f64().unwrap();
+        (found[0]["model"].as_str().unwrap().to_owned(), off)
+    };
+    let ((_, fast), (model, auto)) = (found("fast"), found("auto"));
+    assert!(fast.abs() > 0.3, "{fast}: the test shows nothing");
+    assert_eq!(model, "replay");
+    assert!(auto.abs() < 0.1, "{auto}");
+}
+
+#[test]
 fn a_suite_of_ones_own_is_scored() {
     let place = Place::with(CLUSTER);
     let scenario = place.path("scenario.toml");

@@ -73,6 +73,12 @@ impl FromStr for Asked {
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
 /// Past scores of the fast model without which it is not chosen.
 const ENOUGH: usize = 40;
+/// Logarithm of modelled / recorded mean response time up to which the fast model is trusted: if it misses the
+/// recorded run by more, its stretches do not show what the run does (assumed: what queues and caches do by chance in
+/// short stretches is less).
+const TRUSTED_MISFIT: f64 = 0.1;
+/// A misfit that the replay usually has at most (three quarters of the past scores that come with the program).
+const USUAL_MISFIT: f64 = 0.025;
 
 /// Utilization from which a resource is full.
 const FULL: f64 = 0.9;
@@ -296,16 +302,19 @@ impl Answer {
     /// Whether past scores say that an answer of the fast model is as good as one of the replay.
     fn fast_is_as_good(&self, experience: &Experience) -> bool {
         let good = |found: &WorkloadAnswer, metric| {
-            let of = |model| {
-                // a fast answer moves as far as the replay's would, as far as is known
-                experience.expect(model, metric, &found.circumstances)
-            };
-            if experience.unlike(Model::Fast, &found.circumstances).is_some() {
+            let here = found.circumstances;
+            if experience.unlike(Model::Fast, &here).is_some()
+                || here.misfit.is_some_and(|misfit| misfit.abs() > TRUSTED_MISFIT)
+            {
                 return false;
             }
-            let (Some(fast), Some(replay)) = (of(Model::Fast), of(Model::Replay)) else {
-                return false;
-            };
+            // a fast answer moves as far as the replay's would, as far as is known; what the replay gets wrong of the
+            // recorded run is another thing
+            let misfit = here.misfit.map(|misfit| misfit.clamp(-USUAL_MISFIT, USUAL_MISFIT));
+            let beside = Circumstances { misfit, ..here };
+            let fast = experience.expect(Model::Fast, metric, &here);
+            let replay = experience.expect(Model::Replay, metric, &beside);
+            let (Some(fast), Some(replay)) = (fast, replay) else { return false };
             // of a few scores nothing follows
             fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
         };
