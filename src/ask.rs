@@ -116,6 +116,9 @@ fn table(answer: &Answer) -> String {
         if let Some(overload) = &found.overload {
             let _ = writeln!(text, "{name}: {overload}");
         }
+        if let Some(hedges) = found.hedges {
+            let _ = writeln!(text, "{name}: {hedges} reads would ask one more node");
+        }
     }
     if let Some(found) = &answer.outages {
         text += &outages::text(found);

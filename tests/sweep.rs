@@ -327,6 +327,23 @@ fn every_design_makes_a_data_set() {
 }
 
 #[test]
+fn hedged_reads_are_a_column_where_some_are_hedged() {
+    let text = SWEEP
+        .replace("\"1-of-1\", ", "")
+        .replace(
+            "[factor.access]\npath   = \"workload.load.access\"",
+            "[factor.hedge]\npath = \"volume.data.hedge\"",
+        )
+        .replace("\"4 KiB\", \"64 KiB\"", "\"1 ms\", \"p50\"");
+    let place = Place::with(&text);
+    let card = std::fs::read_to_string(place.sweep("out", &[]).join("README.md")).unwrap();
+    assert!(card.contains("`load_hedges`"), "{card}");
+    let without = Place::with(SWEEP);
+    let card = std::fs::read_to_string(without.sweep("out", &[]).join("README.md")).unwrap();
+    assert!(!card.contains("load_hedges"));
+}
+
+#[test]
 fn a_full_disk_loses_nothing_that_was_done() {
     let place = Place::with(&SWEEP.replace("replicates = 2", "replicates = 8"));
     let whole = place.sweep("whole", &[]);

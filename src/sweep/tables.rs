@@ -49,6 +49,8 @@ pub(super) struct Tables {
     groups: Vec<(String, bool)>,
     /// Whether the measured time is cut into intervals, so that there is a standard error.
     intervals: bool,
+    /// Whether some reads are hedged.
+    hedges: bool,
     /// One in so many requests; `None`: no requests.
     requests: bool,
     records: Vec<RecordKind>,
@@ -106,8 +108,19 @@ impl Tables {
         let (intervals, metrics) = (base.intervals.is_some(), base.tracking.metrics.is_some());
         let schemas = Vec::new();
         let outages = base.outages.is_some();
-        let mut tables =
-            Self { workloads, groups, intervals, requests, records, metrics, outages, schemas };
+        let hedges = base.hedges()
+            || factors.iter().flat_map(Factor::paths).any(|path| path.ends_with(".hedge"));
+        let mut tables = Self {
+            workloads,
+            groups,
+            intervals,
+            hedges,
+            requests,
+            records,
+            metrics,
+            outages,
+            schemas,
+        };
         tables.schemas.push(tables.runs(factors));
         tables.schemas.push(failures(factors));
         if tables.requests {
@@ -174,7 +187,7 @@ impl Tables {
         columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));
         columns.extend(factors.iter().map(Factor::column));
         for workload in &self.workloads {
-            workload_columns(workload, self.intervals, &mut columns);
+            workload_columns(workload, (self.intervals, self.hedges), &mut columns);
         }
         for (group, is_node) in &self.groups {
             group_columns(group, *is_node, &mut columns);
@@ -277,7 +290,7 @@ impl Tables {
         row.push(Value::from(run.part.name()));
         row.extend(run.point.values().cloned());
         for name in &self.workloads {
-            workload_cells(truth.workloads.get(name), self.intervals, &mut row);
+            workload_cells(truth.workloads.get(name), (self.intervals, self.hedges), &mut row);
         }
         let group_of: BTreeMap<&str, &str> =
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
@@ -340,7 +353,7 @@ const TIMES: [(&str, &str); 5] = [
     ("max", "longest response time"),
 ];
 
-fn workload_columns(workload: &str, intervals: bool, columns: &mut Vec<Column>) {
+fn workload_columns(workload: &str, (intervals, hedges): (bool, bool), columns: &mut Vec<Column>) {
     let of = prefix(workload);
     for (op, whose) in [("", "all requests"), ("_read", "reads"), ("_write", "writes")] {
         let mut add = |name: &str, kind, unit: &str, about: &str| {
@@ -397,14 +410,17 @@ fn workload_columns(workload: &str, intervals: bool, columns: &mut Vec<Column>) 
                 "",
                 "share of the pages that reads ask for which the nodes' caches have",
             );
+            if hedges {
+                add("hedges", Kind::Whole, "reads", "reads that asked one more node");
+            }
         }
     }
 }
 
-fn workload_cells(truth: Option<&WorkloadTruth>, intervals: bool, row: &mut Row) {
+fn workload_cells(truth: Option<&WorkloadTruth>, (intervals, hedges): (bool, bool), row: &mut Row) {
     let Some(truth) = truth else {
         // 8 columns for each of 3 kinds of requests, and 4 more; an error for each of two kinds
-        let columns = 3 * (TIMES.len() + 3) + 4 + 2 * usize::from(intervals);
+        let columns = 3 * (TIMES.len() + 3) + 4 + usize::from(hedges) + 2 * usize::from(intervals);
         row.extend(std::iter::repeat_n(Value::Missing, columns));
         return;
     };
@@ -416,6 +432,9 @@ fn workload_cells(truth: Option<&WorkloadTruth>, intervals: bool, row: &mut Row)
     row.push(truth.response_time_ms.mean_half_width.into());
     row.push(Value::number(truth.outstanding_mean));
     row.push(truth.read_hit_rate.into());
+    if hedges {
+        row.push(truth.hedges.map_or(Value::Missing, Value::count));
+    }
     for op in [&truth.read, &truth.write] {
         let OpTruth { throughput_rps, throughput_bytes_per_s, response_time_ms, requests, .. } = op;
         row.push(Value::number(*throughput_rps));

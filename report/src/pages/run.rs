@@ -197,6 +197,14 @@ fn clients(run: &Run) -> Section {
             }
         }
         section.push(Part::Table(table));
+        let hedged = entries(truth, "workloads").filter_map(|(name, seen)| {
+            let hedges = at(seen, &["hedges"])?;
+            Some(format!("{} {hedges}", short_name(name)))
+        });
+        let hedged: Vec<String> = hedged.take(MOST_WORKLOADS).collect();
+        if !hedged.is_empty() {
+            section.text(format!("Reads that asked one more node: {}.", hedged.join(", ")));
+        }
         section.parts.extend(others.map(Part::Text));
     } else {
         section.push(Part::Gap(
