@@ -20,6 +20,8 @@ const ALIKE: (f64, f64) = (0.01, 0.05);
 const OTHER: [f64; 4] = [6.0, 2.0, 1.5, 1.5];
 /// The distance of a case without this information (a history of an earlier version).
 const UNKNOWN: f64 = 3.0;
+/// The same where the number of requests alone is not known.
+const UNKNOWN_REQUESTS: f64 = 1.0;
 
 /// What is known of an answer before its error is.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -32,6 +34,9 @@ pub struct Circumstances {
     pub utilization: Option<f64>,
     /// What the question is about; unknown in histories of earlier versions.
     pub about: Option<About>,
+    /// Requests of the workload in the measured time: of a few, chance decides percentiles, and the truth itself.
+    /// Unknown in histories of earlier versions.
+    pub requests: Option<f64>,
 }
 
 /// What a question is about.
@@ -169,7 +174,13 @@ impl Circumstances {
             (None, None) => 0.0,
             _ => UNKNOWN,
         };
-        known + busy + about
+        let many = match (self.requests, other.requests) {
+            // what chance does falls with the square root
+            (Some(one), Some(two)) => (0.5 * (one.max(1.0) / two.max(1.0)).ln()).powi(2),
+            (None, None) => 0.0,
+            _ => UNKNOWN_REQUESTS,
+        };
+        known + busy + about + many
     }
 }
 
@@ -291,10 +302,13 @@ mod tests {
             moved: Some(moved),
             utilization: Some(0.5),
             about: Some(about(device)),
+            requests: Some(2000.0),
         };
         let here = case(DeviceKind::Disk, 0.2);
         let same = here.distance(&case(DeviceKind::Disk, 0.3));
         assert!(same < here.distance(&case(DeviceKind::Flash, 0.2)));
+        let few = Circumstances { requests: Some(20.0), ..here };
+        assert!(here.distance(&few) > here.distance(&here));
         assert!(here.distance(&Circumstances::default()).is_infinite(), "of a new workload");
     }
 }

@@ -48,19 +48,23 @@ pub struct PastScore {
 
 /// The first line of a file of past scores.
 pub const HISTORY_HEADER: &str =
-    "model,metric,misfit,moved,error,utilization,system,device,change,arrivals";
-/// That of earlier versions, whose files are still read.
-const EARLIER_HEADER: &str = "model,metric,misfit,moved,error";
+    "model,metric,misfit,moved,error,utilization,system,device,change,arrivals,requests";
+/// Those of earlier versions, whose files are still read.
+const EARLIER_HEADERS: [&str; 2] = [
+    "model,metric,misfit,moved,error,utilization,system,device,change,arrivals",
+    "model,metric,misfit,moved,error",
+];
 
 impl fmt::Display for PastScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { model, metric, circumstances, error } = self;
-        let Circumstances { misfit, moved, utilization, about } = circumstances;
+        let Circumstances { misfit, moved, utilization, about, requests } = circumstances;
         let number = |log: &Option<f64>| log.map_or_else(String::new, |log| format!("{log:.4}"));
         write!(f, "{model},{metric},{},{},{error:.4}", number(misfit), number(moved))?;
         let Some(About { system, device, change, open }) = about else { return Ok(()) };
         let arrivals = if *open { "open" } else { "closed" };
-        write!(f, ",{},{system},{device},{change},{arrivals}", number(utilization))
+        write!(f, ",{},{system},{device},{change},{arrivals}", number(utilization))?;
+        write!(f, ",{}", requests.map_or_else(String::new, |count| format!("{count:.0}")))
     }
 }
 
@@ -71,7 +75,7 @@ impl FromStr for PastScore {
         let fields: Vec<&str> = line.split(',').collect();
         let (first, rest) = fields.split_at(fields.len().min(5));
         let [model, metric, misfit, moved, error] = first[..] else {
-            return Err(format!("has {} fields instead of 10: {HISTORY_HEADER}", fields.len()));
+            return Err(format!("has {} fields instead of 11: {HISTORY_HEADER}", fields.len()));
         };
         let model = Model::ALL.into_iter().find(|known| known.to_string() == model);
         let model = model.ok_or("names no model: bounds, mva, fast or replay")?;
@@ -82,7 +86,8 @@ impl FromStr for PastScore {
         let known = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
         let (utilization, about) = match *rest {
             [] => (None, None),
-            [utilization, system, device, change, arrivals] => {
+            [utilization, system, device, change, arrivals]
+            | [utilization, system, device, change, arrivals, _] => {
                 let open = match arrivals {
                     "open" => true,
                     "closed" => false,
@@ -93,11 +98,12 @@ impl FromStr for PastScore {
             }
             _ => {
                 let count = fields.len();
-                return Err(format!("has {count} fields instead of 10: {HISTORY_HEADER}"));
+                return Err(format!("has {count} fields instead of 11: {HISTORY_HEADER}"));
             }
         };
-        let circumstances =
-            Circumstances { misfit: known(misfit)?, moved: known(moved)?, utilization, about };
+        let requests = rest.get(5).map_or(Ok(None), |count| known(count))?;
+        let (misfit, moved) = (known(misfit)?, known(moved)?);
+        let circumstances = Circumstances { misfit, moved, utilization, about, requests };
         Ok(Self { model, metric: metric.to_owned(), circumstances, error: number(error)? })
     }
 }
@@ -225,7 +231,7 @@ impl Experience {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         match lines.next() {
-            Some(HISTORY_HEADER | EARLIER_HEADER) => {}
+            Some(header) if header == HISTORY_HEADER || EARLIER_HEADERS.contains(&header) => {}
             _ => return Err(format!("line 1 is not the header `{HISTORY_HEADER}`")),
         }
         let mut experience = Self::default();
@@ -416,6 +422,7 @@ mod tests {
             change: ChangeKind::Encoding,
             open: true,
         });
+        known.circumstances.requests = Some(12_345.0);
         for score in [past(-0.25, 1.5, 0.0625), fresh, known] {
             assert_eq!(score.to_string().parse(), Ok(score));
         }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use foretell_units::SimSpan;
 use thiserror::Error;
 
 use crate::answer::{Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, WorkloadAnswer};
@@ -397,6 +398,7 @@ impl Prediction<'_> {
                 circumstances: Circumstances {
                     utilization: Some(self.busiest_of(found)),
                     about: Some(*about),
+                    requests: Some(throughput_rps * self.seconds()),
                     ..before.map_or_else(Circumstances::default, |(modelled, recorded)| {
                         let said = found.response_ms.mean;
                         Circumstances::of(said, modelled.response_ms, recorded.response_ms)
@@ -435,6 +437,11 @@ impl Prediction<'_> {
         }
     }
 
+    /// Measured time, s.
+    fn seconds(&self) -> f64 {
+        self.scenario.duration.map_or(self.outcome.seconds, SimSpan::as_secs_f64)
+    }
+
     /// What events do, phase by phase: each is corrected by itself, as the whole run is.
     fn outages(&self) -> Option<OutageAnswer> {
         let outcome = self.outcome.outages.as_ref()?;
@@ -452,6 +459,7 @@ impl Prediction<'_> {
             let circumstances = Circumstances {
                 utilization: Some(self.busiest_of(whole)),
                 about: Some(self.about[index]),
+                requests: Some(completed),
                 ..self.before(workload).map_or_else(
                     Circumstances::default,
                     |(modelled, recorded)| {
