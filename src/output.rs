@@ -5,8 +5,10 @@ use std::io::Write;
 
 use crate::failure::Failure;
 
-/// Prints results.
+/// Prints results. Names in them may come from files of others: what would steer a terminal is shown as a sign.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let text = text.replace(steers, "\u{fffd}");
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }

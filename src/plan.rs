@@ -126,7 +126,8 @@ fn document(plan: &Plan, map: &ClusterMap) -> Value {
         "shards_moved": plan.shards,
         "shards": plan.shards_in_all,
         "bytes_moved": whole(plan.bytes),
-        "bytes_floor": whole(plan.floor.bytes()),
+        "pgs_short": plan.short,
+        "bytes_floor": whole(plan.floor.bytes(plan.bytes)),
         "bytes_known": plan.bytes_known,
         "floor": {
             "misplaced_bytes": whole(plan.floor.misplaced_bytes),
@@ -158,11 +159,18 @@ fn text(
     let floor = &plan.floor;
     let _ = writeln!(
         text,
-        "at the least {} must move: {} may not stay, {} for shares of the weight that grow",
-        in_tib(floor.bytes()),
+        "at the least {} must move: {} may not stay; even shares of the weight take {}",
+        in_tib(floor.bytes(plan.bytes)),
         in_tib(floor.misplaced_bytes),
         in_tib(floor.balance_bytes)
     );
+    if plan.short > 0 {
+        let _ = writeln!(
+            text,
+            "{} placement groups have fewer copies or chunks than their pool wants: the rule finds no other place",
+            plan.short
+        );
+    }
     if !plan.bytes_known {
         text.push_str("the files do not say how much the pools hold: bytes are unknown\n");
     }

@@ -35,7 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("learn", &["units", "input"]),
     ("estimate", &["units"]),
     ("datasets", &["units", "input", "files", "scenarios"]),
-    ("ceph-maps", &["algorithms"]),
+    ("ceph-maps", &["algorithms", "input"]),
     ("report", &["units", "ati"]),
     (
         "core",

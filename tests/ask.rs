@@ -499,10 +499,11 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
         succeed(["score", dir, "--what-if", change, "--history", file]);
     }
     let text = fs::read_to_string(&history).unwrap();
-    let header = "model,metric,misfit,moved,error,utilization,system,device,change,arrivals\n";
+    let header =
+        "model,metric,misfit,moved,error,utilization,system,device,change,arrivals,requests\n";
     assert!(text.starts_with(&format!("{header}bounds,throughput_rps,")), "{text}");
-    assert!(text.contains(",ursa-minor,disk,encoding,closed\n"), "{text}");
-    assert!(text.contains(",ursa-minor,disk,encoding,open\n"), "{text}");
+    assert!(text.contains(",ursa-minor,disk,encoding,closed,"), "{text}");
+    assert!(text.contains(",ursa-minor,disk,encoding,open,"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("model")).count(), 1);
     let errors: Vec<f64> = text
         .lines()
@@ -669,6 +670,20 @@ fn the_fast_model_does_not_answer_where_it_misses_the_recorded_run() {
     assert!(fast.abs() > 0.3, "{fast}: the test shows nothing");
     assert_eq!(model, "replay");
     assert!(auto.abs() < 0.1, "{auto}");
+}
+
+#[test]
+fn the_rate_that_is_asked_for_is_the_one_that_is_expected() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &["--set", "duration=10 s"]);
+    let of = |change: &str| {
+        let answer = succeed(["ask", dir.to_str().unwrap(), "--what-if", change, "--json"]);
+        json(&answer)["workloads"]["web"]["throughput_rps"].as_f64().unwrap()
+    };
+    // in ten seconds some 600 requests came, more or fewer by chance
+    assert!((of("workload.web.rate=50") - 50.0).abs() < 1e-6);
+    assert!((of("workload.web.client=app[0-1]") - 120.0).abs() < 1e-6);
+    assert!((of("node.brick.nic.rate=10 Gbit/s") - 60.0).abs() > 1e-6);
 }
 
 #[test]

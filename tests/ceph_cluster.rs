@@ -84,6 +84,50 @@ fn a_plan_says_how_long_it_takes_at_a_throttle() {
 }
 
 #[test]
+fn a_plan_says_what_a_pool_takes_and_refuses_what_no_rule_places() {
+    let Some(report) = report("04") else { return };
+    let report = report.display().to_string();
+    let plan = |change: &str| json(&succeed(["plan", &report, "--what-if", change, "--json"]));
+    let used = |plan: &Value, when: &str, key: &str| {
+        plan["capacity"][when]["whole"][key].as_f64().unwrap_or_else(|| panic!("{key}: {plan}"))
+    };
+    // fewer copies take less
+    let two = plan("pool.cephfs_data.size=2");
+    assert!(used(&two, "after", "fill") < used(&two, "before", "fill"), "{two}");
+    for change in [
+        "pool.cephfs_data.size=99",
+        "pool.data-ec.encoding=2-of-3",
+        "pool.cephfs_data.encoding=4-of-6",
+    ] {
+        let done = common::run(["plan", &report, "--what-if", change]);
+        assert_eq!(done.status, Some(2), "{change}: {}", done.stdout);
+        assert!(done.stderr.contains("the rule of pool"), "{}", done.stderr);
+    }
+    // what has no other place does not move, and is not said to
+    for osd in 0..6 {
+        for how in ["out", "down", "reweight=0.9"] {
+            let change = if how.contains('=') {
+                format!("osd.{osd}.{how}")
+            } else {
+                format!("osd.{osd}={how}")
+            };
+            let plan = plan(&change);
+            let of = |key: &str| plan[key].as_u64().unwrap();
+            assert!(of("bytes_floor") <= of("bytes_moved"), "{change}");
+        }
+    }
+}
+
+#[test]
+fn what_no_ceph_cluster_wrote_is_refused_at_once() {
+    for arguments in [["import", "ceph"].as_slice(), &["plan"]] {
+        let done = common::run([arguments, &["/dev/zero"]].concat());
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains("it is a device"), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn prices_are_those_that_are_given() {
     let Some(report) = report("01") else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
-    ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pool, PoolKind,
+    ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pool, PoolKind, Rule,
 };
 use thiserror::Error;
 
@@ -54,7 +54,39 @@ pub fn change(
     let changed = map
         .changed(crush, draft.osds, draft.pools.into_values())
         .map_err(|error| failed(error.to_string()))?;
+    for pool in changed.pools().values() {
+        fits_its_rule(map, &changed, pool).map_err(&failed)?;
+    }
     Ok((changed, draft.inventory))
+}
+
+/// Errors if a pool that had a rule has none any more: its groups would be nowhere.
+fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<(), String> {
+    let before = map.pools().get(&pool.id);
+    if before.is_some_and(|before| before.size == pool.size && before.kind == pool.kind) {
+        return Ok(());
+    }
+    let kind = pool.kind.number();
+    let what = match pool.kind {
+        PoolKind::Replicated => format!("{} copies", pool.size),
+        PoolKind::Erasure => format!("{} chunks", pool.size),
+    };
+    let rules = || changed.crush.parts().rules.iter();
+    let masked = rules().any(|rule| rule.mask.is_some());
+    let fits = |rule: &&Rule| {
+        let takes =
+            rule.mask.is_none_or(|mask| (mask.min_size..=mask.max_size).contains(&pool.size));
+        rule.kind == kind && (takes || !masked)
+    };
+    if changed.rule_of(pool).is_some_and(|rule| rule.kind == kind) {
+        return Ok(());
+    }
+    let others: Vec<&str> = rules().filter(fits).map(|rule| rule.name.as_str()).collect();
+    let help = match others.as_slice() {
+        [] => "the map has no rule for that".to_owned(),
+        names => format!("rules for that are {}: add `pool.{}.rule=`", names.join(", "), pool.name),
+    };
+    Err(format!("the rule of pool `{}` does not place {what}; {help}", pool.name))
 }
 
 impl Draft {
@@ -189,7 +221,15 @@ impl Draft {
                 pool.pgp_num = pool.pg_num;
             }
             "pgp_num" => pool.pgp_num = number(1)?,
-            "size" if pool.kind == PoolKind::Replicated => pool.size = number(1)?,
+            "size" if pool.kind == PoolKind::Replicated => {
+                let before = std::mem::replace(&mut pool.size, number(1)?);
+                if let Some(facts) = self.inventory.pools.get_mut(&pool.id) {
+                    // each copy takes as much as before
+                    let share = f64::from(pool.size) / f64::from(before.max(1));
+                    facts.allocated_bytes =
+                        facts.allocated_bytes.map(|bytes| (bytes as f64 * share) as u64);
+                }
+            }
             "size" => {
                 return Err(
                     "an erasure-coded pool keeps its size; expected a replicated one".to_owned()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, MapParts};
+use foretell_input::Limit;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -59,8 +60,8 @@ fn read_parts<P: AsRef<Path>>(files: &[P]) -> Result<Parts, ReadError> {
     let mut parts = Parts::default();
     for file in files {
         let name = file.as_ref().display().to_string();
-        let bytes =
-            std::fs::read(file).map_err(|error| ReadError::File { file: name.clone(), error })?;
+        let bytes = foretell_input::bytes(file.as_ref(), Limit::CEPH)
+            .map_err(|error| ReadError::File { file: name.clone(), error })?;
         let text = String::from_utf8(bytes).map_err(|_| ReadError::Value {
             file: name.clone(),
             what: "it is not text; `crushtool -d` and `osdmaptool --dump json` turn maps into text"

@@ -23,6 +23,8 @@ pub struct Plan {
     pub bytes: f64,
     /// What any placement must move at the least.
     pub floor: Floor,
+    /// Groups that have fewer members than their pool wants, after the change.
+    pub short: usize,
     /// Bytes by the OSDs between which they move; -1: none held that chunk before.
     pub moves: BTreeMap<(i32, i32), f64>,
     /// Groups and bytes, by pool.
@@ -57,17 +59,18 @@ pub struct Moving {
 /// What any placement must move at the least.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Floor {
-    /// Copies and chunks that may not stay where they are: the OSD is out or gone, the rule does not
-    /// reach it, or another of the group is too near.
+    /// Copies and chunks that may not stay where they are and have another place: the OSD is out or gone, the rule
+    /// does not reach it, or another of the group is too near. An OSD that is only down keeps what it has.
     pub misplaced_bytes: f64,
     /// What OSDs get whose share of the weight grows.
     pub balance_bytes: f64,
 }
 
 impl Floor {
-    /// Both must be moved; one movement can serve both.
-    pub fn bytes(&self) -> f64 {
-        self.misplaced_bytes.max(self.balance_bytes)
+    /// What must move at the least if this many bytes do: one movement can serve both. Placement by chance may leave
+    /// shares less even than weights say, and then moves less than even shares take.
+    pub fn bytes(&self, moved: f64) -> f64 {
+        self.misplaced_bytes.max(self.balance_bytes).min(moved)
     }
 }
 
@@ -189,7 +192,8 @@ pub fn plan(
             plan.moving.push(Moving { pg: *pg, kind, was, steps, bytes, data_chunks, recoded });
         }
     }
-    plan.floor = floor(before, after, &old);
+    plan.floor = floor(before, after, (&old, &new));
+    plan.short = short(after.0, &new);
     for (osd, (before_bytes, after_bytes)) in held {
         let capacity = osd_bytes(after.0, after.1, osd);
         if capacity > 0.0 && osd >= 0 {
@@ -226,11 +230,19 @@ fn movements(kind: PoolKind, was: &[i32], is: &[i32]) -> Vec<(i32, i32)> {
     }
 }
 
+/// Groups with fewer members than their pool wants.
+fn short(map: &ClusterMap, placed: &BTreeMap<Pg, Placed>) -> usize {
+    let is_short = |(pg, placed): &(&Pg, &Placed)| {
+        members(&placed.up).count() < map.pools()[&pg.pool].size as usize
+    };
+    placed.iter().filter(is_short).count()
+}
+
 /// What no placement can spare.
 fn floor(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
-    old: &BTreeMap<Pg, Placed>,
+    (old, new): (&BTreeMap<Pg, Placed>, &BTreeMap<Pg, Placed>),
 ) -> Floor {
     let mut floor = Floor::default();
     let mut shares: BTreeMap<i32, f64> = BTreeMap::new();
@@ -253,13 +265,14 @@ fn floor(
             let origin = Pg { pool: pool.id, seed: stable_mod(seed, earlier.pg_num) };
             let Some(placed) = old.get(&origin) else { continue };
             let may_stay = |osd: &i32| {
-                reached.contains_key(osd)
-                    && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0 && osd.up)
+                reached.contains_key(osd) && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0)
             };
             let stay: Vec<i32> = members(&placed.up).filter(|osd| may_stay(osd)).collect();
             let kept = domains.most_kept(&stay, &limits).min(pool.size as usize);
-            // a group that was short of members before need not become whole
-            let wanted = members(&placed.up).count().min(pool.size as usize);
+            // a group that was short of members before need not become whole, and one that finds no others cannot
+            let found = new.get(&Pg { pool: pool.id, seed });
+            let found = found.map_or(0, |placed| members(&placed.up).count());
+            let wanted = members(&placed.up).count().min(pool.size as usize).min(found);
             floor.misplaced_bytes +=
                 (wanted - kept.min(wanted)) as f64 * shard_bytes(pool, after.1);
         }

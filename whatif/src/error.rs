@@ -97,7 +97,10 @@ pub enum WhatIfError {
 impl WhatIfError {
     /// A model other than the replay cannot follow these changes.
     pub fn not_followed(model: Model, changes: &[Change], reason: &str) -> Self {
-        let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let mut changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        if changes.is_empty() {
+            changes.push("the recorded run".to_owned());
+        }
         let reason = format!("model `{model}` cannot follow it: {reason}; ask with `replay`");
         Self::Refused { change: changes.join(", "), reason }
     }

@@ -505,7 +505,24 @@ impl Prediction<'_> {
     fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
         let WorkloadOutcome { throughput_rps, response_ms, think_s, .. } = *found;
         let keeps_up = found.overload().is_none();
-        self.corrected(workload, PhaseSeen { throughput_rps, response_ms, think_s, keeps_up })
+        let seen = PhaseSeen { throughput_rps, response_ms, think_s, keeps_up };
+        let (throughput, response) = self.corrected(workload, seen);
+        let asked = self.asked_rps(workload).filter(|_| keeps_up && self.is_changed);
+        (asked.unwrap_or(throughput), response)
+    }
+
+    /// How many requests of an open workload the question asks for, a second, where that is another rate than was
+    /// recorded: how many came in the recorded time, by chance, says nothing of it.
+    fn asked_rps(&self, workload: &Workload) -> Option<f64> {
+        if workload.requests.is_some() || self.scenario.outages.is_some() {
+            return None;
+        }
+        let of = |workload: &Workload| {
+            Some(workload.arrivals.mean_rate_rps()? * workload.clients.len() as f64)
+        };
+        let mut before = self.observed.scenario.workloads.iter();
+        let before = before.find(|before| before.name == workload.name).and_then(of);
+        of(workload).filter(|asked| before.is_none_or(|before| (before / asked - 1.0).abs() > 1e-9))
     }
 
     fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
@@ -537,8 +554,10 @@ impl Prediction<'_> {
         let clients = |workload: &Workload| workload.clients.len() as f64;
         let rates = (before.arrivals.mean_rate_rps(), workload.arrivals.mean_rate_rps());
         let times_as_many = match rates {
+            (Some(_) | None, Some(after)) if self.asked_rps(workload).is_some() => {
+                return Some(after * clients(workload));
+            }
             (Some(before), Some(after)) => after / before,
-            (None, Some(after)) => return Some(after * clients(workload)),
             _ => Some(stretched(before.arrivals, workload.arrivals))
                 .filter(|later| *later > 0.0)?
                 .recip(),
