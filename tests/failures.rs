@@ -160,6 +160,27 @@ fn ceph_recovers_in_the_time_that_is_predicted() {
 }
 
 #[test]
+fn nodes_that_join_and_leave_are_predicted() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &[]);
+    for what in ["drain", "add"] {
+        let moves = format!(r#"event.e={{ at = "8 s", what = "{what}", host = "brick3" }}"#);
+        let found = score(&dir, &[&moves]);
+        are_near(
+            &found,
+            &[
+                ("mail before.throughput_rps", 0.1),
+                ("mail recovering.throughput_rps", 0.15),
+                ("mail recovering.response_time_ms.mean", 0.15),
+                ("brick3 rebalance recovery.seconds", 0.15),
+                // some blocks are copied twice
+                ("brick3 rebalance recovery.bytes_written", 0.02),
+            ],
+        );
+    }
+}
+
+#[test]
 fn what_is_rebuilt_may_be_larger_than_a_segment_of_a_log() {
     let cluster = CLUSTER
         .replace("cache = {", "layout = \"log-structured\"\ncache = { write = \"through\",")

@@ -97,10 +97,19 @@ impl Recovery {
 }
 
 impl Outages {
-    /// Hosts that fail at some time, none twice.
-    pub fn failing(&self) -> Vec<HostId> {
-        let fails = |event: &&Event| matches!(event.action, Action::Fail { .. });
-        let mut hosts: Vec<HostId> = self.events.iter().filter(fails).map(|e| e.host).collect();
+    /// Hosts that fail or are drained at some time, none twice.
+    pub fn leaving(&self) -> Vec<HostId> {
+        self.hosts(|action| matches!(action, Action::Fail { .. } | Action::Drain))
+    }
+
+    /// Hosts that join at some time, none twice.
+    pub fn joining(&self) -> Vec<HostId> {
+        self.hosts(|action| matches!(action, Action::Add))
+    }
+
+    fn hosts(&self, is_such: impl Fn(Action) -> bool) -> Vec<HostId> {
+        let such = |event: &&Event| is_such(event.action);
+        let mut hosts: Vec<HostId> = self.events.iter().filter(such).map(|e| e.host).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts

@@ -282,7 +282,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick[0-2]\" }",
     ),
     (
         "duration = \"15 s\"",
@@ -367,8 +367,17 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"add\", host = \"brick3\" }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"add\", host = \"brick[0-2]\" }",
     ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", disk = \"brick3.disk0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }\nevent.f = { at = \"2 s\", what = \"drain\", host = \"brick3\" }\nevent.g = { at = \"3 s\", what = \"add\", host = \"brick3\" }",
+    ),
+    ("[volume.mail]", "[event.e]\nat = \"1 s\"\nwhat = \"add\"\nhost = \"brick7\"\n[volume.mail]"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_size = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),

@@ -503,6 +503,18 @@ impl Hosts for Engine {
         }
     }
 
+    fn payload_moved(&mut self, fragments: Fragments, to: HostId) {
+        if let Some(vault) = &mut self.vault {
+            vault.copy_to(fragments, to);
+        }
+    }
+
+    fn payload_dropped(&mut self, fragments: Fragments) {
+        if let Some(vault) = &mut self.vault {
+            vault.drop_fragments(fragments);
+        }
+    }
+
     fn payload_copied(&mut self, copied: &Copied) {
         if let Some(vault) = &mut self.vault
             && let Err(error) = vault.copy(copied)

@@ -46,6 +46,8 @@ struct Losses {
     /// Fragments of blocks that were never written, as (volume, block, fragment, node), where they were
     /// rebuilt.
     rebuilt: BTreeSet<(u32, u64, u8, HostId)>,
+    /// Those, in the same way, that nodes have dropped because others hold them.
+    dropped: BTreeSet<(u32, u64, u8, HostId)>,
 }
 
 /// How a volume's blocks are sealed.
@@ -109,7 +111,10 @@ impl Vault {
 
     /// The same in a scenario with events; `homes`: by volume.
     pub(crate) fn with_failures(self, homes: Option<Vec<Home>>) -> Self {
-        let losses = |homes| Losses { homes, wiped: Vec::new(), rebuilt: BTreeSet::new() };
+        let losses = |homes| {
+            let (rebuilt, dropped) = (BTreeSet::new(), BTreeSet::new());
+            Losses { homes, wiped: Vec::new(), rebuilt, dropped }
+        };
         Self { failures: homes.map(losses), ..self }
     }
 
@@ -222,10 +227,11 @@ impl Vault {
 
     /// Whether a node has what was there at the beginning.
     fn holds_initial(&self, block: u64, what: Fragments) -> bool {
-        let Some(Losses { homes, wiped, rebuilt }) = &self.failures else { return true };
+        let Some(Losses { homes, wiped, rebuilt, dropped }) = &self.failures else { return true };
         let Fragments { volume, fragment, node, .. } = what;
+        let which = (volume, block, fragment, node);
         let was_there = homes[volume as usize].node(block, fragment) == node;
-        was_there && !wiped.contains(&node) || rebuilt.contains(&(volume, block, fragment, node))
+        was_there && !wiped.contains(&node) && !dropped.contains(&which) || rebuilt.contains(&which)
     }
 
     /// What a host has is gone.
@@ -281,6 +287,38 @@ impl Vault {
         }
         self.wake(woken);
         Ok(())
+    }
+
+    /// A node has read fragments of which another one gets a copy, in all versions that it has.
+    pub(crate) fn copy_to(&mut self, what: Fragments, to: HostId) {
+        let Fragments { volume, fragment, node, .. } = what;
+        for number in what.range() {
+            if self.holds_initial(number, what) {
+                let losses = self.failures.as_mut().expect("nodes join and leave only with events");
+                losses.dropped.remove(&(volume, number, fragment, to));
+                losses.rebuilt.insert((volume, number, fragment, to));
+            }
+            let versions = self.blocks.get_mut(&(volume, number));
+            for version in versions.into_iter().flat_map(|block| &mut block.versions) {
+                if version.stored.contains(&(fragment, node)) {
+                    version.note_stored(Fragments { node: to, ..what });
+                }
+            }
+        }
+    }
+
+    /// A node drops fragments in all versions.
+    pub(crate) fn drop_fragments(&mut self, what: Fragments) {
+        let Fragments { volume, fragment, node, .. } = what;
+        for number in what.range() {
+            let losses = self.failures.as_mut().expect("nodes join and leave only with events");
+            losses.rebuilt.remove(&(volume, number, fragment, node));
+            losses.dropped.insert((volume, number, fragment, node));
+            let versions = self.blocks.get_mut(&(volume, number));
+            for version in versions.into_iter().flat_map(|block| &mut block.versions) {
+                version.stored.retain(|stored| *stored != (fragment, node));
+            }
+        }
     }
 
     /// Servers have made fragments of those that others hold. Of each version that is there in full, and of

@@ -73,7 +73,9 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.parallel = 1 + stream.below(4) as u32;
     // as many nodes as the code tolerates, each as often as it likes
     let victims = 1 + stream.below(u64::from(tolerates)) as u32;
-    let (_, mut events) = draw_failures(&mut stream, nodes, victims);
+    let (first, mut events) = draw_failures(&mut stream, nodes, victims);
+    let (join, leave) = draw_members(seed, (first + victims) % nodes, nodes - u32::from(n));
+    events.extend(join.into_iter().chain(leave));
     events.sort_by_key(|event| event.at);
     let text = format!(
         "seed {seed}: {encoding} on {nodes}, quorum {quorum}, {cipher:?}, {hedge:?}, {each}, \
@@ -81,6 +83,21 @@ fn drawn(seed: u64) -> (Scenario, String) {
         in_words(&events)
     );
     (with(scenario, events, recovery), text)
+}
+
+/// Another host joins, or leaves, or one after the other does so, where there are more than are needed.
+fn draw_members(seed: u64, host: u32, spare: u32) -> (Option<Event>, Option<Event>) {
+    let mut stream: Stream = Seed(seed).stream("members");
+    let mut at = || 50 + stream.below(1300);
+    let joins = event(at(), host, Action::Add);
+    let leaves = event(at(), host, Action::Drain);
+    let after = joins.at < leaves.at;
+    match (spare, seed % 4) {
+        (0, _) | (_, 0) => (None, None),
+        (_, 1) => (Some(joins), None),
+        (_, 2) => (None, Some(leaves)),
+        _ => (after.then_some(joins), Some(leaves)),
+    }
 }
 
 #[test]
@@ -272,6 +289,92 @@ fn closed_form_pauses_throttle_a_rebuild() {
     // three nodes rebuild 8 fragments each, and pause 7 times in between
     let took = one.ended_s.unwrap() - one.began_s;
     assert!((14.0..14.0 * 1.03).contains(&took), "{took} s");
+}
+
+/// What a node that joins or is drained does to an idle cluster with cables of 20 Mbit/s.
+fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
+    let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
+    let mut scenario = cluster_with(nodes, 1, encoding);
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(90));
+    // 30 groups of 1 MiB for each of four nodes
+    scenario.volumes[0].size = Bytes::mib(120);
+    for host in &mut scenario.hosts {
+        host.nic.rate = Rate::bits_per_s(20_000_000);
+    }
+    let timeout = SimSpan::from_secs(30);
+    run(&with(scenario, vec![event], Recovery { timeout, ..recovery() })).unwrap()
+}
+
+#[test]
+fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_cable() {
+    for ((m, n), fragment) in [((1, 2), 8192_u64), ((1, 3), 8192), ((2, 3), 4096), ((3, 5), 2731)] {
+        let nodes = u32::from(n) + 2;
+        // 120 groups of n fragments, over n + 1 nodes before or after
+        let fair = 120 * u64::from(n) / u64::from(nodes);
+        let held = 120 / u64::from(nodes) * u64::from(n);
+        for (action, moved) in [(Action::Add, fair), (Action::Drain, held)] {
+            let size = |by: u32| 120 % by == 0;
+            if action == Action::Drain && !size(nodes) {
+                continue;
+            }
+            let truth = moved_alone(nodes, (m, n), event(1000, 1, action));
+            let found = outages(&truth);
+            let [one] = found.recoveries.as_slice() else { panic!("{m}-of-{n}: {found:?}") };
+            assert_eq!((one.kind, one.host.as_str(), one.objects), ("rebalance", "brick1", moved));
+            // a group has 128 blocks; of 2731 bytes 6 sectors are stored
+            let stored = fragment.next_multiple_of(512);
+            assert_eq!(
+                (one.bytes_read, one.bytes_written),
+                (moved * 128 * stored, moved * 128 * stored)
+            );
+            assert_eq!(one.bytes_sent, moved * 128 * fragment);
+            let wire = wire_bytes(Bytes(128 * fragment) + MESSAGE_HEADER).get() * moved;
+            let at_least = wire as f64 * 8.0 / 20e6;
+            let took = one.ended_s.unwrap() - one.began_s;
+            assert!((1.0..1.03).contains(&(took / at_least)), "{m}-of-{n}: {took} s, {at_least} s");
+            let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+            assert_eq!(names, ["before", "recovering", "after"]);
+        }
+    }
+}
+
+#[test]
+fn a_drained_node_is_not_missed_and_one_that_joined_serves() {
+    let mut scenario = small(5, 2, 3, 0.7, 4);
+    scenario.payload = Payload::Real;
+    let events =
+        vec![event(500, 0, Action::Add), event(1500, 1, Action::Drain), fails(4500, 1, false)];
+    let recovery = Recovery { out_after: ms(100), ..recovery() };
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+    let kinds: Vec<_> = found.recoveries.iter().map(|one| (one.kind, one.host.as_str())).collect();
+    assert_eq!(kinds, [("rebalance", "brick0"), ("rebalance", "brick1")]);
+    // 64 groups of three fragments: a fifth of them joins; then brick1 has what is left of a fourth
+    assert_eq!(found.recoveries[0].objects, 64 * 3 / 5);
+    let last = found.phase_changes.last().unwrap();
+    assert!(last.phase == "after" && last.at_s < 4.5, "{:?}", found.phase_changes);
+    // nothing was asked of it any more: nobody has waited in vain
+    let after = found.phases.iter().find(|phase| phase.phase == "after").unwrap();
+    assert!(after.workloads["load0"].response_time_ms.max < 100.0);
+    // who has joined serves its part
+    let reads = |host: &str| truth.hosts[host]["cpu"].demand_ms_per_request;
+    assert!(reads("brick0") > 0.5 * reads("brick2"), "{} {}", reads("brick0"), reads("brick2"));
+}
+
+#[test]
+fn writes_that_never_end_do_not_keep_a_fragment_from_moving() {
+    // 16 clients write to the same eight groups all the time
+    let mut scenario = small(4, 2, 3, 0.0, 16);
+    scenario.payload = Payload::Real;
+    set_working_set(&mut scenario, Bytes::kib(512), Bytes::kib(8));
+    let truth = run(&with(scenario, vec![event(500, 2, Action::Drain)], recovery())).unwrap();
+    let found = outages(&truth);
+    let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
+    assert!(one.ended_s.is_some_and(|ended| ended < 5.0), "{one:?}");
+    assert_eq!((one.objects, found.failed_requests), (48, 0));
+    assert!(found.timeline[1].requests > 50, "{:?}", found.timeline);
 }
 
 #[test]

@@ -93,6 +93,12 @@ pub trait Hosts {
     /// that may be answered now.
     fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
+    /// A holder has read fragments of which `to` gets a copy.
+    fn payload_moved(&mut self, _fragments: Fragments, _to: HostId) {}
+
+    /// A node drops fragments, which another one holds from now on.
+    fn payload_dropped(&mut self, _fragments: Fragments) {}
+
     /// Servers have got fragments that others made of theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 

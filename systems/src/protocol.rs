@@ -170,7 +170,10 @@ impl Protocol {
             Purpose::Records => {
                 core.exchanges.remove(exchange);
             }
-            _ => system.stored(core, hosts, exchange),
+            _ => {
+                system.stored(core, hosts, exchange);
+                self.answer_ready(hosts);
+            }
         }
     }
 
@@ -195,7 +198,10 @@ impl Protocol {
                     self.answer_ready(hosts);
                 }
             }
-            Timer::Repair { host } => self.system.begin_jobs(&mut self.core, hosts, HostId(host)),
+            Timer::Repair { host } => {
+                self.system.begin_jobs(&mut self.core, hosts, HostId(host));
+                self.answer_ready(hosts);
+            }
         }
     }
 
@@ -207,12 +213,10 @@ impl Protocol {
             Action::Fail { keeps } => system.fails(core, hosts, what, keeps),
             Action::Add => system.membership_changes(core, hosts, what, true),
             Action::Drain => system.membership_changes(core, hosts, what, false),
-            Action::Return => {
-                system.returns(core, hosts, what);
-                self.answer_ready(hosts);
-            }
+            Action::Return => system.returns(core, hosts, what),
             Action::Slow { .. } => {}
         }
+        self.answer_ready(hosts);
     }
 
     /// Parts of requests that need no answer any more go on.

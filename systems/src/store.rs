@@ -45,8 +45,7 @@ impl Software {
             return Some(Self::Objects(Box::new(stores)));
         }
         let file = |(index, (volume, model)): (usize, (&Volume, &model::Volume))| {
-            let holds = volume.nodes.contains(&host);
-            if !holds {
+            if !volume.all_nodes().any(|node| node == host) {
                 return Bytes::ZERO;
             }
             let spare = spare_groups(scenario, VolumeId::from(index), volume);

@@ -3,6 +3,7 @@
 use foretell_algorithms::codec::{self, Shares};
 use foretell_algorithms::distribution::Distribution;
 use foretell_scenarios::model::{self, CpuProfile, Hedge, ReadFrom, Scenario};
+use foretell_scenarios::outages::Outages;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId};
 
 use crate::system::SystemError;
@@ -15,8 +16,10 @@ pub struct Volume {
     pub(crate) shares: Shares,
     /// What its data are encrypted with.
     pub cipher: codec::Cipher,
-    /// The nodes that hold it.
+    /// The nodes that hold it at the beginning.
     pub nodes: Vec<HostId>,
+    /// Nodes that hold nothing of it until they join.
+    pub(crate) joining: Vec<HostId>,
     /// Where it begins in the addresses of a guest: volumes lie one after the other.
     pub(crate) base: Bytes,
     /// Acknowledgements that complete a write.
@@ -33,29 +36,46 @@ impl Volume {
     /// All volumes of a scenario.
     pub(crate) fn all(scenario: &Scenario) -> Result<Vec<Self>, SystemError> {
         let mut base = Bytes::ZERO;
+        // where disks are servers, the map knows who is not there yet
+        let outages = scenario.outages.as_ref();
+        let outages = outages.filter(|_| !scenario.system.traits().disks_are_servers());
+        let joining = outages.map(Outages::joining).unwrap_or_default();
         let of = |(index, volume): (usize, &model::Volume)| {
             let begins = base;
             base += volume.size;
-            Self::new(VolumeId::from(index), volume, begins)
+            Self::new(VolumeId::from(index), volume, begins, &joining)
         };
         scenario.volumes.iter().enumerate().map(of).collect()
     }
 
-    fn new(id: VolumeId, volume: &model::Volume, base: Bytes) -> Result<Self, SystemError> {
-        let distribution = volume
+    fn new(
+        id: VolumeId,
+        volume: &model::Volume,
+        base: Bytes,
+        joining: &[HostId],
+    ) -> Result<Self, SystemError> {
+        let mut first = volume.clone();
+        first.nodes.retain(|node| !joining.contains(node));
+        let distribution = first
             .distribution(id)
             .map_err(|reason| SystemError { volume: volume.name.clone(), reason })?;
         Ok(Self {
             shares: Shares::new(volume.encoding),
             distribution,
             cipher: volume.cipher.codec(),
-            nodes: volume.nodes.clone(),
+            joining: volume.nodes.iter().copied().filter(|node| joining.contains(node)).collect(),
+            nodes: first.nodes,
             base,
             quorum: volume.write_quorum,
             min_write: volume.min_write,
             read_from: volume.read_from,
             hedge: volume.hedge,
         })
+    }
+
+    /// All nodes that hold some of it at some time, those that join last.
+    pub(crate) fn all_nodes(&self) -> impl Iterator<Item = HostId> + '_ {
+        self.nodes.iter().chain(&self.joining).copied()
     }
 
     /// Time to encrypt and encode so many bytes.

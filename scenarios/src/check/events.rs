@@ -6,7 +6,7 @@ use foretell_units::{HostId, SimSpan};
 
 use super::host_list::Wanted;
 use super::topology::racks;
-use super::{Context, Hosts, section, workloads};
+use super::{Context, Hosts, section, volumes, workloads};
 use crate::error::Problem;
 use crate::model::System;
 use crate::names::nearest;
@@ -38,7 +38,7 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        (hosts, workloads): (&Hosts, &[workloads::Found]),
+        (hosts, volumes, workloads): (&Hosts, &[volumes::Found], &[workloads::Found]),
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -68,6 +68,7 @@ impl Context<'_> {
             (step.event.at, begins)
         });
         good &= self.possible(&mut steps, hosts);
+        good &= self.disks_are_servers || self.enough_members(&steps, hosts, volumes);
         good &= self.without_clients(&steps, hosts, workloads);
         let events = steps.into_iter().map(|step| step.event).collect();
         match recovery {
@@ -234,12 +235,20 @@ impl Context<'_> {
         duration: Option<SimSpan>,
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
-        let is_move = matches!(what, RawWhat::Add | RawWhat::Drain);
-        if what == RawWhat::Set || is_move && !self.disks_are_servers {
-            let with = if is_move { " with this system" } else { "" };
-            let message = format!("event `{name}`: `{}` is not simulated yet{with}", what.name());
-            let help = "`what` is `fail`, `return` or `slow`";
+        if what == RawWhat::Set {
+            let message = format!("event `{name}`: `{}` is not simulated yet", what.name());
+            let help = "`what` is `fail`, `return`, `slow`, `add` or `drain`";
             self.add(Problem::new(raw.what.place(), message).help(help));
+            return None;
+        }
+        if let (RawWhat::Add | RawWhat::Drain, Some(disk)) = (what, &raw.disk)
+            && !self.disks_are_servers
+        {
+            let message = format!(
+                "event `{name}`: a disk alone cannot join or leave; files are striped over all disks \
+                 of a node"
+            );
+            self.add(Problem::new(disk.place(), message).help("name its `host`"));
             return None;
         }
         let targets = self.targets(entry, raw, tree, hosts);
@@ -521,6 +530,83 @@ impl Context<'_> {
             if let Some(problem) = problem {
                 self.add(problem);
                 good = false;
+            }
+        }
+        good
+    }
+
+    /// Whether volumes always have as many nodes as fragments, and whoever joins or is drained is one of these.
+    fn enough_members(
+        &mut self,
+        steps: &[Step],
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+    ) -> bool {
+        let moves = |step: &&Step| matches!(step.event.action, Action::Add | Action::Drain);
+        let joins = |host: &HostId| {
+            let is_it = |step: &&Step| step.event.action == Action::Add && step.event.host == *host;
+            steps.iter().find(is_it)
+        };
+        let models: Option<Vec<_>> = volumes.iter().map(|found| found.model.as_ref()).collect();
+        let Some(models) = models else { return false };
+        let mut good = true;
+        for step in steps.iter().filter(moves) {
+            if models.iter().any(|volume| volume.nodes.contains(&step.event.host)) {
+                continue;
+            }
+            let (name, what) = (hosts.name(step.event.host), step.event.action.name());
+            let message = format!(
+                "event `{}` has no effect: no volume is on `{name}`, which is to `{what}`",
+                step.event.name
+            );
+            let help = format!("name `{name}` in the `nodes` of a volume, those that join too");
+            self.add(Problem::new(step.place, message).help(help));
+            good = false;
+        }
+        for volume in models {
+            let n = usize::from(volume.n());
+            let mut members: Vec<HostId> = volume.nodes.clone();
+            members.retain(|node| joins(node).is_none());
+            let first = volume.nodes.iter().find_map(joins).filter(|_| members.len() < n);
+            if let Some(step) = first {
+                let message = format!(
+                    "volume `{}` writes {n} fragments of each block, and before event `{}` it is on {} \
+                     node{}",
+                    volume.name,
+                    step.event.name,
+                    members.len(),
+                    if members.len() == 1 { "" } else { "s" }
+                );
+                let help = "what joins is not there until then: let the volume have more nodes";
+                self.add(Problem::new(step.place, message).help(help));
+                good = false;
+                continue;
+            }
+            for step in steps.iter().filter(moves) {
+                let host = step.event.host;
+                if !volume.nodes.contains(&host) {
+                    continue;
+                }
+                if step.event.action == Action::Add {
+                    members.push(host);
+                    continue;
+                }
+                members.retain(|node| *node != host);
+                if members.len() < n {
+                    let message = format!(
+                        "`{}` cannot be drained (event `{}`): volume `{}` writes {n} fragments of each \
+                         block, and {} node{} would be left",
+                        hosts.name(host),
+                        step.event.name,
+                        volume.name,
+                        members.len(),
+                        if members.len() == 1 { "" } else { "s" }
+                    );
+                    let help = "let another node join first, with an event of its own";
+                    self.add(Problem::new(step.place, message).help(help));
+                    good = false;
+                    break;
+                }
             }
         }
         good

@@ -252,7 +252,8 @@ impl Context<'_> {
         };
         let warmup = self.warmup(tree, &workloads);
         let duration_found = duration.flatten();
-        let outages = self.events(tree, (&hosts, &workloads), system.as_ref(), duration_found);
+        let found = (&hosts, &volumes[..], &workloads[..]);
+        let outages = self.events(tree, found, system.as_ref(), duration_found);
         let timeout = outages.as_ref().ok().and_then(Option::as_ref);
         self.fits_hedges(tree, system.as_ref(), timeout.map(|outages| outages.recovery.timeout));
         if !has_duration && !self.broken.section("") {

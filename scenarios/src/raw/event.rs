@@ -46,9 +46,9 @@ pub(crate) enum RawWhat {
     Return,
     /// Its processor takes `factor` times as long for everything.
     Slow,
-    /// With Ceph: it joins. Until then it holds nothing, and the map leaves it out.
+    /// It joins. Until then it holds nothing: volumes that name it in their `nodes`, or Ceph's map, leave it out.
     Add,
-    /// With Ceph: its data move elsewhere, while it goes on serving.
+    /// Its data move elsewhere, while it goes on serving.
     Drain,
     /// A setting changes. Not simulated yet.
     Set,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use foretell_units::{Bytes, HostId, SimTime};
 
-use super::{Blocks, Slot};
+use super::{Blocks, Holder, Slot};
 
 /// What closes holes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,6 +65,8 @@ pub(crate) struct Job {
     pub(crate) recovery: usize,
     /// Fragments that it reads of the blocks at hand.
     pub(crate) sources: u32,
+    /// Of a fragment that moves: where it goes. It is copied from its holder.
+    pub(crate) to: Option<Holder>,
 }
 
 /// How far a job is with the blocks at hand.
@@ -133,6 +135,14 @@ impl Recoveries {
             written,
         });
         self.all.len() - 1
+    }
+
+    /// A fragment is not a host's to rebuild any more.
+    pub(crate) fn forget(&mut self, host: HostId, slot: Slot) {
+        if let Some(waiting) = self.waiting.get_mut(&host) {
+            waiting.remove(&slot);
+        }
+        self.stuck.remove(&(host, slot));
     }
 
     /// What cannot be rebuilt may be possible now.

@@ -3,12 +3,13 @@
 //! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
 //! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
 //! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. What nodes that fail change in
-//! this is in `degraded.rs` and `repair.rs`, hedged reads are in `hedge.rs`. Not modelled: version negotiation; clients know where
-//! fragments are without asking.
+//! this is in `degraded.rs` and `repair.rs`, nodes that join and leave are in `migration.rs`, hedged reads in
+//! `hedge.rs`. Not modelled: version negotiation; clients know where fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
 mod degraded;
 mod hedge;
+mod migration;
 mod repair;
 
 use foretell_algorithms::codec::Numbers;
@@ -18,6 +19,7 @@ use foretell_scenarios::model::{CpuProfile, ReadFrom, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::Unit;
 use crate::hosts::{Fragments, Hosts, small};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
@@ -185,6 +187,16 @@ impl System for UrsaMinor {
         core.begin_jobs(hosts, host);
     }
 
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        core.membership_changes(hosts, what.host, joins);
+    }
+
     fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
         let distribution = &volume.distribution;
         let Issue { offset, size, .. } = request.issue;
@@ -342,6 +354,9 @@ fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32) {
     let mut span = cpu.send.of(asked.message());
     if fragment.op == Op::Read {
         span += cpu.copy.of(carried);
+    }
+    if fragment.op == Op::Read && hosts.has_payload() {
+        core.note_copied(hosts, exchange);
     }
     core.send_after(hosts, exchange, span);
 }
