@@ -99,6 +99,19 @@ pub trait Hosts {
     /// A node drops fragments, which another one holds from now on.
     fn payload_dropped(&mut self, _fragments: Fragments) {}
 
+    /// Blocks of a volume are encoded as those of another one, of which they are from now on.
+    fn payload_converted(
+        &mut self,
+        _volume: u32,
+        _from_to: (u32, u32),
+        _first_block: u64,
+        _blocks: u64,
+    ) {
+    }
+
+    /// Fragments of blocks that were encoded otherwise are dropped.
+    fn payload_left(&mut self, _volume: u32, _first_block: u64, _blocks: u64) {}
+
     /// Servers have got fragments that others made of theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 

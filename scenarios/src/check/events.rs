@@ -63,7 +63,7 @@ impl Context<'_> {
             let begins = match step.event.action {
                 Action::Fail { .. } | Action::Drain => true,
                 Action::Slow { factor } => factor > 1.0,
-                Action::Return | Action::Add => false,
+                Action::Return | Action::Add | Action::Set { .. } => false,
             };
             (step.event.at, begins)
         });
@@ -72,7 +72,7 @@ impl Context<'_> {
         good &= self.without_clients(&steps, hosts, workloads);
         let events = steps.into_iter().map(|step| step.event).collect();
         match recovery {
-            Some(recovery) if good => Ok(Some(Outages { events, recovery })),
+            Some(recovery) if good => Ok(Some(Outages { events, recovery, settings: Vec::new() })),
             _ => Err(()),
         }
     }
@@ -235,12 +235,6 @@ impl Context<'_> {
         duration: Option<SimSpan>,
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
-        if what == RawWhat::Set {
-            let message = format!("event `{name}`: `{}` is not simulated yet", what.name());
-            let help = "`what` is `fail`, `return`, `slow`, `add` or `drain`";
-            self.add(Problem::new(raw.what.place(), message).help(help));
-            return None;
-        }
         if let (RawWhat::Add | RawWhat::Drain, Some(disk)) = (what, &raw.disk)
             && !self.disks_are_servers
         {
@@ -251,8 +245,11 @@ impl Context<'_> {
             self.add(Problem::new(disk.place(), message).help("name its `host`"));
             return None;
         }
-        let targets = self.targets(entry, raw, tree, hosts);
         let at = self.time(&raw.at);
+        if what == RawWhat::Set {
+            return self.sets(entry, raw, at, duration);
+        }
+        let targets = self.targets(entry, raw, tree, hosts);
         let lasts = match &raw.lasts {
             Some(time) => self.time_above_zero(time, "the time for which an event lasts").map(Some),
             None => Some(None),
@@ -282,12 +279,7 @@ impl Context<'_> {
             _ => Action::Fail { keeps: lasts.flatten().is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
-        if let Some(end) = duration.filter(|end| at >= *end) {
-            let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
-            let help = "times of events count from the end of the warm-up";
-            self.add(Problem::new(raw.at.place(), message).help(help));
-            return None;
-        }
+        self.within(entry, (at, raw.at.place()), duration)?;
         let ends = match action {
             Action::Slow { .. } => Action::Slow { factor: 1.0 },
             _ => Action::Return,
@@ -302,6 +294,53 @@ impl Context<'_> {
             }
         }
         Some(steps)
+    }
+
+    /// Whether an event happens within the run.
+    fn within(
+        &mut self,
+        entry: &Entry,
+        (at, place): (SimSpan, Place),
+        duration: Option<SimSpan>,
+    ) -> Option<()> {
+        let Some(end) = duration.filter(|end| at >= *end) else { return Some(()) };
+        let name = &entry.key;
+        let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
+        let help = "times of events count from the end of the warm-up";
+        self.add(Problem::new(place, message).help(help));
+        None
+    }
+
+    /// An event that changes settings: what they are changed to is looked at later.
+    fn sets(
+        &mut self,
+        entry: &Entry,
+        raw: &RawEvent,
+        at: Option<SimSpan>,
+        duration: Option<SimSpan>,
+    ) -> Option<Vec<Step>> {
+        let name = &entry.key;
+        let whose = [
+            raw.host.as_ref().map(|raw| ("host", raw.place())),
+            raw.disk.as_ref().map(|raw| ("disk", raw.place())),
+            raw.link.as_ref().map(|raw| ("link", raw.place())),
+            raw.rack.as_ref().map(|raw| ("rack", raw.place())),
+        ];
+        if let Some((key, place)) = whose.into_iter().flatten().next() {
+            let message = format!("event `{name}` changes settings, which have no `{key}`");
+            self.add(Problem::new(place, message).help("leave it out"));
+            return None;
+        }
+        if raw.set.as_ref().is_none_or(BTreeMap::is_empty) {
+            if self.problems.is_empty() {
+                let message = format!("event `{name}` does not say what it sets");
+                let help = "add `set = { \"volume.mail.encoding\" = \"3-of-5\" }`";
+                self.add(Problem::new(entry.key_place, message).help(help));
+            }
+            return None;
+        }
+        self.within(entry, (at?, raw.at.place()), duration)?;
+        Some(Vec::new())
     }
 
     /// The hosts that an event is about.
@@ -526,6 +565,7 @@ impl Context<'_> {
                     slow.remove(&host);
                     None
                 }
+                (Action::Set { .. }, _) => None,
             };
             if let Some(problem) = problem {
                 self.add(problem);

@@ -11,11 +11,12 @@ use std::ops::Range;
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::mix::mix;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, VolumeId};
+use foretell_units::{Bytes, HostId};
 use smallvec::SmallVec;
 
 use super::moves::Move;
 use super::recovery::Kind;
+use super::routes::Routes;
 use super::{Blocks, Failures};
 use crate::volume::Volume;
 
@@ -70,30 +71,33 @@ pub(crate) struct Holes {
     given: BTreeMap<(u32, HostId), u64>,
     /// Holes by what closes them.
     open: BTreeMap<(HostId, Kind), u64>,
+    /// What groups of volumes have become.
+    pub(crate) routes: Routes,
 }
 
 /// Groups that were given to a node are at the most so many: twice the fair share of what all nodes that
 /// fail or are drained can leave behind.
-pub(crate) fn spare_groups(scenario: &Scenario, id: VolumeId, volume: &Volume) -> u64 {
+pub(crate) fn spare_groups(scenario: &Scenario, volume: &Volume) -> u64 {
     let Some(outages) = &scenario.outages else { return 0 };
     let leaving = outages.leaving();
     let lost = volume.all_nodes().filter(|node| leaving.contains(node)).count() as u64;
     let rest = (volume.all_nodes().count() as u64).saturating_sub(lost).max(1);
-    let size = volume.distribution.file_size(scenario.volume(id).size);
+    let size = volume.distribution.file_size(volume.size);
     let held = size.get() / volume.distribution.group_stored().get();
     if lost == 0 { 0 } else { (held * lost).min(2 * (held * lost).div_ceil(rest) + 16) }
 }
 
 impl Holes {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             by_slot: BTreeMap::new(),
             moved: BTreeMap::new(),
             moves: BTreeMap::new(),
-            sizes: scenario.volumes.iter().map(|volume| volume.size).collect(),
+            sizes: Vec::new(),
             room: Vec::new(),
             given: BTreeMap::new(),
             open: BTreeMap::new(),
+            routes: Routes::default(),
         }
     }
 
@@ -184,16 +188,27 @@ impl Holes {
         self.count_closed(hole.key);
     }
 
-    pub(super) fn count_open(&mut self, key: (HostId, Kind)) {
+    pub(crate) fn count_open(&mut self, key: (HostId, Kind)) {
         *self.open.entry(key).or_default() += 1;
     }
 
-    pub(super) fn count_closed(&mut self, key: (HostId, Kind)) {
+    pub(crate) fn count_closed(&mut self, key: (HostId, Kind)) {
         let count = self.open.get_mut(&key).expect("it was counted");
         *count -= 1;
         if *count == 0 {
             self.open.remove(&key);
         }
+    }
+
+    /// A fragment is none any more.
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        self.close(slot);
+        self.end_move(slot);
+    }
+
+    /// Whether a fragment's holder lacks nothing of it, and keeps it.
+    pub(crate) fn is_at_rest(&self, slot: Slot) -> bool {
+        !self.by_slot.contains_key(&slot) && !self.moves.contains_key(&slot)
     }
 
     /// Gives a fragment to another node, which lacks those blocks of it.
@@ -207,7 +222,7 @@ impl Holes {
     }
 
     /// A fragment has a new holder, which has all that the old one had.
-    pub(super) fn hand_over(&mut self, slot: Slot, to: Holder) {
+    pub(crate) fn hand_over(&mut self, slot: Slot, to: Holder) {
         debug_assert!(!self.by_slot.contains_key(&slot), "what is moved is whole");
         self.moved.insert(slot, (None, to));
     }
@@ -219,14 +234,19 @@ impl Holes {
         group * per_group..((group + 1) * per_group).min(last)
     }
 
-    pub(super) fn groups(&self, id: u32, volume: &Volume) -> Range<u64> {
-        let blocks = self.sizes[id as usize].get().div_ceil(volume.distribution.block().get());
-        0..blocks.div_ceil(volume.distribution.group_blocks())
+    /// Groups of a volume that there are.
+    pub(super) fn groups(&self, id: u32, volume: &Volume) -> impl Iterator<Item = u64> + use<> {
+        let routes = self.routes.of_volume(volume.of.0);
+        let is_there =
+            move |group: &u64| routes.as_ref().is_none_or(|all| all[*group as usize] == id);
+        (0..volume.groups()).filter(is_there)
     }
 
-    /// Room behind the volumes.
-    pub(crate) fn set_room(&mut self, room: Vec<u64>) {
+    /// The volumes, with the groups that there is room for behind each on a node.
+    pub(crate) fn set_volumes(&mut self, volumes: &[Volume], room: Vec<u64>) {
+        self.sizes = volumes.iter().map(|volume| volume.size).collect();
         self.room = room;
+        self.routes = Routes::of(volumes);
     }
 }
 
@@ -294,7 +314,7 @@ impl Failures {
     }
 
     /// A node that is up, has nothing of the group yet, and has room for it.
-    fn room_elsewhere(
+    pub(crate) fn room_elsewhere(
         &mut self,
         slot: Slot,
         volume: &Volume,

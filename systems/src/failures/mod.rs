@@ -16,6 +16,7 @@ mod moves;
 mod phases;
 mod plan;
 mod recovery;
+mod routes;
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,9 @@ pub use home::{Home, ObjectHome, Unit};
 pub(crate) use moves::Change;
 pub use phases::{RunPhase, RunPhases};
 pub(crate) use plan::{Asked, Plan, Plans, State};
-pub(crate) use recovery::{Job, Recoveries, Stage};
+pub(crate) use recovery::{Conversion, ConversionStage, Job, Recoveries, Stage};
 pub use recovery::{Kind, Recovery};
+pub(crate) use routes::Routes;
 
 use crate::exchange::Purpose;
 use crate::hosts::{Hosts, Timer};
@@ -56,6 +58,8 @@ pub(crate) struct Failures {
     pub(crate) recoveries: Recoveries,
     /// Parts of requests that are complete although no answer has come.
     pub(crate) ready: Vec<u32>,
+    /// Requests that need not wait any more for a part of their volume to change.
+    pub(crate) let_go: Vec<u32>,
     /// Of systems with objects: recoveries of objects under way, and groups that are not whole.
     pub(crate) objects: Objects,
 }
@@ -178,9 +182,10 @@ impl Failures {
             suspicions: BTreeMap::new(),
             missed: 0,
             plans: Plans::default(),
-            holes: Holes::of(scenario),
+            holes: Holes::new(),
             recoveries: Recoveries::default(),
             ready: Vec::new(),
+            let_go: Vec::new(),
             objects: Objects::default(),
         }))
     }

@@ -175,12 +175,12 @@ impl Failures {
             let members = volume.all_nodes().filter(|node| self.hosts[node.index()].is_member());
             let members = members.count() as u64;
             let fair = shares.values().sum::<u64>() / members;
-            let groups = self.holes.groups(id, volume);
-            let count = groups.end;
+            let groups: Vec<u64> = self.holes.groups(id, volume).collect();
+            let count = groups.len() as u64;
             let mut taken = 0;
-            for group in groups {
+            for (number, group) in (1..).zip(groups) {
                 // spread over all groups; where none can be taken, the next one makes up for it
-                if taken * count >= fair * (group + 1) {
+                if taken * count >= fair * number {
                     continue;
                 }
                 let planned = self.holes.planned(id, volume, group);

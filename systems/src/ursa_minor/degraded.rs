@@ -29,11 +29,11 @@ pub(super) fn begin<H: Hosts>(
     hosts: &mut H,
     id: u32,
     op: Op,
-    piece: &Piece,
+    (volume, piece): (u32, &Piece),
     operation: u32,
 ) -> u32 {
     let Request { issue, is_repair, .. } = core.requests[id];
-    let Issue { volume, client, breadcrumb, .. } = issue;
+    let Issue { client, breadcrumb, .. } = issue;
     let (first_block, blocks) = (piece.first_block, piece.blocks);
     if op == Op::Read && hosts.has_payload() {
         hosts.payload_pinned(id, volume, first_block, blocks);
@@ -176,7 +176,9 @@ pub(super) fn in_reach(
         // whoever rebuilds does not ask itself, even if clients have written meanwhile
         !plan.has(fragment)
             && failures.is_up(node)
-            && !(is_repair && node == client)
+            && !(is_repair
+                && node == client
+                && failures.recoveries.jobs.contains_key(&plan.request))
             && (op == Op::Write || !failures.holes.meets(slot, &blocks))
     };
     order.into_iter().filter(is_in_reach).collect()
@@ -193,6 +195,7 @@ pub(super) fn asked_for(plan: &Plan, part: u32, fragment: u8, holder: Holder) ->
         offset: holder.base + piece.start,
         stored: small(piece.stored),
         carried: small(piece.carried),
+        is_own: false,
     }
 }
 
@@ -293,7 +296,8 @@ impl Core {
             Op::Read if plan.is_hedged => 2 * u32::from(!is_enough(volume, plan)),
             Op::Read => plan.needed.saturating_sub(answered),
             Op::Write => {
-                let total = u32::from(volume.quorum).min(plan.counted_on());
+                let quorum = if plan.is_repair { u32::MAX } else { u32::from(volume.quorum) };
+                let total = quorum.min(plan.counted_on());
                 total.max(u32::from(volume.min_write)).saturating_sub(answered)
             }
         };
@@ -323,6 +327,7 @@ impl Core {
         if is_repair {
             let stored = Bytes(u64::from(Fragment::of(self, exchange).stored));
             self.note_source(request, (stored, self.exchanges[exchange].message()));
+            self.note_converted(exchange, request);
         }
     }
 
@@ -496,6 +501,7 @@ impl Core {
                 self.give_away(host);
                 self.end_moves_to(hosts, host);
             }
+            self.hand_on_conversions(host);
             for part in self.failed().plans.such(|plan: &Plan| plan.waits_for(host)) {
                 let mut plan = self.failed().plans.take(part).expect("it is there");
                 self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);

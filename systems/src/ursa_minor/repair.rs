@@ -26,7 +26,9 @@ impl Core {
     /// A node looks soon whether there is something to rebuild.
     pub(super) fn wake_repairs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let failures = self.failed();
-        let waits = failures.recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty());
+        let recoveries = &failures.recoveries;
+        let waits = recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty())
+            || recoveries.to_convert.get(&host).is_some_and(|groups| !groups.is_empty());
         if waits && failures.is_up(host) && !failures.is_down(host) {
             // not at once: what is being completed must be so when it is read
             hosts.set_timer(hosts.now(), Timer::Repair { host: host.0 });
@@ -100,6 +102,11 @@ impl Core {
                 continue;
             }
             let volume = &self.volumes[slot.volume as usize];
+            if failures.recoveries.conversions.contains_key(&(volume.of.0, slot.group)) {
+                // it goes on when the group has changed, or has not
+                failures.recoveries.stuck.insert((host, slot));
+                continue;
+            }
             let holders = failures.holes.holders(slot.volume, volume, slot.group);
             let holder = holders[usize::from(slot.fragment)].node;
             let blocks = failures.holes.blocks_of(slot.volume, volume, slot.group);
@@ -179,7 +186,8 @@ impl Core {
         let request = self.insert_request(hosts, issue, RequestStage::Transfer, false);
         self.requests[request].is_repair = true;
         self.failed().recoveries.jobs.insert(request, job);
-        let part = degraded::begin(self, hosts, request, Op::Read, &piece, NO_OPERATION);
+        let part =
+            degraded::begin(self, hosts, request, Op::Read, (slot.volume, &piece), NO_OPERATION);
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it was put there");
         job.stage = Stage::Reading { part };
     }
@@ -197,6 +205,9 @@ impl Core {
     /// The fragments that a job asked for are there. Returns the work to make the missing one of them.
     pub(crate) fn rebuilding<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
         let Issue { client, volume, size, .. } = self.requests[request].issue;
+        if self.is_conversion(request) {
+            return self.converting(hosts, request);
+        }
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it is a job's");
         job.stage = Stage::Computing;
         let (sources, copies) = (u64::from(job.sources), job.to.is_some());
@@ -209,6 +220,9 @@ impl Core {
 
     /// The missing fragment is made: it is written.
     pub(crate) fn rebuilt<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if self.is_conversion(request) {
+            return self.write_converted(hosts, request);
+        }
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
         if job.stage == Stage::Cancelled {
@@ -231,6 +245,7 @@ impl Core {
             offset: place,
             stored: small(piece.stored),
             carried: small(piece.carried),
+            is_own: true,
         });
         let of_nobody = (Breadcrumb::NONE, NOBODY);
         let exchange = Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
@@ -336,6 +351,9 @@ impl Core {
 
     /// A job cannot go on: its blocks wait until more nodes are in reach.
     pub(super) fn cancel_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if self.is_conversion(request) {
+            return self.cancel_conversion_of(hosts, request);
+        }
         if let Some(key) = self.drop_job(hosts, request) {
             self.failed().recoveries.stuck.insert(key);
         }
@@ -346,6 +364,7 @@ impl Core {
         let jobs = self.failed().recoveries.jobs.iter();
         let its: Vec<u32> =
             jobs.filter(|(_, job)| job.host == host).map(|(request, _)| *request).collect();
+        self.cancel_conversions_by(hosts, host);
         for request in its {
             if let Some((host, slot)) = self.drop_job(hosts, request) {
                 self.failed().recoveries.waiting.entry(host).or_default().insert(slot);
@@ -388,7 +407,7 @@ impl Core {
         Some((host, slot))
     }
 
-    fn end_request(&mut self, request: u32) {
+    pub(super) fn end_request(&mut self, request: u32) {
         self.requests.remove(request).live = false;
     }
 }
