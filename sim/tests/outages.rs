@@ -153,6 +153,54 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(drawn);
 }
 
+/// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: a node that lacks
+/// what it is asked for has nobody that could answer instead, and clients do not ask again.
+fn drawn_without_failures(seed: u64) -> (Scenario, String) {
+    let mut stream: Stream = Seed(seed).stream("moves");
+    let codes = ["1-of-1", "2-of-2", "1-of-2", "2-of-3"];
+    let encodings: Vec<Encoding> = codes.iter().map(|code| code.parse().unwrap()).collect();
+    let encoding = encodings[stream.below(4) as usize];
+    let nodes = encoding.n() as u32 + 2 + stream.below(3) as u32;
+    let outstanding = 1 + stream.below(8) as u32;
+    let mut scenario = small_with(nodes, encoding, 0.5, outstanding);
+    scenario.seed = Seed(seed);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(ms(3500));
+    let think = Think::Fixed(ms([0, 4][stream.below(2) as usize]));
+    scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think };
+    if stream.below(2) == 0 {
+        scenario.volumes[0].placement = Placement::Hash;
+    }
+    let each = [Bytes(1536), Bytes::kib(8), Bytes::kib(24), Bytes::kib(100)];
+    let each = each[stream.below(4) as usize];
+    set_working_set(&mut scenario, Bytes::mib(1), each);
+    let mut recovery = Recovery { timeout: SimSpan::from_secs(20), ..recovery() };
+    recovery.parallel = 1 + stream.below(4) as u32;
+    let mut at = || 50 + stream.below(1300);
+    let joins = event(at(), seed as u32 % nodes, Action::Add);
+    let leaves = event(at(), (seed as u32 + 1) % nodes, Action::Drain);
+    let mut events = match seed % 4 {
+        0 => vec![joins],
+        1 => vec![leaves],
+        2 => vec![joins, leaves],
+        _ => vec![],
+    };
+    events.sort_by_key(|event| event.at);
+    let mut scenario = with(scenario, events, recovery);
+    let changes = draw_settings(seed, &mut scenario, 0, seed % 2 == 0, &encodings);
+    let events = &scenario.outages.as_ref().unwrap().events;
+    let text = format!(
+        "seed {seed}: {encoding} on {nodes}, {outstanding} x {each}, {recovery:?}{}{changes}",
+        in_words(events)
+    );
+    (scenario, text)
+}
+
+#[test]
+fn what_was_written_last_is_read_while_everything_moves() {
+    nothing_is_lost(drawn_without_failures);
+}
+
 #[test]
 fn beyond_tolerance_loss_is_reported() {
     for seed in 0..20 {

@@ -13,6 +13,9 @@ use crate::protocol::Core;
 use crate::system::Stretch;
 use crate::volume::Volume;
 
+/// Pieces with the volumes that they are in.
+pub(crate) type Pieces = SmallVec<[(u32, Piece); 2]>;
+
 impl Core {
     /// What volumes have become, if any of them changes.
     fn routes(&self) -> Option<&Routes> {
@@ -34,10 +37,6 @@ impl Core {
 
     /// What it is where a stretch begins, and where it ends.
     fn ends(&self, volume: u32, (offset, size): Stretch) -> (&Volume, &Volume) {
-        if self.routes().is_none() {
-            let only = &self.volumes[volume as usize];
-            return (only, only);
-        }
         let last = Bytes((offset + size).get().saturating_sub(1).max(offset.get()));
         (self.volume_at(volume, offset), self.volume_at(volume, last))
     }
@@ -45,6 +44,9 @@ impl Core {
     /// The stretch of a volume that a request touches.
     pub(crate) fn covering(&self, volume: u32, stretch: Stretch) -> Stretch {
         let (offset, size) = stretch;
+        if self.routes().is_none() {
+            return self.volumes[volume as usize].distribution.covering(offset, size);
+        }
         let (first, last) = self.ends(volume, stretch);
         let begin = first.distribution.covering(offset, size).0;
         let (start, length) = last.distribution.covering(offset, size);
@@ -54,6 +56,10 @@ impl Core {
     /// Blocks that a write covers in part, and so must fetch first.
     pub(crate) fn partial_blocks(&self, volume: u32, stretch: Stretch) -> SmallVec<[u64; 2]> {
         let (offset, size) = stretch;
+        if self.routes().is_none() {
+            let distribution = &self.volumes[volume as usize].distribution;
+            return distribution.partial_blocks(offset, size).collect();
+        }
         let (first, last) = self.ends(volume, stretch);
         let block = first.distribution.block().get();
         let (head, end) = (offset.get() / block, (offset + size).get());
@@ -68,7 +74,7 @@ impl Core {
     }
 
     /// The pieces of a stretch with the volumes that they are in.
-    pub(crate) fn pieces(&self, volume: u32, (offset, size): Stretch) -> Vec<(u32, Piece)> {
+    pub(crate) fn pieces(&self, volume: u32, (offset, size): Stretch) -> Pieces {
         let Some(routes) = self.routes() else {
             let distribution = &self.volumes[volume as usize].distribution;
             return distribution.pieces(offset, size).map(|piece| (volume, piece)).collect();
@@ -76,7 +82,7 @@ impl Core {
         let distribution = &self.volumes[volume as usize].distribution;
         let group_bytes = distribution.block().get() * distribution.group_blocks();
         let (mut at, end) = (offset.get(), (offset + size).get());
-        let mut pieces = Vec::new();
+        let mut pieces = Pieces::new();
         while at < end {
             let group = at / group_bytes;
             let stop = end.min((group + 1) * group_bytes);

@@ -38,7 +38,7 @@ pub(super) fn flatten(tree: &mut Table) {
                 if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
             match &entry.node.value {
                 Value::Table(inner) => walk(inner, &key, into),
-                _ => into.entries.push(Entry { key, ..entry.clone() }),
+                _ => into.insert(Entry { key, ..entry.clone() }),
             }
         }
     }
