@@ -431,6 +431,11 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"15 s\"",
         "duration = \"15 s\"\nevent.e = { at = \"2 s\", what = \"fail\", host = \"brick3\", set = { \"volume.mail.encoding\" = \"2-of-3\" } }",
     ),
+    ("count = 8", "count = 8\nrack = [\"a\", \"b\"]"),
+    (
+        "[node.brick]\ncount = 8",
+        "[event.e]\nat = \"1 s\"\nwhat = \"drain\"\nrack = \"a\"\n[node.brick]\nrack = [\"a\", \"b\"]\ncount = 8",
+    ),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_size = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 4"),

@@ -186,14 +186,11 @@ impl Protocol {
         if !core.one_stored(hosts, exchange) || !core.goes_on(exchange) {
             return;
         }
-        match core.exchanges[exchange].purpose {
-            Purpose::Records => {
-                core.exchanges.remove(exchange);
-            }
-            _ => {
-                system.stored(core, hosts, exchange);
-                self.answer_ready(hosts);
-            }
+        if matches!(core.exchanges[exchange].purpose, Purpose::Records) {
+            core.exchanges.remove(exchange);
+        } else {
+            system.stored(core, hosts, exchange);
+            self.answer_ready(hosts);
         }
     }
 

@@ -331,7 +331,7 @@ impl Context<'_> {
             self.add(Problem::new(place, message).help("leave it out"));
             return None;
         }
-        if raw.set.as_ref().is_none_or(BTreeMap::is_empty) {
+        if raw.set.as_ref().is_none_or(|set| set.keys().next().is_none()) {
             if self.problems.is_empty() {
                 let message = format!("event `{name}` does not say what it sets");
                 let help = "add `set = { \"volume.mail.encoding\" = \"3-of-5\" }`";
@@ -411,8 +411,8 @@ impl Context<'_> {
             let help = match nearest(name, racks.keys().map(String::as_str)) {
                 Some(other) => format!("did you mean `{other}`?"),
                 None if racks.is_empty() => {
-                    let with = if self.disks_are_servers { ", or give nodes a `rack`" } else { "" };
-                    format!("name the hosts instead, `host = \"brick[0-2]\"`{with}")
+                    let instead = "name the hosts instead, `host = \"brick[0-2]\"`";
+                    format!("{instead}, or give nodes a `rack`")
                 }
                 None => {
                     let names: Vec<&str> = racks.keys().map(String::as_str).take(8).collect();

@@ -39,6 +39,7 @@ pub(crate) struct RawEvent {
     /// `nodes`, `placement`, `write_quorum` and `min_write`, with `ursa-minor`; data are moved and encoded again group
     /// by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`.
     #[schemars(extend("x-when" = { "what": ["set"] }, "examples" = [{ "volume.mail.encoding": "3-of-5" }]))]
+    #[allow(clippy::zero_sized_map_values, reason = "what is set is read from the tree")]
     pub(crate) set: Option<BTreeMap<String, Setting>>,
 }
 

@@ -320,7 +320,9 @@ impl Core {
             failures.recoveries.waiting.entry(job.host).or_default().insert(job.slot);
         }
         let pause = failures.settings.pause;
-        if !pause.is_zero() && !(moves && again) {
+        // between rounds of one fragment there is none
+        let goes_on = moves && again;
+        if !pause.is_zero() && !goes_on {
             failures.recoveries.pauses.entry(job.host).or_default().push(now + pause);
             hosts.set_timer(now + pause, Timer::Repair { host: job.host.0 });
         }
