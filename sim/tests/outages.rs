@@ -187,7 +187,7 @@ fn drawn_without_failures(seed: u64) -> (Scenario, String) {
     };
     events.sort_by_key(|event| event.at);
     let mut scenario = with(scenario, events, recovery);
-    let changes = draw_settings(seed, &mut scenario, 0, seed % 2 == 0, &encodings);
+    let changes = draw_settings(seed, &mut scenario, 0, seed.is_multiple_of(2), &encodings);
     let events = &scenario.outages.as_ref().unwrap().events;
     let text = format!(
         "seed {seed}: {encoding} on {nodes}, {outstanding} x {each}, {recovery:?}{}{changes}",
