@@ -160,6 +160,53 @@ fn ceph_recovers_in_the_time_that_is_predicted() {
 }
 
 #[test]
+fn nodes_that_join_and_leave_are_predicted() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &[]);
+    for what in ["drain", "add"] {
+        let moves = format!(r#"event.e={{ at = "8 s", what = "{what}", host = "brick3" }}"#);
+        let found = score(&dir, &[&moves]);
+        are_near(
+            &found,
+            &[
+                ("mail before.throughput_rps", 0.1),
+                ("mail recovering.throughput_rps", 0.15),
+                ("mail recovering.response_time_ms.mean", 0.15),
+                ("brick3 rebalance recovery.seconds", 0.15),
+                // some blocks are copied twice
+                ("brick3 rebalance recovery.bytes_written", 0.02),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_volume_that_is_encoded_otherwise_is_predicted() {
+    let place = Place::with(CLUSTER);
+    let dir = place.keep("run", &[]);
+    let code =
+        r#"event.e={ at = "8 s", what = "set", set = { "volume.mail.encoding" = "1-of-2" } }"#;
+    let found = score(&dir, &[code]);
+    are_near(
+        &found,
+        &[
+            ("mail before.throughput_rps", 0.1),
+            ("mail recovering.throughput_rps", 0.2),
+            ("mail after.throughput_rps", 0.15),
+            ("volume.mail convert recovery.seconds", 0.2),
+            ("volume.mail convert recovery.bytes_written", 0.02),
+        ],
+    );
+    // what is kept of a run says the same again
+    let truth = place.keep("truth", &["--set", code, "--set", "duration=12 s"]);
+    let kept = truth.join("run.toml");
+    let again = json(&succeed(vec!["run", kept.to_str().unwrap(), "--json"]));
+    let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+    assert_eq!(again["recoveries"], truth["recoveries"]);
+    assert_eq!(truth["happened"][0]["host"], "volume.mail.encoding");
+}
+
+#[test]
 fn what_is_rebuilt_may_be_larger_than_a_segment_of_a_log() {
     let cluster = CLUSTER
         .replace("cache = {", "layout = \"log-structured\"\ncache = { write = \"through\",")
@@ -219,6 +266,10 @@ fn impossible_failures_are_refused_with_a_reason() {
     refused(&dir, &[&event("what = \"fail\", host = \"brik3\"")], &["brik3", "brick3"]);
     refused(&dir, &[&event("what = \"return\", host = \"brick3\"")], &["brick3"]);
     refused(&dir, &[&event("what = \"fail\", host = \"app0\"")], &["app0"]);
+    let sets = |what: &str| event(&format!("what = \"set\", set = {{ {what} }}"));
+    let nearest = &["volume.mial.encoding", "volume.mail.encoding"];
+    refused(&dir, &[&sets("\"volume.mial.encoding\" = \"1-of-2\"")], nearest);
+    refused(&dir, &[&sets("\"volume.mail.encoding\" = \"2-of-3\"")], &["no effect"]);
     let late = "event.e={ at = \"1 h\", what = \"fail\", host = \"brick3\" }";
     refused(&dir, &[late], &["the run ends"]);
     refused(&dir, &["recovery.grace=10 s"], &["no effect in a scenario without events"]);

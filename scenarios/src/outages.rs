@@ -1,14 +1,43 @@
 //! What happens to a cluster during a run, and how its storage system reacts: the checked model.
 
-use foretell_units::{HostId, SimSpan};
+use foretell_units::{HostId, SimSpan, VolumeId};
+
+use crate::model::Volume;
 
 /// Events of a run, and what the storage system does about them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outages {
     /// In order of time. What an event is for several hosts, or ends by itself, are several of these.
     pub events: Vec<Event>,
-    /// How failures are noticed, and what follows.
+    /// How failures are noticed, and what follows, until a setting says otherwise.
     pub recovery: Recovery,
+    /// What changes while the cluster runs, by the number that an event has.
+    pub settings: Vec<Setting>,
+}
+
+/// A setting that changes while the cluster runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    /// Its path in the scenario, `volume.mail.encoding`; several are joined by commas.
+    pub path: String,
+    /// When, counted from the end of the warm-up.
+    pub at: SimSpan,
+    /// What it is from then on.
+    pub change: SettingChange,
+}
+
+/// What changes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SettingChange {
+    /// How a volume is encoded, or where it is.
+    Volume {
+        /// Which.
+        volume: VolumeId,
+        /// As it is to be.
+        now: Box<Volume>,
+    },
+    /// How fast recoveries are.
+    Recovery(Recovery),
 }
 
 /// Something that happens to a host.
@@ -18,7 +47,7 @@ pub struct Event {
     pub name: String,
     /// When, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// To whom.
+    /// To whom; of a setting, to nobody.
     pub host: HostId,
     /// To which of its disks alone; `None`: to all of it.
     pub disk: Option<u32>,
@@ -45,6 +74,11 @@ pub enum Action {
         /// At least 1.
         factor: f64,
     },
+    /// A setting changes; the host means nothing.
+    Set {
+        /// Its number among the settings.
+        number: u32,
+    },
 }
 
 impl Action {
@@ -55,6 +89,7 @@ impl Action {
             Self::Return => "return",
             Self::Add => "add",
             Self::Drain => "drain",
+            Self::Set { .. } => "set",
             Self::Slow { factor } if factor > 1.0 => "slow",
             Self::Slow { .. } => "slow-ends",
         }
@@ -97,10 +132,26 @@ impl Recovery {
 }
 
 impl Outages {
-    /// Hosts that fail at some time, none twice.
-    pub fn failing(&self) -> Vec<HostId> {
-        let fails = |event: &&Event| matches!(event.action, Action::Fail { .. });
-        let mut hosts: Vec<HostId> = self.events.iter().filter(fails).map(|e| e.host).collect();
+    /// Hosts that fail or are drained at some time, none twice.
+    pub fn leaving(&self) -> Vec<HostId> {
+        self.hosts(|action| matches!(action, Action::Fail { .. } | Action::Drain))
+    }
+
+    /// Hosts that join after a time, none twice.
+    pub fn joining_after(&self, at: SimSpan) -> Vec<HostId> {
+        let mut later = self.clone();
+        later.events.retain(|event| event.at > at);
+        later.joining()
+    }
+
+    /// Hosts that join at some time, none twice.
+    pub fn joining(&self) -> Vec<HostId> {
+        self.hosts(|action| matches!(action, Action::Add))
+    }
+
+    fn hosts(&self, is_such: impl Fn(Action) -> bool) -> Vec<HostId> {
+        let such = |event: &&Event| is_such(event.action);
+        let mut hosts: Vec<HostId> = self.events.iter().filter(such).map(|e| e.host).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts

@@ -21,6 +21,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("virtualized", include_str!("../virtualized.toml")),
     ("benchmarks", include_str!("../benchmarks.toml")),
     ("failure", include_str!("../failure.toml")),
+    ("grow", include_str!("../grow.toml")),
     ("hedge", include_str!("../hedge.toml")),
     ("ceph", include_str!("../ceph.toml")),
     ("swift", include_str!("../swift.toml")),

@@ -282,7 +282,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick[0-2]\" }",
     ),
     (
         "duration = \"15 s\"",
@@ -367,7 +367,74 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"add\", host = \"brick3\" }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"add\", host = \"brick[0-2]\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", disk = \"brick3.disk0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }\nevent.f = { at = \"2 s\", what = \"drain\", host = \"brick3\" }\nevent.g = { at = \"3 s\", what = \"add\", host = \"brick3\" }",
+    ),
+    ("[volume.mail]", "[event.e]\nat = \"1 s\"\nwhat = \"add\"\nhost = \"brick7\"\n[volume.mail]"),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = {} }",
+    ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\" }"),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mial.encoding\" = \"2-of-3\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mail.size\" = \"1 GiB\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { volume.mail.encoding = \"1-of-3\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mail.encoding\" = \"3-of-7\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mail.encoding\" = \"3-of\", \"recovery.parallel\" = 4 } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"recovery.parallel\" = 0 } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"recovery.paralel\" = 2 } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"recovery.pause\" = \"0 s\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mail.encoding\" = \"2-of-3\" }, host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"volume.mail.encoding\" = \"2-of-3\" } }\ncluster.system = \"ceph\"",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"20 s\", what = \"set\", set = { \"volume.mail.encoding\" = \"2-of-3\" } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"2 s\", what = \"fail\", host = \"brick3\", set = { \"volume.mail.encoding\" = \"2-of-3\" } }",
+    ),
+    ("count = 8", "count = 8\nrack = [\"a\", \"b\"]"),
+    (
+        "[node.brick]\ncount = 8",
+        "[event.e]\nat = \"1 s\"\nwhat = \"drain\"\nrack = \"a\"\n[node.brick]\nrack = [\"a\", \"b\"]\ncount = 8",
     ),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_write = 2"),
     ("encoding = \"1-of-3\"", "encoding = \"1-of-3\"\nmin_size = 2"),

@@ -399,7 +399,7 @@ impl Cluster {
         let what = Unit { host, disk };
         protocol.happens(engine, what, action);
         match action {
-            Action::Fail { .. } | Action::Add | Action::Drain => {}
+            Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
                 if let Some(place) = engine.stopped.iter().position(|other| *other == host) {
                     engine.stopped.swap_remove(place);

@@ -143,10 +143,11 @@ impl Engine {
     ) -> Self {
         let hosts = Host::all(scenario, protocol, clocks);
         let vault = (scenario.payload == Payload::Real).then(|| {
-            let volumes = protocol.volumes().iter().zip(&scenario.volumes);
-            let codec = |(volume, model): (&Volume, &model::Volume)| {
-                let encoding = volume.distribution.encoding();
-                (model.name.clone(), encoding, volume.cipher, model.block.get())
+            let volumes = protocol.volumes().iter();
+            let codec = |volume: &Volume| {
+                let distribution = &volume.distribution;
+                let name = scenario.volume(volume.of).name.clone();
+                (name, distribution.encoding(), volume.cipher, distribution.block().get())
             };
             let homes = || protocol.homes();
             Vault::new(scenario.seed, volumes.map(codec).collect())
@@ -503,6 +504,36 @@ impl Hosts for Engine {
         }
     }
 
+    fn payload_moved(&mut self, fragments: Fragments, to: HostId) {
+        if let Some(vault) = &mut self.vault {
+            vault.copy_to(fragments, to);
+        }
+    }
+
+    fn payload_dropped(&mut self, fragments: Fragments) {
+        if let Some(vault) = &mut self.vault {
+            vault.drop_fragments(fragments);
+        }
+    }
+
+    fn payload_converted(
+        &mut self,
+        volume: u32,
+        from_to: (u32, u32),
+        first_block: u64,
+        blocks: u64,
+    ) {
+        if let Some(vault) = &mut self.vault {
+            vault.convert(volume, from_to, first_block..first_block + blocks);
+        }
+    }
+
+    fn payload_left(&mut self, volume: u32, first_block: u64, blocks: u64) {
+        if let Some(vault) = &mut self.vault {
+            vault.leave(volume, first_block..first_block + blocks);
+        }
+    }
+
     fn payload_copied(&mut self, copied: &Copied) {
         if let Some(vault) = &mut self.vault
             && let Err(error) = vault.copy(copied)
@@ -517,9 +548,9 @@ impl Hosts for Engine {
         }
     }
 
-    fn payload_opened(&mut self, id: u32, volume: u32) {
+    fn payload_opened(&mut self, id: u32, _volume: u32) {
         if let Some(vault) = &mut self.vault
-            && let Err(error) = vault.open(id, volume)
+            && let Err(error) = vault.open(id)
         {
             self.failure.get_or_insert(error);
         }

@@ -15,6 +15,7 @@
 //! fragment that is rebuilt is really decoded and encoded, and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN};
 use foretell_systems::{Copied, Fragments, Home};
@@ -28,6 +29,9 @@ pub(crate) struct Vault {
     volumes: Vec<Codec>,
     /// By (volume, block): its versions, oldest first.
     blocks: BTreeMap<(u32, u64), Block>,
+    /// Blocks of volumes that are encoded otherwise than at the beginning, by (volume of the scenario, block): whose
+    /// they are now.
+    converted: BTreeMap<(u32, u64), u32>,
     /// By request: what it reads.
     reads: BTreeMap<u32, Vec<Pinned>>,
     /// Legs that wait for a fragment to be stored.
@@ -46,6 +50,8 @@ struct Losses {
     /// Fragments of blocks that were never written, as (volume, block, fragment, node), where they were
     /// rebuilt.
     rebuilt: BTreeSet<(u32, u64, u8, HostId)>,
+    /// Those, in the same way, that nodes have dropped because others hold them.
+    dropped: BTreeSet<(u32, u64, u8, HostId)>,
 }
 
 /// How a volume's blocks are sealed.
@@ -99,6 +105,7 @@ impl Vault {
             key,
             volumes: volumes.into_iter().map(codec).collect(),
             blocks: BTreeMap::new(),
+            converted: BTreeMap::new(),
             reads: BTreeMap::new(),
             parked: Vec::new(),
             contents: seed.stream("payload/contents"),
@@ -109,7 +116,10 @@ impl Vault {
 
     /// The same in a scenario with events; `homes`: by volume.
     pub(crate) fn with_failures(self, homes: Option<Vec<Home>>) -> Self {
-        let losses = |homes| Losses { homes, wiped: Vec::new(), rebuilt: BTreeSet::new() };
+        let losses = |homes| {
+            let (rebuilt, dropped) = (BTreeSet::new(), BTreeSet::new());
+            Losses { homes, wiped: Vec::new(), rebuilt, dropped }
+        };
         Self { failures: homes.map(losses), ..self }
     }
 
@@ -122,6 +132,7 @@ impl Vault {
     pub(crate) fn write(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
         let size = self.volumes[volume as usize].block;
         for block in offset / size..end.div_ceil(size) {
+            let volume = self.now(volume, block);
             let mut plain = self.newest(volume, block);
             let from = offset.saturating_sub(block * size).min(size) as usize;
             let to = (end - block * size).min(size) as usize;
@@ -131,6 +142,38 @@ impl Vault {
             let fragments = self.seal(volume, block, version, &plain);
             let made = Version { number: version, plain, fragments, stored: Vec::new() };
             self.blocks.entry((volume, block)).or_default().versions.push(made);
+        }
+    }
+
+    /// Whose a block of a volume of the scenario is now.
+    fn now(&self, volume: u32, block: u64) -> u32 {
+        self.converted.get(&(volume, block)).copied().unwrap_or(volume)
+    }
+
+    /// Blocks of a volume become those of another one. Of what they hold, that has fragments of its own, which
+    /// nobody has stored yet; where it has some already, it is what it was before.
+    pub(crate) fn convert(&mut self, volume: u32, (from, to): (u32, u32), blocks: Range<u64>) {
+        for number in blocks {
+            self.converted.insert((volume, number), to);
+            if to == volume || self.blocks.contains_key(&(to, number)) {
+                self.blocks.remove(&(from, number));
+                continue;
+            }
+            let known = self.blocks.get(&(from, number));
+            let complete = known.map_or(0, |block| block.complete);
+            let known = known.and_then(|block| block.version(complete));
+            let plain = known.map_or_else(|| self.initial(from, number), |one| one.plain.clone());
+            let fragments = self.seal(to, number, complete, &plain);
+            let version = Version { number: complete, plain, fragments, stored: Vec::new() };
+            let (versions, pins) = (vec![version], Vec::new());
+            self.blocks.insert((to, number), Block { versions, complete, pins });
+        }
+    }
+
+    /// Fragments of blocks that were encoded otherwise are dropped.
+    pub(crate) fn leave(&mut self, volume: u32, blocks: Range<u64>) {
+        for number in blocks {
+            self.blocks.remove(&(volume, number));
         }
     }
 
@@ -157,8 +200,9 @@ impl Vault {
         for block in what.range() {
             let Some(block) = self.blocks.get_mut(&(what.volume, block)) else { continue };
             // a version that is gone has been superseded everywhere
-            let version = block.versions.iter_mut().find(|v| v.number == what.version);
-            if let Some(version) = version {
+            // of version 0 is what a node has encoded otherwise, whatever version that was
+            let is_it = |v: &Version| v.number == what.version || what.version == 0;
+            for version in block.versions.iter_mut().filter(|version| is_it(version)) {
                 version.note_stored(what);
             }
         }
@@ -181,6 +225,7 @@ impl Vault {
     pub(crate) fn complete(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
         let size = self.volumes[volume as usize].block;
         for block in offset / size..end.div_ceil(size) {
+            let volume = self.now(volume, block);
             let block = self.blocks.get_mut(&(volume, block)).expect("it was written");
             block.complete = block.complete.max(version);
             block.trim();
@@ -211,21 +256,20 @@ impl Vault {
         let Some(read) = self.reads.get(&what.request) else { return true };
         read.iter().filter(|pinned| what.range().contains(&pinned.block)).all(|pinned| {
             let block = &self.blocks[&(what.volume, pinned.block)];
-            let version = block.versions.iter().find(|v| v.number == pinned.version);
-            match version {
-                _ if pinned.version == 0 => self.holds_initial(pinned.block, what),
+            match block.version(pinned.version) {
                 Some(version) => version.stored.contains(&(what.fragment, what.node)),
-                None => false,
+                None => pinned.version == 0 && self.holds_initial(pinned.block, what),
             }
         })
     }
 
     /// Whether a node has what was there at the beginning.
     fn holds_initial(&self, block: u64, what: Fragments) -> bool {
-        let Some(Losses { homes, wiped, rebuilt }) = &self.failures else { return true };
+        let Some(Losses { homes, wiped, rebuilt, dropped }) = &self.failures else { return true };
         let Fragments { volume, fragment, node, .. } = what;
+        let which = (volume, block, fragment, node);
         let was_there = homes[volume as usize].node(block, fragment) == node;
-        was_there && !wiped.contains(&node) || rebuilt.contains(&(volume, block, fragment, node))
+        was_there && !wiped.contains(&node) && !dropped.contains(&which) || rebuilt.contains(&which)
     }
 
     /// What a host has is gone.
@@ -281,6 +325,38 @@ impl Vault {
         }
         self.wake(woken);
         Ok(())
+    }
+
+    /// A node has read fragments of which another one gets a copy, in all versions that it has.
+    pub(crate) fn copy_to(&mut self, what: Fragments, to: HostId) {
+        let Fragments { volume, fragment, node, .. } = what;
+        for number in what.range() {
+            if self.holds_initial(number, what) {
+                let losses = self.failures.as_mut().expect("nodes join and leave only with events");
+                losses.dropped.remove(&(volume, number, fragment, to));
+                losses.rebuilt.insert((volume, number, fragment, to));
+            }
+            let versions = self.blocks.get_mut(&(volume, number));
+            for version in versions.into_iter().flat_map(|block| &mut block.versions) {
+                if version.stored.contains(&(fragment, node)) {
+                    version.note_stored(Fragments { node: to, ..what });
+                }
+            }
+        }
+    }
+
+    /// A node drops fragments in all versions.
+    pub(crate) fn drop_fragments(&mut self, what: Fragments) {
+        let Fragments { volume, fragment, node, .. } = what;
+        for number in what.range() {
+            let losses = self.failures.as_mut().expect("nodes join and leave only with events");
+            losses.rebuilt.remove(&(volume, number, fragment, node));
+            losses.dropped.insert((volume, number, fragment, node));
+            let versions = self.blocks.get_mut(&(volume, number));
+            for version in versions.into_iter().flat_map(|block| &mut block.versions) {
+                version.stored.retain(|stored| *stored != (fragment, node));
+            }
+        }
     }
 
     /// Servers have made fragments of those that others hold. Of each version that is there in full, and of
@@ -367,19 +443,22 @@ impl Vault {
     /// A fragment of the version that a request is pinned to.
     fn fragment(&self, volume: u32, pinned: &Pinned, fragment: u8) -> Vec<u8> {
         let fragment = usize::from(fragment);
-        if pinned.version == 0 {
-            let initial = self.initial(volume, pinned.block);
-            return self.seal(volume, pinned.block, 0, &initial).swap_remove(fragment);
+        let block = self.blocks.get(&(volume, pinned.block));
+        if let Some(version) = block.and_then(|block| block.version(pinned.version)) {
+            return version.fragments[fragment].clone();
         }
-        let block = &self.blocks[&(volume, pinned.block)];
-        let version = block.versions.iter().find(|v| v.number == pinned.version);
-        version.expect("pinned versions are kept").fragments[fragment].clone()
+        assert_eq!(pinned.version, 0, "pinned versions are kept");
+        let initial = self.initial(volume, pinned.block);
+        self.seal(volume, pinned.block, 0, &initial).swap_remove(fragment)
     }
 
     /// A node's answer has arrived at the client.
     pub(crate) fn take(&mut self, what: Fragments) {
         let Some(mut read) = self.reads.remove(&what.request) else { return };
-        for pinned in read.iter_mut().filter(|pinned| what.range().contains(&pinned.block)) {
+        let is_it = |pinned: &&mut Pinned| {
+            pinned.volume == what.volume && what.range().contains(&pinned.block)
+        };
+        for pinned in read.iter_mut().filter(is_it) {
             let bytes = self.fragment(what.volume, pinned, what.fragment);
             pinned.taken.push((usize::from(what.fragment), bytes));
         }
@@ -387,8 +466,9 @@ impl Vault {
     }
 
     /// A read has all its fragments: opens them and compares.
-    pub(crate) fn open(&mut self, request: u32, volume: u32) -> Result<(), SimError> {
+    pub(crate) fn open(&mut self, request: u32) -> Result<(), SimError> {
         for pinned in self.reads.remove(&request).unwrap_or_default() {
+            let volume = pinned.volume;
             let wrong = |reason: String| self.wrong(&pinned, reason);
             let sealed = self.decode(&pinned)?;
             let codec = &self.volumes[volume as usize];
@@ -399,13 +479,13 @@ impl Vault {
                 .decrypt(&self.key, &iv, &sealed)
                 .map_err(|error| wrong(error.to_string()))?;
             let initial;
-            let written = if pinned.version == 0 {
+            let known = &self.blocks[&(volume, pinned.block)];
+            let written = if let Some(version) = known.version(pinned.version) {
+                &version.plain
+            } else {
+                assert_eq!(pinned.version, 0, "pinned versions are kept");
                 initial = self.initial(volume, pinned.block);
                 &initial
-            } else {
-                let versions = &self.blocks[&(volume, pinned.block)].versions;
-                let version = versions.iter().find(|v| v.number == pinned.version);
-                &version.expect("pinned versions are kept").plain
             };
             if plain != *written {
                 return Err(wrong(format!("version {version} differs from what was written")));
@@ -433,6 +513,10 @@ impl Version {
 }
 
 impl Block {
+    fn version(&self, number: u64) -> Option<&Version> {
+        self.versions.iter().find(|version| version.number == number)
+    }
+
     /// Forgets the versions that nobody can ask for any more.
     fn trim(&mut self) {
         let (complete, pins) = (self.complete, &self.pins);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_scenarios::outages::Action;
 use foretell_systems::{RunPhase, Unit};
 use foretell_units::SimTime;
 use serde::Serialize;
@@ -49,9 +50,9 @@ pub struct Happening {
     pub at_s: f64,
     /// The event's name in the scenario.
     pub event: String,
-    /// `fail`, `return`, `add`, `drain`, `slow`, or `slow-ends`.
+    /// `fail`, `return`, `add`, `drain`, `set`, `slow`, or `slow-ends`.
     pub what: &'static str,
-    /// To which host, or to which of its disks: `osd1.disk0`.
+    /// To which host, or to which of its disks: `osd1.disk0`; of `set`, the setting: `volume.mail.encoding`.
     pub host: String,
 }
 
@@ -84,9 +85,11 @@ pub struct PhaseWorkload {
 /// A recovery.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecoveryTruth {
-    /// The host whose failure made it necessary, or its disk: `osd1.disk0`.
+    /// The host whose failure made it necessary, or its disk: `osd1.disk0`; the volume that is converted:
+    /// `volume.mail`.
     pub host: String,
-    /// `rebuild`: on others; `catch-up`: on the host itself; `rebalance`: because it joins or leaves.
+    /// `rebuild`: on others; `catch-up`: on the host itself; `rebalance`: because it joins or leaves; `convert`: a
+    /// volume is encoded or placed otherwise.
     pub kind: &'static str,
     /// When the first fragment was begun, from the end of the warm-up.
     pub began_s: f64,
@@ -154,6 +157,8 @@ impl OutageTruth {
             let disk = disk.map(|disk| format!(".disk{disk}")).unwrap_or_default();
             format!("{}{disk}", cluster.scenario.host(host).name)
         };
+        let settings = cluster.scenario.outages.iter().flat_map(|outages| &outages.settings);
+        let settings: Vec<_> = settings.collect();
         let changes = outages.phases.changes().iter();
         let phase_changes = changes
             .map(|(began, phase)| PhaseChange { at_s: since(*began), phase: phase.name() })
@@ -162,11 +167,18 @@ impl OutageTruth {
             let unit = Unit { host: event.host, disk: event.disk };
             let what = event.action.name();
             let at_s = event.at.as_secs_f64();
-            Happening { at_s, event: event.name.clone(), what, host: of_unit(unit) }
+            let host = match event.action {
+                Action::Set { number } => settings[number as usize].path.clone(),
+                _ => of_unit(unit),
+            };
+            Happening { at_s, event: event.name.clone(), what, host }
         });
         let happened = happened.collect();
         let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
-            host: of_unit(cluster.protocol.unit(one)),
+            host: match cluster.protocol.volume_of(one) {
+                Some(volume) => format!("volume.{}", cluster.scenario.volume(volume).name),
+                None => of_unit(cluster.protocol.unit(one)),
+            },
             kind: one.kind.name(),
             began_s: since(one.began),
             ended_s: one.ended.map(since),

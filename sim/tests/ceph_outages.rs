@@ -6,14 +6,14 @@ mod common;
 use common::ceph::{ceph, cost};
 use common::outages::{
     draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
-    set_working_set, with,
+    set_working_set, sets, with,
 };
 use common::{cluster, device, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
     Arrivals, Ceph, Payload, Role, Scenario, Switch, System, Think, Threads,
 };
-use foretell_scenarios::outages::{Action, Event, Recovery};
+use foretell_scenarios::outages::{Action, Event, Recovery, SettingChange};
 use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
 
@@ -206,6 +206,32 @@ fn closed_form_sleep_throttles_a_recovery() {
     let took = one.ended_s.unwrap() - one.began_s;
     // each primary begins with one in 100 ms; the one that leads more of them ends last
     assert!((0.5 * 102.4..0.6 * 102.4).contains(&took), "{took} s");
+}
+
+#[test]
+fn a_sleep_that_changes_is_kept_to_from_then_on() {
+    let took = |changes: bool| {
+        let mut scenario = cluster(3, 1, 1, 3);
+        scenario.system = System::Ceph(ceph(64));
+        (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+        scenario.duration = Some(SimSpan::from_secs(120));
+        let volume = &mut scenario.volumes[0];
+        (volume.size, volume.group) = (Bytes::mib(64), Bytes::kib(64));
+        volume.min_write = 1;
+        let slow = Recovery { parallel: 1, pause: ms(100), backfills: 16, ..recovery() };
+        let mut scenario = with(scenario, vec![event(1000, 0, Action::Add)], slow);
+        let now = Recovery { pause: ms(20), ..slow };
+        if changes {
+            sets(&mut scenario, vec![(21_000, SettingChange::Recovery(now))]);
+        }
+        let truth = run(&scenario).unwrap();
+        let one = &outages(&truth).recoveries[0];
+        one.ended_s.unwrap() - one.began_s
+    };
+    let (slow, throttled) = (took(false), took(true));
+    // from the 20th second of it on, five times as fast
+    let expected = 20.0 + (slow - 20.0) / 5.0;
+    assert!((throttled / expected - 1.0).abs() < 0.1, "{slow} s, {throttled} s");
 }
 
 #[test]

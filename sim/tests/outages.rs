@@ -2,19 +2,21 @@
 
 mod common;
 
+use std::fmt::Write as _;
+
 use common::outages::{
     draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
-    set_working_set, with,
+    set_working_set, sets, with,
 };
 use common::{cluster_with, run, ssio};
 use foretell_algorithms::codec::Encoding;
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
-    Arrivals, Cipher, Hedge, Payload, Placement, ReadFrom, Scenario, Switch, Think,
+    Arrivals, Cipher, Hedge, Payload, Placement, ReadFrom, Scenario, Switch, Think, Volume,
 };
-use foretell_scenarios::outages::{Action, Event, Recovery};
+use foretell_scenarios::outages::{Action, Event, Recovery, SettingChange};
 use foretell_sim::truth::{PhaseTruth, Truth};
-use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
+use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream, VolumeId};
 
 /// A small volume m-of-n on which requests of a client fall.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
@@ -73,19 +75,130 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.parallel = 1 + stream.below(4) as u32;
     // as many nodes as the code tolerates, each as often as it likes
     let victims = 1 + stream.below(u64::from(tolerates)) as u32;
-    let (_, mut events) = draw_failures(&mut stream, nodes, victims);
+    let (first, mut events) = draw_failures(&mut stream, nodes, victims);
+    let (join, leave) = draw_members(seed, (first + victims) % nodes, nodes - u32::from(n));
+    events.extend(join.clone().into_iter().chain(leave));
     events.sort_by_key(|event| event.at);
+    let encodings: Vec<Encoding> = codes.iter().map(|code| code.parse().unwrap()).collect();
+    let mut scenario = with(scenario, events, recovery);
+    let changes = draw_settings(seed, &mut scenario, victims, join.is_some(), &encodings);
+    let events = &scenario.outages.as_ref().unwrap().events;
     let text = format!(
         "seed {seed}: {encoding} on {nodes}, quorum {quorum}, {cipher:?}, {hedge:?}, {each}, \
-         {recovery:?}{}",
-        in_words(&events)
+         {recovery:?}{}{changes}",
+        in_words(events)
     );
-    (with(scenario, events, recovery), text)
+    (scenario, text)
+}
+
+/// The volume is encoded otherwise, once or twice, as tolerant as before at the least; and perhaps throttled.
+fn draw_settings(
+    seed: u64,
+    scenario: &mut Scenario,
+    victims: u32,
+    joins: bool,
+    encodings: &[Encoding],
+) -> String {
+    let mut stream: Stream = Seed(seed).stream("settings");
+    let mut now = scenario.volumes[0].clone();
+    // nodes that join, leave or fail are not there when it changes
+    let there = now.nodes.len() - usize::from(joins);
+    let mut settings = Vec::new();
+    let mut text = String::new();
+    let tolerates = |encoding: &Encoding| encoding.tolerates() as u32 >= victims;
+    let fit: Vec<Encoding> =
+        encodings.iter().copied().filter(|one| one.n() < there && tolerates(one)).collect();
+    let count = if fit.is_empty() { 0 } else { stream.below(3) };
+    for _ in 0..count {
+        now.encoding = fit[stream.below(fit.len() as u64) as usize];
+        if stream.below(3) == 0 {
+            now.cipher = [Cipher::None, Cipher::Aes128Cbc][stream.below(2) as usize];
+            now.placement = [Placement::Rotate, Placement::Hash][stream.below(2) as usize];
+        }
+        let n = now.encoding.n() as u8;
+        now.min_write = n - now.encoding.tolerates() as u8;
+        now.write_quorum = now.min_write + stream.below(u64::from(n - now.min_write) + 1) as u8;
+        let at = 50 + stream.below(1200);
+        let _ = write!(text, "\n  {at} ms {} {:?}", now.encoding, now.cipher);
+        let (volume, now) = (VolumeId(0), Box::new(now.clone()));
+        settings.push((at, SettingChange::Volume { volume, now }));
+    }
+    if stream.below(4) == 0 {
+        let parallel = 1 + stream.below(8) as u32;
+        let now = Recovery { parallel, ..scenario.outages.as_ref().unwrap().recovery };
+        settings.push((50 + stream.below(1200), SettingChange::Recovery(now)));
+    }
+    settings.sort_by_key(|(at, _)| *at);
+    sets(scenario, settings);
+    text
+}
+
+/// Another host joins, or leaves, or one after the other does so, where there are more than are needed.
+fn draw_members(seed: u64, host: u32, spare: u32) -> (Option<Event>, Option<Event>) {
+    let mut stream: Stream = Seed(seed).stream("members");
+    let mut at = || 50 + stream.below(1300);
+    let joins = event(at(), host, Action::Add);
+    let leaves = event(at(), host, Action::Drain);
+    let after = joins.at < leaves.at;
+    match (spare, seed % 4) {
+        (0, _) | (_, 0) => (None, None),
+        (_, 1) => (Some(joins), None),
+        (_, 2) => (None, Some(leaves)),
+        _ => (after.then_some(joins), Some(leaves)),
+    }
 }
 
 #[test]
 fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(drawn);
+}
+
+/// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: a node that lacks
+/// what it is asked for has nobody that could answer instead, and clients do not ask again.
+fn drawn_without_failures(seed: u64) -> (Scenario, String) {
+    let mut stream: Stream = Seed(seed).stream("moves");
+    let codes = ["1-of-1", "2-of-2", "1-of-2", "2-of-3"];
+    let encodings: Vec<Encoding> = codes.iter().map(|code| code.parse().unwrap()).collect();
+    let encoding = encodings[stream.below(4) as usize];
+    let nodes = encoding.n() as u32 + 2 + stream.below(3) as u32;
+    let outstanding = 1 + stream.below(8) as u32;
+    let mut scenario = small_with(nodes, encoding, 0.5, outstanding);
+    scenario.seed = Seed(seed);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(ms(3500));
+    let think = Think::Fixed(ms([0, 4][stream.below(2) as usize]));
+    scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think };
+    if stream.below(2) == 0 {
+        scenario.volumes[0].placement = Placement::Hash;
+    }
+    let each = [Bytes(1536), Bytes::kib(8), Bytes::kib(24), Bytes::kib(100)];
+    let each = each[stream.below(4) as usize];
+    set_working_set(&mut scenario, Bytes::mib(1), each);
+    let mut recovery = Recovery { timeout: SimSpan::from_secs(20), ..recovery() };
+    recovery.parallel = 1 + stream.below(4) as u32;
+    let mut at = || 50 + stream.below(1300);
+    let joins = event(at(), seed as u32 % nodes, Action::Add);
+    let leaves = event(at(), (seed as u32 + 1) % nodes, Action::Drain);
+    let mut events = match seed % 4 {
+        0 => vec![joins],
+        1 => vec![leaves],
+        2 => vec![joins, leaves],
+        _ => vec![],
+    };
+    events.sort_by_key(|event| event.at);
+    let mut scenario = with(scenario, events, recovery);
+    let changes = draw_settings(seed, &mut scenario, 0, seed.is_multiple_of(2), &encodings);
+    let events = &scenario.outages.as_ref().unwrap().events;
+    let text = format!(
+        "seed {seed}: {encoding} on {nodes}, {outstanding} x {each}, {recovery:?}{}{changes}",
+        in_words(events)
+    );
+    (scenario, text)
+}
+
+#[test]
+fn what_was_written_last_is_read_while_everything_moves() {
+    nothing_is_lost(drawn_without_failures);
 }
 
 #[test]
@@ -272,6 +385,187 @@ fn closed_form_pauses_throttle_a_rebuild() {
     // three nodes rebuild 8 fragments each, and pause 7 times in between
     let took = one.ended_s.unwrap() - one.began_s;
     assert!((14.0..14.0 * 1.03).contains(&took), "{took} s");
+}
+
+/// Volume 0 of a scenario becomes another one at 1 s.
+fn converts(scenario: Scenario, change: impl Fn(&mut Volume), recovery: Recovery) -> Scenario {
+    let mut now = Box::new(scenario.volumes[0].clone());
+    change(&mut now);
+    let mut scenario = with(scenario, Vec::new(), recovery);
+    sets(&mut scenario, vec![(1000, SettingChange::Volume { volume: VolumeId(0), now })]);
+    scenario
+}
+
+fn encode_as(volume: &mut Volume, code: &str) {
+    volume.encoding = code.parse().unwrap();
+    let n = volume.encoding.n() as u8;
+    (volume.write_quorum, volume.min_write) = (n, n - volume.encoding.tolerates() as u8);
+}
+
+#[test]
+fn a_volume_is_encoded_otherwise_while_clients_go_on() {
+    for (before, after) in [((1, 2), "3-of-5"), ((3, 5), "1-of-3"), ((2, 3), "lrc(2,2,1)")] {
+        let mut scenario = small(6, before.0, before.1, 0.5, 4);
+        scenario.payload = Payload::Real;
+        scenario.duration = Some(SimSpan::from_secs(12));
+        // pieces that begin and end within blocks, and in the next group
+        set_working_set(&mut scenario, Bytes::mib(4), Bytes(20_000));
+        let scenario = converts(scenario, |volume| encode_as(volume, after), recovery());
+        let truth = run(&scenario).unwrap();
+        let found = outages(&truth);
+        let [one] = found.recoveries.as_slice() else { panic!("{after}: {found:?}") };
+        assert_eq!((one.kind, one.host.as_str(), one.objects), ("convert", "volume.mail", 64));
+        assert!(one.ended_s.is_some(), "{after}: {one:?}");
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+        assert_eq!(found.happened[0].what, "set");
+        // from then on it is as a cluster that was encoded so from the beginning
+        let encoding: Encoding = after.parse().unwrap();
+        let fragment = encoding.fragment_len(Bytes::kib(8)).get();
+        let stored = if encoding.is_replication() { 8192 } else { fragment.next_multiple_of(512) };
+        let blocks = Bytes::mib(4).get() / 8192;
+        assert_eq!(one.bytes_written, blocks * stored * encoding.n() as u64);
+        assert!(found.timeline[11].requests > 20, "{found:?}");
+        let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+        assert_eq!(names, ["before", "recovering", "after"]);
+    }
+}
+
+#[test]
+fn closed_form_a_conversion_takes_the_bytes_by_the_slowest_rate() {
+    // everything goes from three nodes to three others, which read all of it and pass two thirds on
+    let mut scenario = cluster_with(6, 1, Encoding::new(1, 1).unwrap());
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(200));
+    scenario.volumes[0].size = Bytes::mib(96);
+    for host in &mut scenario.hosts {
+        host.nic.rate = Rate::bits_per_s(20_000_000);
+    }
+    let all = scenario.volumes[0].nodes.clone();
+    scenario.volumes[0].nodes.truncate(3);
+    let timeout = SimSpan::from_secs(30);
+    let change = |volume: &mut Volume| {
+        volume.nodes = all[3..].to_vec();
+        encode_as(volume, "2-of-3");
+    };
+    let scenario = converts(scenario, change, Recovery { timeout, ..recovery() });
+    let truth = run(&scenario).unwrap();
+    let found = outages(&truth);
+    let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
+    let mib = Bytes::mib(1).get();
+    assert_eq!((one.objects, one.bytes_read, one.bytes_written), (96, 96 * mib, 96 * 3 * mib / 2));
+    // a fragment of each group is the converting node's own
+    assert_eq!(one.bytes_sent, 96 * mib + 96 * mib);
+    // each of the new nodes receives 32 MiB of groups, and two halves of those of the others
+    let group = wire_bytes(Bytes::mib(1) + MESSAGE_HEADER).get();
+    let fragment = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER).get();
+    let at_least = (32 * group + 64 * fragment) as f64 * 8.0 / 20e6;
+    let took = one.ended_s.unwrap() - one.began_s;
+    assert!((1.0..1.03).contains(&(took / at_least)), "{took} s, {at_least} s");
+}
+
+#[test]
+fn a_throttle_that_changes_is_kept_to_from_then_on() {
+    let encoding = Encoding::new(1, 1).unwrap();
+    let mut scenario = cluster_with(3, 1, encoding);
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(60));
+    scenario.volumes[0].size = Bytes::mib(60);
+    let slow = Recovery { parallel: 1, pause: SimSpan::from_secs(2), ..recovery() };
+    let mut scenario = with(scenario, vec![event(1000, 0, Action::Add)], slow);
+    let now = Recovery { pause: ms(500), ..slow };
+    sets(&mut scenario, vec![(21_000, SettingChange::Recovery(now))]);
+    let truth = run(&scenario).unwrap();
+    let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
+    // 20 groups: ten in the first 20 s, the others half a second each, but for the pause under way
+    let took = one.ended_s.unwrap() - one.began_s;
+    assert_eq!(one.objects, 20);
+    assert!((24.0..26.5).contains(&took), "{took} s");
+}
+
+/// What a node that joins or is drained does to an idle cluster with cables of 20 Mbit/s.
+fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
+    let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
+    let mut scenario = cluster_with(nodes, 1, encoding);
+    (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
+    scenario.duration = Some(SimSpan::from_secs(90));
+    // 30 groups of 1 MiB for each of four nodes
+    scenario.volumes[0].size = Bytes::mib(120);
+    for host in &mut scenario.hosts {
+        host.nic.rate = Rate::bits_per_s(20_000_000);
+    }
+    let timeout = SimSpan::from_secs(30);
+    run(&with(scenario, vec![event], Recovery { timeout, ..recovery() })).unwrap()
+}
+
+#[test]
+fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_cable() {
+    for ((m, n), fragment) in [((1, 2), 8192_u64), ((1, 3), 8192), ((2, 3), 4096), ((3, 5), 2731)] {
+        let nodes = u32::from(n) + 2;
+        // 120 groups of n fragments, over n + 1 nodes before or after
+        let fair = 120 * u64::from(n) / u64::from(nodes);
+        let held = 120 / u64::from(nodes) * u64::from(n);
+        for (action, moved) in [(Action::Add, fair), (Action::Drain, held)] {
+            let size = |by: u32| 120 % by == 0;
+            if action == Action::Drain && !size(nodes) {
+                continue;
+            }
+            let truth = moved_alone(nodes, (m, n), event(1000, 1, action));
+            let found = outages(&truth);
+            let [one] = found.recoveries.as_slice() else { panic!("{m}-of-{n}: {found:?}") };
+            assert_eq!((one.kind, one.host.as_str(), one.objects), ("rebalance", "brick1", moved));
+            // a group has 128 blocks; of 2731 bytes 6 sectors are stored
+            let stored = fragment.next_multiple_of(512);
+            assert_eq!(
+                (one.bytes_read, one.bytes_written),
+                (moved * 128 * stored, moved * 128 * stored)
+            );
+            assert_eq!(one.bytes_sent, moved * 128 * fragment);
+            let wire = wire_bytes(Bytes(128 * fragment) + MESSAGE_HEADER).get() * moved;
+            let at_least = wire as f64 * 8.0 / 20e6;
+            let took = one.ended_s.unwrap() - one.began_s;
+            assert!((1.0..1.03).contains(&(took / at_least)), "{m}-of-{n}: {took} s, {at_least} s");
+            let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+            assert_eq!(names, ["before", "recovering", "after"]);
+        }
+    }
+}
+
+#[test]
+fn a_drained_node_is_not_missed_and_one_that_joined_serves() {
+    let mut scenario = small(5, 2, 3, 0.7, 4);
+    scenario.payload = Payload::Real;
+    let events =
+        vec![event(500, 0, Action::Add), event(1500, 1, Action::Drain), fails(4500, 1, false)];
+    let recovery = Recovery { out_after: ms(100), ..recovery() };
+    let truth = run(&with(scenario, events, recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+    let kinds: Vec<_> = found.recoveries.iter().map(|one| (one.kind, one.host.as_str())).collect();
+    assert_eq!(kinds, [("rebalance", "brick0"), ("rebalance", "brick1")]);
+    // 64 groups of three fragments: a fifth of them joins; then brick1 has what is left of a fourth
+    assert_eq!(found.recoveries[0].objects, 64 * 3 / 5);
+    let last = found.phase_changes.last().unwrap();
+    assert!(last.phase == "after" && last.at_s < 4.5, "{:?}", found.phase_changes);
+    // nothing was asked of it any more: nobody has waited in vain
+    let after = found.phases.iter().find(|phase| phase.phase == "after").unwrap();
+    assert!(after.workloads["load0"].response_time_ms.max < 100.0);
+    // who has joined serves its part
+    let reads = |host: &str| truth.hosts[host]["cpu"].demand_ms_per_request;
+    assert!(reads("brick0") > 0.5 * reads("brick2"), "{} {}", reads("brick0"), reads("brick2"));
+}
+
+#[test]
+fn writes_that_never_end_do_not_keep_a_fragment_from_moving() {
+    // 16 clients write to the same eight groups all the time
+    let mut scenario = small(4, 2, 3, 0.0, 16);
+    scenario.payload = Payload::Real;
+    set_working_set(&mut scenario, Bytes::kib(512), Bytes::kib(8));
+    let truth = run(&with(scenario, vec![event(500, 2, Action::Drain)], recovery())).unwrap();
+    let found = outages(&truth);
+    let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
+    assert!(one.ended_s.is_some_and(|ended| ended < 5.0), "{one:?}");
+    assert_eq!((one.objects, found.failed_requests), (48, 0));
+    assert!(found.timeline[1].requests > 50, "{:?}", found.timeline);
 }
 
 #[test]

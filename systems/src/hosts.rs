@@ -93,6 +93,25 @@ pub trait Hosts {
     /// that may be answered now.
     fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
+    /// A holder has read fragments of which `to` gets a copy.
+    fn payload_moved(&mut self, _fragments: Fragments, _to: HostId) {}
+
+    /// A node drops fragments, which another one holds from now on.
+    fn payload_dropped(&mut self, _fragments: Fragments) {}
+
+    /// Blocks of a volume are encoded as those of another one, of which they are from now on.
+    fn payload_converted(
+        &mut self,
+        _volume: u32,
+        _from_to: (u32, u32),
+        _first_block: u64,
+        _blocks: u64,
+    ) {
+    }
+
+    /// Fragments of blocks that were encoded otherwise are dropped.
+    fn payload_left(&mut self, _volume: u32, _first_block: u64, _blocks: u64) {}
+
     /// Servers have got fragments that others made of theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 

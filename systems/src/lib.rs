@@ -28,6 +28,7 @@ pub mod process;
 mod protocol;
 mod records;
 mod request;
+mod routing;
 mod store;
 mod swift;
 mod system;

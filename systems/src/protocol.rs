@@ -3,11 +3,11 @@
 use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
-use foretell_scenarios::outages::Action;
+use foretell_scenarios::outages::{Action, Setting, SettingChange};
 use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
-use crate::failures::{Failures, Health, Home, Recovery, Unit, spare_groups};
+use crate::failures::{Failures, Health, Home, Kind, Recovery, Unit, spare_groups};
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
@@ -19,6 +19,8 @@ use crate::volume::Volume;
 pub struct Protocol {
     core: Core,
     system: AnySystem,
+    /// What changes while the cluster runs.
+    settings: Vec<Setting>,
 }
 
 /// What all storage systems have in common.
@@ -73,12 +75,13 @@ impl Protocol {
             scratch: Scratch::default(),
         };
         if let Some(failures) = &mut core.failures {
-            let of = |(id, volume)| spare_groups(scenario, VolumeId::from(id), volume);
-            failures.holes.set_room(core.volumes.iter().enumerate().map(of).collect());
+            let room = core.volumes.iter().map(|volume| spare_groups(scenario, volume)).collect();
+            failures.holes.set_volumes(&core.volumes, room);
         }
         let mut system = AnySystem::of(scenario, clocks)?;
         system.prepare_for_failures(&mut core, scenario, clocks)?;
-        Ok(Self { core, system })
+        let settings = scenario.outages.iter().flat_map(|outages| outages.settings.clone());
+        Ok(Self { core, system, settings: settings.collect() })
     }
 
     /// Sets the first timers.
@@ -90,6 +93,9 @@ impl Protocol {
     pub fn start<H: Hosts>(&mut self, hosts: &mut H, issue: Issue) {
         let (id, span) = self.insert(hosts, issue, false);
         hosts.note_request(id, &self.core.requests[id], Phase::Issue);
+        if self.core.is_held(id) {
+            return;
+        }
         self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
     }
 
@@ -100,16 +106,30 @@ impl Protocol {
         issue: Issue,
         is_journal: bool,
     ) -> (u32, SimSpan) {
-        let volume = &self.core.volumes[issue.volume as usize];
         let cpu = hosts.cpu(issue.client);
-        let (stage, sealing) = self.system.prepare(volume, cpu, &issue);
+        let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
         let span = cpu.request.of(issue.size) + sealing;
         (self.core.insert_request(hosts, issue, stage, is_journal), span)
     }
 
+    /// Requests that have waited for a part of their volume to change go on.
+    fn let_go<H: Hosts>(&mut self, hosts: &mut H) {
+        while let Some(id) = self.core.failures.as_mut().and_then(|all| all.let_go.pop()) {
+            if self.core.is_held(id) {
+                continue;
+            }
+            let issue = self.core.requests[id].issue;
+            let cpu = hosts.cpu(issue.client);
+            let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
+            let span = cpu.request.of(issue.size) + sealing;
+            self.core.requests[id].stage = stage;
+            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        }
+    }
+
     /// A computation is over.
     pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         if let Then::Sent { exchange }
         | Then::Taken { exchange }
         | Then::Answered { exchange }
@@ -146,7 +166,7 @@ impl Protocol {
 
     /// The message of an exchange has arrived.
     pub fn delivered<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         if !core.goes_on(exchange) {
             return;
         }
@@ -162,15 +182,15 @@ impl Protocol {
 
     /// A store has done one of the things that an exchange waits for.
     pub fn stored<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         if !core.one_stored(hosts, exchange) || !core.goes_on(exchange) {
             return;
         }
-        match core.exchanges[exchange].purpose {
-            Purpose::Records => {
-                core.exchanges.remove(exchange);
-            }
-            _ => system.stored(core, hosts, exchange),
+        if matches!(core.exchanges[exchange].purpose, Purpose::Records) {
+            core.exchanges.remove(exchange);
+        } else {
+            system.stored(core, hosts, exchange);
+            self.answer_ready(hosts);
         }
     }
 
@@ -189,30 +209,47 @@ impl Protocol {
                 self.answer_ready(hosts);
             }
             Timer::Watch { host } => {
-                let Self { core, system } = self;
+                let Self { core, system, .. } = self;
                 if core.watch(hosts, HostId(host)).is_some() {
                     system.standing_changed(core, hosts, HostId(host));
                     self.answer_ready(hosts);
                 }
             }
-            Timer::Repair { host } => self.system.begin_jobs(&mut self.core, hosts, HostId(host)),
+            Timer::Repair { host } => {
+                self.system.begin_jobs(&mut self.core, hosts, HostId(host));
+                self.answer_ready(hosts);
+            }
         }
     }
 
     /// Something happens to a host, or to a disk of one: it stops and notifies no other, is back with what it held,
     /// takes part from now on, or has what it holds moved elsewhere. How slow a host is, is not the protocol's.
     pub fn happens<H: Hosts>(&mut self, hosts: &mut H, what: Unit, action: Action) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         match action {
             Action::Fail { keeps } => system.fails(core, hosts, what, keeps),
             Action::Add => system.membership_changes(core, hosts, what, true),
             Action::Drain => system.membership_changes(core, hosts, what, false),
-            Action::Return => {
-                system.returns(core, hosts, what);
-                self.answer_ready(hosts);
-            }
+            Action::Return => system.returns(core, hosts, what),
             Action::Slow { .. } => {}
+            Action::Set { number } => {
+                let number = number as usize;
+                match &self.settings[number].change {
+                    SettingChange::Recovery(now) => {
+                        core.failed().settings = *now;
+                        system.settings_change(core, hosts);
+                    }
+                    SettingChange::Volume { volume, .. } => {
+                        let is_volume =
+                            |one: &&Setting| matches!(one.change, SettingChange::Volume { .. });
+                        let which = self.settings[..number].iter().filter(is_volume).count();
+                        core.failed().holes.routes.begin(volume.0, which);
+                        system.volume_changes(core, hosts, volume.0);
+                    }
+                }
+            }
         }
+        self.answer_ready(hosts);
     }
 
     /// Parts of requests that need no answer any more go on.
@@ -220,6 +257,7 @@ impl Protocol {
         while let Some(part) = self.core.failures.as_mut().and_then(|all| all.ready.pop()) {
             self.part_answered(hosts, part);
         }
+        self.let_go(hosts);
     }
 
     /// A full batch of activity records leaves its host for the Activity DB.
@@ -242,7 +280,7 @@ impl Protocol {
 
     /// The messages of a request go out.
     fn send_out<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         let request = &core.requests[id];
         let Issue { client, volume, op, offset, size, .. } = request.issue;
         let has_guest = core.guests[client.index()].is_some();
@@ -254,13 +292,12 @@ impl Protocol {
         }
         match stage {
             Stage::Transfer => {
-                let (offset, size) = system.range(&core.volumes[volume as usize], offset, size);
-                self.send_range(hosts, id, op, (offset, size), has_guest);
+                let stretch = system.range(core, volume, (offset, size));
+                self.send_range(hosts, id, op, stretch, has_guest);
             }
             Stage::Fetch => {
-                let distribution = &core.volumes[volume as usize].distribution;
-                let block = distribution.block();
-                for number in distribution.partial_blocks(offset, size) {
+                let block = core.volumes[volume as usize].distribution.block();
+                for number in core.partial_blocks(volume, (offset, size)) {
                     self.send_range(hosts, id, Op::Read, (block * number, block), has_guest);
                 }
             }
@@ -279,7 +316,7 @@ impl Protocol {
         stretch: (Bytes, Bytes),
         has_guest: bool,
     ) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         if has_guest {
             core.submit_to_guest(hosts, id, op, stretch);
         } else {
@@ -289,7 +326,7 @@ impl Protocol {
 
     /// A guest sends what its block layer lets out.
     fn send_from_guest<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         let mut operations = std::mem::take(&mut core.scratch.operations);
         core.take_from_guest(hosts, host, &mut operations);
         for &operation in &operations {
@@ -317,9 +354,15 @@ impl Protocol {
         if answered == Answered::Waits {
             return;
         }
-        let Self { core, system } = self;
+        let Self { core, system, .. } = self;
         let request = &core.requests[id];
-        if request.issue.op == Op::Write && request.stage == Stage::Transfer {
+        let is_written = request.issue.op == Op::Write && request.stage == Stage::Transfer;
+        if is_written && request.is_repair {
+            core.converted(hosts, id);
+            self.let_go(hosts);
+            return;
+        }
+        if is_written {
             core.complete(hosts, id);
             return;
         }
@@ -328,8 +371,7 @@ impl Protocol {
             core.compute_request(hosts, id, span, Then::Opened { request: id });
             return;
         }
-        let volume = &core.volumes[request.issue.volume as usize];
-        let span = system.opening(volume, hosts.cpu(request.issue.client), request);
+        let span = system.opening(core, hosts.cpu(request.issue.client), request);
         if span.is_zero() {
             self.opened(hosts, id);
         } else {
@@ -341,7 +383,8 @@ impl Protocol {
     fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let core = &mut self.core;
         if core.requests[id].is_repair {
-            return core.rebuilt(hosts, id);
+            core.rebuilt(hosts, id);
+            return self.let_go(hosts);
         }
         let request = &mut core.requests[id];
         let Issue { volume, op, offset, size, client, .. } = request.issue;
@@ -355,9 +398,8 @@ impl Protocol {
         // the fetched blocks are changed, and go out whole
         assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
         request.stage = Stage::Transfer;
-        let volume = &core.volumes[volume as usize];
-        let (_, whole) = volume.distribution.covering(offset, size);
-        let span = volume.seal_time(hosts.cpu(client), whole);
+        let (_, whole) = core.covering(volume, (offset, size));
+        let span = core.volume_at(volume, offset).seal_time(hosts.cpu(client), whole);
         core.compute_request(hosts, id, span, Then::Prepared { request: id });
     }
 
@@ -426,9 +468,9 @@ impl Protocol {
         self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)
     }
 
-    /// Requests outstanding with which nodes rebuild fragments.
+    /// Requests outstanding with which nodes rebuild fragments and convert groups.
     pub fn repairs(&self) -> usize {
-        self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.jobs.len())
+        self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.requests())
     }
 
     /// Bytes of volumes that too few fragments are left of.
@@ -439,6 +481,11 @@ impl Protocol {
     /// The host, or the disk of one, whose failure a recovery is about.
     pub fn unit(&self, recovery: &Recovery) -> Unit {
         self.system.unit(recovery.host)
+    }
+
+    /// The volume that a recovery is about, if it is converted.
+    pub fn volume_of(&self, recovery: &Recovery) -> Option<VolumeId> {
+        (recovery.kind == Kind::Convert).then_some(VolumeId(recovery.host.0))
     }
 
     /// Which servers hold fragments at the beginning, by volume. What [`Fragments::node`] numbers.

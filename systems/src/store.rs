@@ -1,8 +1,8 @@
 //! What a node stores with, whichever storage system it belongs to: files or objects.
 
 use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
-use foretell_scenarios::model::{self, Scenario, Storage};
-use foretell_units::{Bytes, HostId, Owner, VolumeId};
+use foretell_scenarios::model::{Scenario, Storage};
+use foretell_units::{Bytes, HostId, Owner};
 
 use crate::failures::spare_groups;
 use crate::objects::{StoreAccess, Stores};
@@ -44,16 +44,14 @@ impl Software {
             let stores = Stores::new(settings, storage, reserved, clocks);
             return Some(Self::Objects(Box::new(stores)));
         }
-        let file = |(index, (volume, model)): (usize, (&Volume, &model::Volume))| {
-            let holds = volume.nodes.contains(&host);
-            if !holds {
+        let file = |volume: &Volume| {
+            if !volume.all_nodes().any(|node| node == host) {
                 return Bytes::ZERO;
             }
-            let spare = spare_groups(scenario, VolumeId::from(index), volume);
-            volume.distribution.file_size(model.size) + volume.distribution.group_stored() * spare
+            let spare = spare_groups(scenario, volume);
+            volume.distribution.file_size(volume.size) + volume.distribution.group_stored() * spare
         };
-        let all = volumes.iter().zip(&scenario.volumes).enumerate();
-        let mut files: Vec<Bytes> = all.map(file).collect();
+        let mut files: Vec<Bytes> = volumes.iter().map(file).collect();
         // the file of the Activity DB comes last
         files.push(Bytes::ZERO);
         Some(Self::files(storage, &files, reserved, clocks))

@@ -13,7 +13,6 @@ use crate::objects::{Settings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::store::Access;
-use crate::volume::Volume;
 
 /// A stretch of a volume: where it begins, and how long it is.
 pub(crate) type Stretch = (Bytes, Bytes);
@@ -33,13 +32,13 @@ pub(crate) trait System {
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
 
     /// How a client begins a request: whether it fetches first, and its work to seal the data.
-    fn prepare(&self, _volume: &Volume, _cpu: &CpuProfile, _issue: &Issue) -> (Stage, SimSpan) {
+    fn prepare(&self, _core: &Core, _cpu: &CpuProfile, _issue: &Issue) -> (Stage, SimSpan) {
         (Stage::Transfer, SimSpan::ZERO)
     }
 
     /// The stretch that a client reads or writes for a request.
-    fn range(&self, _volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
-        (offset, size)
+    fn range(&self, _core: &Core, _volume: u32, stretch: Stretch) -> Stretch {
+        stretch
     }
 
     /// The messages of a stretch of a request go out. `operation`: of its guest.
@@ -82,7 +81,7 @@ pub(crate) trait System {
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32>;
 
     /// The work of a client to open what a request has read.
-    fn opening(&self, _volume: &Volume, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
+    fn opening(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
         SimSpan::ZERO
     }
 
@@ -137,6 +136,16 @@ pub(crate) trait System {
         _joins: bool,
     ) {
         unreachable!("{NO_EVENTS}")
+    }
+
+    /// Recoveries may be faster or slower than before.
+    fn settings_change<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H) {
+        unreachable!("{NO_EVENTS}")
+    }
+
+    /// A volume is to be encoded or placed otherwise.
+    fn volume_changes<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _volume: u32) {
+        unreachable!("volumes of this system stay as they are")
     }
 
     /// With events: whether an exchange has come to nothing when a computation for it ends.
@@ -270,12 +279,12 @@ impl System for AnySystem {
         each!(self, system => system.begin(hosts));
     }
 
-    fn prepare(&self, volume: &Volume, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
-        each!(self, system => system.prepare(volume, cpu, issue))
+    fn prepare(&self, core: &Core, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
+        each!(self, system => system.prepare(core, cpu, issue))
     }
 
-    fn range(&self, volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
-        each!(self, system => system.range(volume, offset, size))
+    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
+        each!(self, system => system.range(core, volume, stretch))
     }
 
     fn send_range<H: Hosts>(
@@ -318,8 +327,8 @@ impl System for AnySystem {
         each!(self, system => system.answered(core, hosts, exchange))
     }
 
-    fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
-        each!(self, system => system.opening(volume, cpu, request))
+    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        each!(self, system => system.opening(core, cpu, request))
     }
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
@@ -383,6 +392,14 @@ impl System for AnySystem {
 
     fn homes(&self, core: &Core) -> Vec<Home> {
         each!(self, system => system.homes(core))
+    }
+
+    fn settings_change<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
+        each!(self, system => system.settings_change(core, hosts));
+    }
+
+    fn volume_changes<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, volume: u32) {
+        each!(self, system => system.volume_changes(core, hosts, volume));
     }
 
     fn touch(

@@ -3,6 +3,7 @@
 use foretell_algorithms::codec::{self, Shares};
 use foretell_algorithms::distribution::Distribution;
 use foretell_scenarios::model::{self, CpuProfile, Hedge, ReadFrom, Scenario};
+use foretell_scenarios::outages::{Outages, SettingChange};
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId};
 
 use crate::system::SystemError;
@@ -15,8 +16,14 @@ pub struct Volume {
     pub(crate) shares: Shares,
     /// What its data are encrypted with.
     pub cipher: codec::Cipher,
-    /// The nodes that hold it.
+    /// The nodes that hold it at the beginning.
     pub nodes: Vec<HostId>,
+    /// Its bytes.
+    pub size: Bytes,
+    /// The volume of the scenario that it is: itself, or what that becomes while the cluster runs.
+    pub of: VolumeId,
+    /// Nodes that hold nothing of it until they join.
+    pub(crate) joining: Vec<HostId>,
     /// Where it begins in the addresses of a guest: volumes lie one after the other.
     pub(crate) base: Bytes,
     /// Acknowledgements that complete a write.
@@ -33,29 +40,66 @@ impl Volume {
     /// All volumes of a scenario.
     pub(crate) fn all(scenario: &Scenario) -> Result<Vec<Self>, SystemError> {
         let mut base = Bytes::ZERO;
+        let mut bases = Vec::new();
+        // where disks are servers, the map knows who is not there yet
+        let outages = scenario.outages.as_ref();
+        let outages = outages.filter(|_| !scenario.system.traits().disks_are_servers());
+        let joining = outages.map(Outages::joining).unwrap_or_default();
         let of = |(index, volume): (usize, &model::Volume)| {
             let begins = base;
             base += volume.size;
-            Self::new(VolumeId::from(index), volume, begins)
+            bases.push(begins);
+            let id = VolumeId::from(index);
+            Self::new((id, id), volume, begins, &joining)
         };
-        scenario.volumes.iter().enumerate().map(of).collect()
+        let mut all: Vec<Self> =
+            scenario.volumes.iter().enumerate().map(of).collect::<Result<_, _>>()?;
+        // what volumes become lies behind them
+        for setting in outages.iter().flat_map(|outages| &outages.settings) {
+            let SettingChange::Volume { volume, now } = &setting.change else { continue };
+            let joining = outages.map(|all| all.joining_after(setting.at)).unwrap_or_default();
+            let ids = (VolumeId::from(all.len()), *volume);
+            all.push(Self::new(ids, now, bases[volume.index()], &joining)?);
+        }
+        Ok(all)
     }
 
-    fn new(id: VolumeId, volume: &model::Volume, base: Bytes) -> Result<Self, SystemError> {
-        let distribution = volume
+    fn new(
+        (id, of): (VolumeId, VolumeId),
+        volume: &model::Volume,
+        base: Bytes,
+        joining: &[HostId],
+    ) -> Result<Self, SystemError> {
+        let mut first = volume.clone();
+        first.nodes.retain(|node| !joining.contains(node));
+        let distribution = first
             .distribution(id)
             .map_err(|reason| SystemError { volume: volume.name.clone(), reason })?;
         Ok(Self {
             shares: Shares::new(volume.encoding),
             distribution,
             cipher: volume.cipher.codec(),
-            nodes: volume.nodes.clone(),
+            size: volume.size,
+            of,
+            joining: volume.nodes.iter().copied().filter(|node| joining.contains(node)).collect(),
+            nodes: first.nodes,
             base,
             quorum: volume.write_quorum,
             min_write: volume.min_write,
             read_from: volume.read_from,
             hedge: volume.hedge,
         })
+    }
+
+    /// Its groups of blocks.
+    pub(crate) fn groups(&self) -> u64 {
+        let blocks = self.size.get().div_ceil(self.distribution.block().get());
+        blocks.div_ceil(self.distribution.group_blocks())
+    }
+
+    /// All nodes that hold some of it at some time, those that join last.
+    pub(crate) fn all_nodes(&self) -> impl Iterator<Item = HostId> + '_ {
+        self.nodes.iter().chain(&self.joining).copied()
     }
 
     /// Time to encrypt and encode so many bytes.

@@ -530,6 +530,11 @@ host   = "brick2"
 factor = 8.0
 for    = "500 ms"
 
+[event.code]
+at   = "50 ms"
+what = "set"
+set  = { "recovery.parallel" = 4 }
+
 [recovery]
 heartbeat = "100 ms"
 grace     = "200 ms"

@@ -72,9 +72,9 @@ pub struct PhaseChange {
 /// A recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryAnswer {
-    /// The host whose failure makes it necessary, or its disk: `osd1.disk0`.
+    /// The host whose failure makes it necessary, or its disk: `osd1.disk0`; or a volume: `volume.mail`.
     pub host: String,
-    /// `rebuild`, `catch-up` or `rebalance`.
+    /// `rebuild`, `catch-up`, `rebalance` or `convert`.
     pub kind: &'static str,
     /// When it begins, from the end of the warm-up.
     pub began_s: f64,

@@ -264,6 +264,7 @@ fn verb(what: &str) -> &str {
         "return" => "returns",
         "add" => "joins",
         "drain" => "is drained",
+        "set" => "changes",
         "slow" => "is slow",
         "slow-ends" => "is as fast as before",
         other => other,

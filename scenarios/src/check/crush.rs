@@ -99,7 +99,9 @@ impl Context<'_> {
         };
         let found: Vec<(Place, &str)> =
             of("node", &OF_NODES).chain(of("volume", &OF_VOLUMES)).collect();
-        for (place, name) in found {
+        // what happens to a rack happens to its nodes
+        let has_racks = section(tree, "event").any(|entry| key(entry, "rack").is_some());
+        for (place, name) in found.into_iter().filter(|(_, name)| *name != "rack" || !has_racks) {
             let message = format!("`{name}` has no effect without a CRUSH map");
             let help = "set `system = \"ceph\"` and `crush` in `[cluster]`, or leave it out";
             self.add(Problem::new(place, message).help(help));

@@ -6,7 +6,7 @@ use foretell_units::{HostId, SimSpan};
 
 use super::host_list::Wanted;
 use super::topology::racks;
-use super::{Context, Hosts, section, workloads};
+use super::{Context, Hosts, section, volumes, workloads};
 use crate::error::Problem;
 use crate::model::System;
 use crate::names::nearest;
@@ -38,7 +38,7 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        (hosts, workloads): (&Hosts, &[workloads::Found]),
+        (hosts, volumes, workloads): (&Hosts, &[volumes::Found], &[workloads::Found]),
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -63,15 +63,16 @@ impl Context<'_> {
             let begins = match step.event.action {
                 Action::Fail { .. } | Action::Drain => true,
                 Action::Slow { factor } => factor > 1.0,
-                Action::Return | Action::Add => false,
+                Action::Return | Action::Add | Action::Set { .. } => false,
             };
             (step.event.at, begins)
         });
         good &= self.possible(&mut steps, hosts);
+        good &= self.disks_are_servers || self.enough_members(&steps, hosts, volumes);
         good &= self.without_clients(&steps, hosts, workloads);
         let events = steps.into_iter().map(|step| step.event).collect();
         match recovery {
-            Some(recovery) if good => Ok(Some(Outages { events, recovery })),
+            Some(recovery) if good => Ok(Some(Outages { events, recovery, settings: Vec::new() })),
             _ => Err(()),
         }
     }
@@ -234,16 +235,21 @@ impl Context<'_> {
         duration: Option<SimSpan>,
     ) -> Option<Vec<Step>> {
         let (name, what) = (&entry.key, *raw.what.get());
-        let is_move = matches!(what, RawWhat::Add | RawWhat::Drain);
-        if what == RawWhat::Set || is_move && !self.disks_are_servers {
-            let with = if is_move { " with this system" } else { "" };
-            let message = format!("event `{name}`: `{}` is not simulated yet{with}", what.name());
-            let help = "`what` is `fail`, `return` or `slow`";
-            self.add(Problem::new(raw.what.place(), message).help(help));
+        if let (RawWhat::Add | RawWhat::Drain, Some(disk)) = (what, &raw.disk)
+            && !self.disks_are_servers
+        {
+            let message = format!(
+                "event `{name}`: a disk alone cannot join or leave; files are striped over all disks \
+                 of a node"
+            );
+            self.add(Problem::new(disk.place(), message).help("name its `host`"));
             return None;
         }
-        let targets = self.targets(entry, raw, tree, hosts);
         let at = self.time(&raw.at);
+        if what == RawWhat::Set {
+            return self.sets(entry, raw, at, duration);
+        }
+        let targets = self.targets(entry, raw, tree, hosts);
         let lasts = match &raw.lasts {
             Some(time) => self.time_above_zero(time, "the time for which an event lasts").map(Some),
             None => Some(None),
@@ -273,12 +279,7 @@ impl Context<'_> {
             _ => Action::Fail { keeps: lasts.flatten().is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
-        if let Some(end) = duration.filter(|end| at >= *end) {
-            let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
-            let help = "times of events count from the end of the warm-up";
-            self.add(Problem::new(raw.at.place(), message).help(help));
-            return None;
-        }
+        self.within(entry, (at, raw.at.place()), duration)?;
         let ends = match action {
             Action::Slow { .. } => Action::Slow { factor: 1.0 },
             _ => Action::Return,
@@ -293,6 +294,53 @@ impl Context<'_> {
             }
         }
         Some(steps)
+    }
+
+    /// Whether an event happens within the run.
+    fn within(
+        &mut self,
+        entry: &Entry,
+        (at, place): (SimSpan, Place),
+        duration: Option<SimSpan>,
+    ) -> Option<()> {
+        let Some(end) = duration.filter(|end| at >= *end) else { return Some(()) };
+        let name = &entry.key;
+        let message = format!("event `{name}` would happen at {at}, and the run ends at {end}");
+        let help = "times of events count from the end of the warm-up";
+        self.add(Problem::new(place, message).help(help));
+        None
+    }
+
+    /// An event that changes settings: what they are changed to is looked at later.
+    fn sets(
+        &mut self,
+        entry: &Entry,
+        raw: &RawEvent,
+        at: Option<SimSpan>,
+        duration: Option<SimSpan>,
+    ) -> Option<Vec<Step>> {
+        let name = &entry.key;
+        let whose = [
+            raw.host.as_ref().map(|raw| ("host", raw.place())),
+            raw.disk.as_ref().map(|raw| ("disk", raw.place())),
+            raw.link.as_ref().map(|raw| ("link", raw.place())),
+            raw.rack.as_ref().map(|raw| ("rack", raw.place())),
+        ];
+        if let Some((key, place)) = whose.into_iter().flatten().next() {
+            let message = format!("event `{name}` changes settings, which have no `{key}`");
+            self.add(Problem::new(place, message).help("leave it out"));
+            return None;
+        }
+        if raw.set.as_ref().is_none_or(|set| set.keys().next().is_none()) {
+            if self.problems.is_empty() {
+                let message = format!("event `{name}` does not say what it sets");
+                let help = "add `set = { \"volume.mail.encoding\" = \"3-of-5\" }`";
+                self.add(Problem::new(entry.key_place, message).help(help));
+            }
+            return None;
+        }
+        self.within(entry, (at?, raw.at.place()), duration)?;
+        Some(Vec::new())
     }
 
     /// The hosts that an event is about.
@@ -363,8 +411,8 @@ impl Context<'_> {
             let help = match nearest(name, racks.keys().map(String::as_str)) {
                 Some(other) => format!("did you mean `{other}`?"),
                 None if racks.is_empty() => {
-                    let with = if self.disks_are_servers { ", or give nodes a `rack`" } else { "" };
-                    format!("name the hosts instead, `host = \"brick[0-2]\"`{with}")
+                    let instead = "name the hosts instead, `host = \"brick[0-2]\"`";
+                    format!("{instead}, or give nodes a `rack`")
                 }
                 None => {
                     let names: Vec<&str> = racks.keys().map(String::as_str).take(8).collect();
@@ -517,10 +565,88 @@ impl Context<'_> {
                     slow.remove(&host);
                     None
                 }
+                (Action::Set { .. }, _) => None,
             };
             if let Some(problem) = problem {
                 self.add(problem);
                 good = false;
+            }
+        }
+        good
+    }
+
+    /// Whether volumes always have as many nodes as fragments, and whoever joins or is drained is one of these.
+    fn enough_members(
+        &mut self,
+        steps: &[Step],
+        hosts: &Hosts,
+        volumes: &[volumes::Found],
+    ) -> bool {
+        let moves = |step: &&Step| matches!(step.event.action, Action::Add | Action::Drain);
+        let joins = |host: &HostId| {
+            let is_it = |step: &&Step| step.event.action == Action::Add && step.event.host == *host;
+            steps.iter().find(is_it)
+        };
+        let models: Option<Vec<_>> = volumes.iter().map(|found| found.model.as_ref()).collect();
+        let Some(models) = models else { return false };
+        let mut good = true;
+        for step in steps.iter().filter(moves) {
+            if models.iter().any(|volume| volume.nodes.contains(&step.event.host)) {
+                continue;
+            }
+            let (name, what) = (hosts.name(step.event.host), step.event.action.name());
+            let message = format!(
+                "event `{}` has no effect: no volume is on `{name}`, which is to `{what}`",
+                step.event.name
+            );
+            let help = format!("name `{name}` in the `nodes` of a volume, those that join too");
+            self.add(Problem::new(step.place, message).help(help));
+            good = false;
+        }
+        for volume in models {
+            let n = usize::from(volume.n());
+            let mut members: Vec<HostId> = volume.nodes.clone();
+            members.retain(|node| joins(node).is_none());
+            let first = volume.nodes.iter().find_map(joins).filter(|_| members.len() < n);
+            if let Some(step) = first {
+                let message = format!(
+                    "volume `{}` writes {n} fragments of each block, and before event `{}` it is on {} \
+                     node{}",
+                    volume.name,
+                    step.event.name,
+                    members.len(),
+                    if members.len() == 1 { "" } else { "s" }
+                );
+                let help = "what joins is not there until then: let the volume have more nodes";
+                self.add(Problem::new(step.place, message).help(help));
+                good = false;
+                continue;
+            }
+            for step in steps.iter().filter(moves) {
+                let host = step.event.host;
+                if !volume.nodes.contains(&host) {
+                    continue;
+                }
+                if step.event.action == Action::Add {
+                    members.push(host);
+                    continue;
+                }
+                members.retain(|node| *node != host);
+                if members.len() < n {
+                    let message = format!(
+                        "`{}` cannot be drained (event `{}`): volume `{}` writes {n} fragments of each \
+                         block, and {} node{} would be left",
+                        hosts.name(host),
+                        step.event.name,
+                        volume.name,
+                        members.len(),
+                        if members.len() == 1 { "" } else { "s" }
+                    );
+                    let help = "let another node join first, with an event of its own";
+                    self.add(Problem::new(step.place, message).help(help));
+                    good = false;
+                    break;
+                }
             }
         }
         good

@@ -13,6 +13,7 @@ mod hosts;
 mod machines;
 mod memory;
 mod quantities;
+mod settings;
 mod storage;
 mod topology;
 mod volumes;
@@ -83,7 +84,18 @@ pub(crate) fn check(
     sources: &Sources,
     base: &Path,
 ) -> Result<Checked, ScenarioErrors> {
+    let mut checked = check_at_first(tree, sources, base)?;
+    let settings = settings::of(tree, &checked.scenario, sources, base)?;
+    if let Some(outages) = &mut checked.scenario.outages {
+        settings::add(outages, settings);
+    }
+    Ok(checked)
+}
+
+/// Checks everything but what settings are changed to while the cluster runs.
+fn check_at_first(tree: &Table, sources: &Sources, base: &Path) -> Result<Checked, ScenarioErrors> {
     let mut tree = tree.clone();
+    settings::flatten(&mut tree);
     let mut problems = Problems::default();
     let broken = check_scenario(&mut tree, &mut problems);
     let groups = tree.clone();
@@ -252,7 +264,8 @@ impl Context<'_> {
         };
         let warmup = self.warmup(tree, &workloads);
         let duration_found = duration.flatten();
-        let outages = self.events(tree, (&hosts, &workloads), system.as_ref(), duration_found);
+        let found = (&hosts, &volumes[..], &workloads[..]);
+        let outages = self.events(tree, found, system.as_ref(), duration_found);
         let timeout = outages.as_ref().ok().and_then(Option::as_ref);
         self.fits_hedges(tree, system.as_ref(), timeout.map(|outages| outages.recovery.timeout));
         if !has_duration && !self.broken.section("") {

@@ -40,12 +40,13 @@ impl Context<'_> {
             let broken = self.broken.entry("volume", &entry.key);
             let raw: Option<RawVolume> = if broken { None } else { self.read(&entry.node) };
             let size_place = raw.as_ref().map_or(entry.key_place, |raw| raw.size.place());
-            let by_map = Self::has_crush(tree);
+            let by_map = self.disks_are_servers && Self::has_crush(tree);
             let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts, by_map));
             found.push(Found { name: entry.key.clone(), model, size_place });
         }
         // where a CRUSH map places, each device is looked at
-        if !Self::has_crush(tree) && !found.iter().any(|volume| volume.model.is_none()) {
+        let by_map = self.disks_are_servers && Self::has_crush(tree);
+        if !by_map && !found.iter().any(|volume| volume.model.is_none()) {
             self.capacity(&found, hosts);
         }
         found

@@ -1,9 +1,11 @@
 //! Events as written: what fails, returns or slows down during a run, and how the system reacts.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::leaf::{At, HostPatterns, Time};
+use super::leaf::{At, HostPatterns, Setting, Time};
 
 /// Something that happens to the cluster during the run. Exactly one of `host`, `disk`, `link` and `rack`
 /// says to what.
@@ -33,6 +35,12 @@ pub(crate) struct RawEvent {
     /// How many times longer the host's processor takes: more than 1.
     #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
     pub(crate) factor: Option<At<f64>>,
+    /// Settings by their paths in the scenario, and what they are from then on. Of a volume: `encoding`, `cipher`,
+    /// `nodes`, `placement`, `write_quorum` and `min_write`, with `ursa-minor`; data are moved and encoded again group
+    /// by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`.
+    #[schemars(extend("x-when" = { "what": ["set"] }, "examples" = [{ "volume.mail.encoding": "3-of-5" }]))]
+    #[allow(clippy::zero_sized_map_values, reason = "what is set is read from the tree")]
+    pub(crate) set: Option<BTreeMap<String, Setting>>,
 }
 
 /// What happens.
@@ -46,26 +54,12 @@ pub(crate) enum RawWhat {
     Return,
     /// Its processor takes `factor` times as long for everything.
     Slow,
-    /// With Ceph: it joins. Until then it holds nothing, and the map leaves it out.
+    /// It joins. Until then it holds nothing: volumes that name it in their `nodes`, or Ceph's map, leave it out.
     Add,
-    /// With Ceph: its data move elsewhere, while it goes on serving.
+    /// Its data move elsewhere, while it goes on serving.
     Drain,
-    /// A setting changes. Not simulated yet.
+    /// Settings change, as `set` says.
     Set,
-}
-
-impl RawWhat {
-    /// As scenarios write it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Fail => "fail",
-            Self::Return => "return",
-            Self::Slow => "slow",
-            Self::Add => "add",
-            Self::Drain => "drain",
-            Self::Set => "set",
-        }
-    }
 }
 
 /// How the storage system notices failures and recovers from them. Only with events.

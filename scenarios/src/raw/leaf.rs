@@ -199,6 +199,25 @@ written_as!(PartSize, "a size or a percentage", {
     "type": "string", "x-what": "a size or a percentage", "examples": ["64 MiB", "10%"]
 });
 
+/// What a setting is changed to. It is read where it is set.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting;
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+written_as!(Setting, "a setting", {
+    "anyOf": [
+        { "type": "string" },
+        { "type": "integer" },
+        { "type": "array", "items": { "type": "string" }, "minItems": 1 }
+    ],
+    "x-what": "a text, a number or a list of texts"
+});
+
 /// Hosts by name: one pattern, or a list of them.
 #[derive(Clone, Debug)]
 pub(crate) enum HostPatterns {

@@ -61,7 +61,8 @@ pub(crate) struct RawNode {
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) osds: Option<At<String>>,
     /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second in the
-    /// second, and so on, over and over. Only with `system = "ceph"`, and without `crush`.
+    /// second, and so on, over and over. Only with `system = "ceph"`, and without `crush`; or where an event names a
+    /// rack.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
     /// The room of these nodes, as `rack`. A rack is in one room.

@@ -1,12 +1,13 @@
 //! What tests of failures have in common.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use foretell_scenarios::model::{Scenario, WorkloadKind};
-use foretell_scenarios::outages::{Action, Event, Outages, Recovery};
+use foretell_scenarios::outages::{Action, Event, Outages, Recovery, Setting, SettingChange};
 use foretell_sim::truth::{OutageTruth, Truth};
 use foretell_units::{Bytes, HostId, SimSpan, Stream};
 
@@ -30,6 +31,17 @@ pub(crate) fn recovery() -> Recovery {
     }
 }
 
+/// Settings are changed as well: by their times, ms.
+pub(crate) fn sets(scenario: &mut Scenario, settings: Vec<(u64, SettingChange)>) {
+    let outages = scenario.outages.as_mut().expect("it has events");
+    for (number, (at, change)) in (0..).zip(settings) {
+        outages.events.push(event(at, 0, Action::Set { number }));
+        let path = format!("setting{number}");
+        outages.settings.push(Setting { path, at: ms(at), change });
+    }
+    outages.events.sort_by_key(|event| event.at);
+}
+
 /// `at`: ms.
 pub(crate) fn event(at: u64, host: u32, action: Action) -> Event {
     Event { name: format!("e{at}"), at: ms(at), host: HostId(host), disk: None, action }
@@ -44,7 +56,7 @@ pub(crate) fn returns(at: u64, host: u32) -> Event {
 }
 
 pub(crate) fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recovery) -> Scenario {
-    scenario.outages = Some(Outages { events, recovery });
+    scenario.outages = Some(Outages { events, recovery, settings: Vec::new() });
     scenario
 }
 
@@ -107,7 +119,7 @@ pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String) + Sync) 
     };
     let next = AtomicU64::new(seeds.start);
     let work = || {
-        let (mut compared, mut recoveries) = (0, 0);
+        let (mut compared, mut recoveries) = (0, BTreeMap::new());
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if !seeds.contains(&seed) {
@@ -120,7 +132,9 @@ pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String) + Sync) 
             let blocks = truth.blocks_compared.unwrap();
             assert!(blocks > 0, "{text}");
             compared += blocks;
-            recoveries += found.recoveries.len();
+            for one in found.recoveries.iter().filter(|one| one.ended_s.is_some()) {
+                *recoveries.entry(one.kind).or_insert(0) += 1;
+            }
             let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
             assert!(oldest < 1500.0, "{text}\n{oldest} ms");
         }
@@ -130,7 +144,7 @@ pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String) + Sync) 
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
         for thread in threads {
             let (compared, recoveries) = thread.join().expect("a schedule failed: see above");
-            println!("{compared} blocks compared, {recoveries} recoveries");
+            println!("{compared} blocks compared, {recoveries:?}");
         }
     });
 }

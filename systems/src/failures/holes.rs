@@ -11,10 +11,12 @@ use std::ops::Range;
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::mix::mix;
 use foretell_scenarios::model::Scenario;
-use foretell_units::{Bytes, HostId, VolumeId};
+use foretell_units::{Bytes, HostId};
 use smallvec::SmallVec;
 
+use super::moves::Move;
 use super::recovery::Kind;
+use super::routes::Routes;
 use super::{Blocks, Failures};
 use crate::volume::Volume;
 
@@ -24,6 +26,14 @@ pub(crate) struct Slot {
     pub(crate) volume: u32,
     pub(crate) group: u64,
     pub(crate) fragment: u8,
+}
+
+impl Slot {
+    /// A number of its own, without any order.
+    pub(super) fn number(self) -> u64 {
+        let number = self.group << 8 | u64::from(self.fragment);
+        mix(number ^ mix(u64::from(self.volume)))
+    }
 }
 
 /// Who has a fragment, and where the group's part of its file begins.
@@ -49,9 +59,11 @@ pub(crate) struct Hole {
 /// All of them.
 pub(crate) struct Holes {
     by_slot: BTreeMap<Slot, Hole>,
-    /// Fragments whose holder is not the one that the distribution names: whose failure moved it, and to
-    /// whom.
-    moved: BTreeMap<Slot, (HostId, Holder)>,
+    /// Fragments whose holder is not the one that the distribution names: whose failure moved it, if one did, and
+    /// to whom.
+    moved: BTreeMap<Slot, (Option<HostId>, Holder)>,
+    /// Fragments on their way to another node.
+    pub(super) moves: BTreeMap<Slot, Move>,
     /// By volume: sizes in bytes, and groups for which there is room behind the volume on each node.
     sizes: Vec<Bytes>,
     room: Vec<u64>,
@@ -59,29 +71,33 @@ pub(crate) struct Holes {
     given: BTreeMap<(u32, HostId), u64>,
     /// Holes by what closes them.
     open: BTreeMap<(HostId, Kind), u64>,
+    /// What groups of volumes have become.
+    pub(crate) routes: Routes,
 }
 
 /// Groups that were given to a node are at the most so many: twice the fair share of what all nodes that
-/// fail can leave behind.
-pub(crate) fn spare_groups(scenario: &Scenario, id: VolumeId, volume: &Volume) -> u64 {
+/// fail or are drained can leave behind.
+pub(crate) fn spare_groups(scenario: &Scenario, volume: &Volume) -> u64 {
     let Some(outages) = &scenario.outages else { return 0 };
-    let failing = outages.failing();
-    let lost = volume.nodes.iter().filter(|node| failing.contains(node)).count() as u64;
-    let rest = (volume.nodes.len() as u64).saturating_sub(lost).max(1);
-    let size = volume.distribution.file_size(scenario.volume(id).size);
+    let leaving = outages.leaving();
+    let lost = volume.all_nodes().filter(|node| leaving.contains(node)).count() as u64;
+    let rest = (volume.all_nodes().count() as u64).saturating_sub(lost).max(1);
+    let size = volume.distribution.file_size(volume.size);
     let held = size.get() / volume.distribution.group_stored().get();
     if lost == 0 { 0 } else { (held * lost).min(2 * (held * lost).div_ceil(rest) + 16) }
 }
 
 impl Holes {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             by_slot: BTreeMap::new(),
             moved: BTreeMap::new(),
-            sizes: scenario.volumes.iter().map(|volume| volume.size).collect(),
+            moves: BTreeMap::new(),
+            sizes: Vec::new(),
             room: Vec::new(),
             given: BTreeMap::new(),
             open: BTreeMap::new(),
+            routes: Routes::default(),
         }
     }
 
@@ -129,11 +145,13 @@ impl Holes {
     /// The holder of a fragment lacks these blocks, as of that write.
     pub(crate) fn add(&mut self, slot: Slot, holder: HostId, blocks: Range<u64>, write: u64) {
         let key = match self.moved.get(&slot) {
-            Some((cause, _)) => (*cause, Kind::Rebuild),
-            None => (holder, Kind::CatchUp),
+            Some((Some(cause), _)) => (*cause, Kind::Rebuild),
+            Some((None, _)) | None => (holder, Kind::CatchUp),
         };
+        // what is out of date here is so elsewhere
+        self.changed(slot, &blocks);
         if !self.by_slot.contains_key(&slot) {
-            *self.open.entry(key).or_default() += 1;
+            self.count_open(key);
         }
         let hole = self.by_slot.entry(slot).or_insert_with(|| Hole {
             key,
@@ -146,13 +164,15 @@ impl Holes {
     }
 
     /// The holder has blocks of that write: what it lacked of earlier ones matters no more.
-    pub(crate) fn fill(&mut self, slot: Slot, blocks: &Range<u64>, write: u64) {
-        let Some(hole) = self.by_slot.get_mut(&slot) else { return };
+    /// Returns whether it lacked any.
+    pub(crate) fn fill(&mut self, slot: Slot, blocks: &Range<u64>, write: u64) -> bool {
+        let Some(hole) = self.by_slot.get_mut(&slot) else { return false };
         if write > hole.newest {
             hole.missed.remove(blocks);
             hole.in_work.remove(blocks);
             self.close_if_filled(slot);
         }
+        true
     }
 
     /// Removes a hole in which nothing is left.
@@ -165,19 +185,46 @@ impl Holes {
 
     fn close(&mut self, slot: Slot) {
         let Some(hole) = self.by_slot.remove(&slot) else { return };
-        let count = self.open.get_mut(&hole.key).expect("it was counted");
+        self.count_closed(hole.key);
+    }
+
+    pub(crate) fn count_open(&mut self, key: (HostId, Kind)) {
+        *self.open.entry(key).or_default() += 1;
+    }
+
+    pub(crate) fn count_closed(&mut self, key: (HostId, Kind)) {
+        let count = self.open.get_mut(&key).expect("it was counted");
         *count -= 1;
         if *count == 0 {
-            self.open.remove(&hole.key);
+            self.open.remove(&key);
         }
     }
 
-    /// Gives a fragment to another node, which lacks all of it.
-    fn give(&mut self, slot: Slot, from: HostId, to: Holder, blocks: Range<u64>) {
+    /// A fragment is none any more.
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        self.close(slot);
+        self.end_move(slot);
+    }
+
+    /// Whether a fragment's holder lacks nothing of it, and keeps it.
+    pub(crate) fn is_at_rest(&self, slot: Slot) -> bool {
+        !self.by_slot.contains_key(&slot) && !self.moves.contains_key(&slot)
+    }
+
+    /// Gives a fragment to another node, which lacks those blocks of it.
+    fn give(&mut self, slot: Slot, from: HostId, to: Holder, lacking: &Blocks) {
         let newest = self.by_slot.get(&slot).map_or(0, |hole| hole.newest);
         self.close(slot);
-        self.moved.insert(slot, (from, to));
-        self.add(slot, to.node, blocks, newest);
+        self.moved.insert(slot, (Some(from), to));
+        for blocks in lacking.iter() {
+            self.add(slot, to.node, blocks, newest);
+        }
+    }
+
+    /// A fragment has a new holder, which has all that the old one had.
+    pub(crate) fn hand_over(&mut self, slot: Slot, to: Holder) {
+        debug_assert!(!self.by_slot.contains_key(&slot), "what is moved is whole");
+        self.moved.insert(slot, (None, to));
     }
 
     /// The blocks of a group.
@@ -187,14 +234,19 @@ impl Holes {
         group * per_group..((group + 1) * per_group).min(last)
     }
 
-    fn groups(&self, id: u32, volume: &Volume) -> Range<u64> {
-        let blocks = self.sizes[id as usize].get().div_ceil(volume.distribution.block().get());
-        0..blocks.div_ceil(volume.distribution.group_blocks())
+    /// Groups of a volume that there are.
+    pub(super) fn groups(&self, id: u32, volume: &Volume) -> impl Iterator<Item = u64> + use<> {
+        let routes = self.routes.of_volume(volume.of.0);
+        let is_there =
+            move |group: &u64| routes.as_ref().is_none_or(|all| all[*group as usize] == id);
+        (0..volume.groups()).filter(is_there)
     }
 
-    /// Room behind the volumes.
-    pub(crate) fn set_room(&mut self, room: Vec<u64>) {
+    /// The volumes, with the groups that there is room for behind each on a node.
+    pub(crate) fn set_volumes(&mut self, volumes: &[Volume], room: Vec<u64>) {
+        self.sizes = volumes.iter().map(|volume| volume.size).collect();
         self.room = room;
+        self.routes = Routes::of(volumes);
     }
 }
 
@@ -205,7 +257,7 @@ impl Failures {
         let mut given = Vec::new();
         let mut all = true;
         for (id, volume) in (0..).zip(volumes) {
-            if !volume.nodes.contains(&from) {
+            if !volume.all_nodes().any(|node| node == from) {
                 continue;
             }
             for group in self.holes.groups(id, volume) {
@@ -221,11 +273,20 @@ impl Failures {
                         all = false;
                         continue;
                     }
-                    let Some(to) = self.room_elsewhere(slot, volume, &holders) else {
+                    // who was to have it, has some of it
+                    let (to, lacking) = match self.holes.end_move(slot) {
+                        Some(Move { to, missed, .. }) if self.is_up(to.node) => (Some(to), missed),
+                        _ => {
+                            let mut all_of_it = Blocks::default();
+                            all_of_it.add(blocks);
+                            (self.room_elsewhere(slot, volume, &holders), all_of_it)
+                        }
+                    };
+                    let Some(to) = to else {
                         all = false;
                         continue;
                     };
-                    self.holes.give(slot, from, to, blocks);
+                    self.holes.give(slot, from, to, &lacking);
                     given.push(slot);
                 }
             }
@@ -253,29 +314,49 @@ impl Failures {
     }
 
     /// A node that is up, has nothing of the group yet, and has room for it.
-    fn room_elsewhere(
+    pub(crate) fn room_elsewhere(
         &mut self,
         slot: Slot,
         volume: &Volume,
         holders: &[Holder],
     ) -> Option<Holder> {
-        let room = self.holes.room[slot.volume as usize];
         let free = |node: &HostId| {
-            let given = self.holes.given.get(&(slot.volume, *node));
-            self.is_up(*node)
+            self.takes(slot.volume, volume, *node)
                 && holders.iter().all(|holder| holder.node != *node)
-                && given.is_none_or(|given| *given < room)
+                && !self.holes.is_on_its_way(slot, *node)
         };
-        let free: Vec<HostId> = volume.nodes.iter().copied().filter(free).collect();
-        let number = slot.group << 8 | u64::from(slot.fragment);
-        let chosen = mix(number ^ mix(u64::from(slot.volume))) % (free.len() as u64).max(1);
+        let free: Vec<HostId> = volume.all_nodes().filter(free).collect();
+        let chosen = slot.number() % (free.len() as u64).max(1);
         let node = *free.get(chosen as usize)?;
-        let given = self.holes.given.entry((slot.volume, node)).or_default();
-        let distribution = &volume.distribution;
-        let size = distribution.file_size(self.holes.sizes[slot.volume as usize]);
-        let base = size + distribution.group_stored() * *given;
+        Some(self.room_on(slot.volume, volume, node))
+    }
+
+    /// Whether a node is there and has room for one more group of a volume.
+    pub(super) fn takes(&self, id: u32, volume: &Volume, node: HostId) -> bool {
+        let given = self.holes.given.get(&(id, node)).copied().unwrap_or(0);
+        let state = &self.hosts[node.index()];
+        let room = self.holes.room[id as usize] + self.own_part(id, volume, node).1;
+        self.is_up(node) && state.is_member() && given < room
+    }
+
+    /// The part of a node's file that is the volume's from the beginning, in bytes; of a node that joins, the groups
+    /// that there is room for instead.
+    fn own_part(&self, id: u32, volume: &Volume, node: HostId) -> (Bytes, u64) {
+        let size = volume.distribution.file_size(self.holes.sizes[id as usize]);
+        if volume.joining.contains(&node) {
+            (Bytes::ZERO, size.get() / volume.distribution.group_stored().get())
+        } else {
+            (size, 0)
+        }
+    }
+
+    /// Room on a node for one more group of a volume.
+    pub(super) fn room_on(&mut self, id: u32, volume: &Volume, node: HostId) -> Holder {
+        let (size, _) = self.own_part(id, volume, node);
+        let given = self.holes.given.entry((id, node)).or_default();
+        let base = size + volume.distribution.group_stored() * *given;
         *given += 1;
-        Some(Holder { node, base })
+        Holder { node, base }
     }
 
     /// Bytes of volumes that too few fragments are left of.

@@ -12,24 +12,28 @@ mod blocks;
 mod hedging;
 mod holes;
 mod home;
+mod moves;
 mod phases;
 mod plan;
 mod recovery;
+mod routes;
 
 use std::collections::BTreeMap;
 
 use foretell_scenarios::model::Scenario;
-use foretell_scenarios::outages::Recovery as Settings;
+use foretell_scenarios::outages::{Outages, Recovery as Settings};
 use foretell_units::{Beat, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;
 pub(crate) use hedging::Hedging;
 pub(crate) use holes::{Holder, Holes, Slot, spare_groups};
 pub use home::{Home, ObjectHome, Unit};
+pub(crate) use moves::Change;
 pub use phases::{RunPhase, RunPhases};
 pub(crate) use plan::{Asked, Plan, Plans, State};
-pub(crate) use recovery::{Job, Recoveries, Stage};
+pub(crate) use recovery::{Conversion, ConversionStage, Job, Recoveries, Stage};
 pub use recovery::{Kind, Recovery};
+pub(crate) use routes::Routes;
 
 use crate::exchange::Purpose;
 use crate::hosts::{Hosts, Timer};
@@ -54,6 +58,8 @@ pub(crate) struct Failures {
     pub(crate) recoveries: Recoveries,
     /// Parts of requests that are complete although no answer has come.
     pub(crate) ready: Vec<u32>,
+    /// Requests that need not wait any more for a part of their volume to change.
+    pub(crate) let_go: Vec<u32>,
     /// Of systems with objects: recoveries of objects under way, and groups that are not whole.
     pub(crate) objects: Objects,
 }
@@ -77,6 +83,7 @@ pub(crate) struct HostState {
     pub(crate) standing: Standing,
     /// Whether all that it held was given to others.
     pub(crate) holds_nothing: bool,
+    pub(crate) membership: Membership,
     beat: Beat,
     /// When its standing is to be looked at.
     due: Option<SimTime>,
@@ -91,6 +98,17 @@ pub(crate) enum Standing {
     Down,
     /// It has been down for too long: what it held is rebuilt elsewhere.
     Out,
+}
+
+/// Whether fragments are given to a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Membership {
+    /// Not yet: it joins later.
+    Absent,
+    /// They are.
+    Member,
+    /// No more: it is drained.
+    Drained,
 }
 
 /// What becomes of an exchange.
@@ -113,9 +131,15 @@ impl HostState {
             is_wiped: false,
             standing: Standing::Up,
             holds_nothing: false,
+            membership: Membership::Member,
             beat,
             due: None,
         }
+    }
+
+    /// Whether fragments may be given to it.
+    pub(crate) fn is_member(&self) -> bool {
+        self.membership == Membership::Member
     }
 }
 
@@ -139,11 +163,15 @@ impl Failures {
         }
         let has_timeouts = settings.is_some();
         let settings = settings.unwrap_or(Settings::NONE);
+        let outages = scenario.outages.as_ref();
+        let outages = outages.filter(|_| !scenario.system.traits().disks_are_servers());
+        let joining = outages.map(Outages::joining).unwrap_or_default();
         let state = |index| {
-            HostState::new(Beat::drawn(
-                settings.heartbeat,
-                &mut clocks(HostId::from(index)).stream("heartbeat"),
-            ))
+            let host = HostId::from(index);
+            let beat = Beat::drawn(settings.heartbeat, &mut clocks(host).stream("heartbeat"));
+            let is_joining = joining.contains(&host);
+            let membership = if is_joining { Membership::Absent } else { Membership::Member };
+            HostState { membership, ..HostState::new(beat) }
         };
         Some(Box::new(Self {
             settings,
@@ -154,9 +182,10 @@ impl Failures {
             suspicions: BTreeMap::new(),
             missed: 0,
             plans: Plans::default(),
-            holes: Holes::of(scenario),
+            holes: Holes::new(),
             recoveries: Recoveries::default(),
             ready: Vec::new(),
+            let_go: Vec::new(),
             objects: Objects::default(),
         }))
     }
@@ -336,7 +365,7 @@ impl Failures {
         let state = &mut states[host.index()];
         state.is_down = true;
         state.is_wiped |= !keeps;
-        *missed += 1;
+        *missed += u32::from(!state.holds_nothing);
         // a node that the cluster still misses since its last failure stays as it is
         if state.standing == Standing::Up {
             // the last sign of life was that of the beat before
@@ -355,7 +384,8 @@ impl Failures {
         self.missed -= u32::from(!state.holds_nothing);
         state.due = None;
         state.standing = Standing::Up;
-        state.holds_nothing = false;
+        // who was drained is given nothing again
+        state.holds_nothing &= !state.is_member();
         self.suspicions.retain(|(_, node), _| *node != host);
     }
 }

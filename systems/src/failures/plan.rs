@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 /// What is known of a part of a request beside its count of answers.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct Plan {
     /// Its number may be another request's when this one is complete.
     pub(crate) request: u32,

@@ -504,6 +504,10 @@ impl<R: Rules> System for Objects<R> {
         self.wake(core, hosts, host);
     }
 
+    fn settings_change<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
+        self.throttle_changes(core, hosts);
+    }
+
     fn prepare_for_failures(
         &mut self,
         core: &mut Core,

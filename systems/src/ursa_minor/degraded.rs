@@ -29,11 +29,11 @@ pub(super) fn begin<H: Hosts>(
     hosts: &mut H,
     id: u32,
     op: Op,
-    piece: &Piece,
+    (volume, piece): (u32, &Piece),
     operation: u32,
 ) -> u32 {
     let Request { issue, is_repair, .. } = core.requests[id];
-    let Issue { volume, client, breadcrumb, .. } = issue;
+    let Issue { client, breadcrumb, .. } = issue;
     let (first_block, blocks) = (piece.first_block, piece.blocks);
     if op == Op::Read && hosts.has_payload() {
         hosts.payload_pinned(id, volume, first_block, blocks);
@@ -65,7 +65,7 @@ pub(super) fn begin<H: Hosts>(
 }
 
 /// Asks for as many fragments as a part still needs.
-fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
+pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let now = hosts.now();
     let mut failures = core.failures.take().expect("there are events");
     let mut plan = failures.plans.take(part).expect("the part has not ended");
@@ -86,9 +86,16 @@ fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
         |fragment: &u8| failures.trusts(client, holders[usize::from(*fragment)].node, now);
     let (good, doubtful): (Numbers, Numbers) = candidates.into_iter().partition(trusted);
     let doubted = doubtful.len();
+    let is_held = op == Op::Write && failures.holds_writes(id, piece.group);
     let job = failures.recoveries.jobs.get_mut(&request).filter(|_| is_repair);
     let lost = job.as_ref().map(|job| job.slot.fragment);
+    let moves = job.as_ref().is_some_and(|job| job.to.is_some());
     let (chosen, trusts_enough) = match op {
+        Op::Read if moves => choose_holder(&mut plan, lost, (good, doubtful)),
+        Op::Write if is_held => {
+            plan.is_short = true;
+            (Numbers::new(), false)
+        }
         Op::Read => choose_reads(&mut plan, volume, lost, (good, doubtful)),
         Op::Write => choose_writes(&mut plan, volume, (good, doubtful)),
     };
@@ -169,7 +176,9 @@ pub(super) fn in_reach(
         // whoever rebuilds does not ask itself, even if clients have written meanwhile
         !plan.has(fragment)
             && failures.is_up(node)
-            && !(is_repair && node == client)
+            && !(is_repair
+                && node == client
+                && failures.recoveries.jobs.contains_key(&plan.request))
             && (op == Op::Write || !failures.holes.meets(slot, &blocks))
     };
     order.into_iter().filter(is_in_reach).collect()
@@ -186,6 +195,7 @@ pub(super) fn asked_for(plan: &Plan, part: u32, fragment: u8, holder: Holder) ->
         offset: holder.base + piece.start,
         stored: small(piece.stored),
         carried: small(piece.carried),
+        is_own: false,
     }
 }
 
@@ -207,6 +217,20 @@ fn choose_reads(
     let chosen = chosen.unwrap_or_default();
     let m = volume.distribution.encoding().m();
     plan.needed = if plan.is_short { m } else { have.len() + chosen.len() } as u32;
+    (chosen, trusts_enough)
+}
+
+/// Of a fragment that moves: itself, from its holder.
+fn choose_holder(
+    plan: &mut Plan,
+    moving: Option<u8>,
+    (good, doubtful): (Numbers, Numbers),
+) -> (Numbers, bool) {
+    let is_it = |fragment: &u8| Some(*fragment) == moving;
+    let trusts_enough = good.iter().any(is_it);
+    let chosen: Numbers = good.into_iter().chain(doubtful).filter(is_it).collect();
+    plan.is_short = chosen.is_empty() && plan.counted().is_empty();
+    plan.needed = 1;
     (chosen, trusts_enough)
 }
 
@@ -272,7 +296,8 @@ impl Core {
             Op::Read if plan.is_hedged => 2 * u32::from(!is_enough(volume, plan)),
             Op::Read => plan.needed.saturating_sub(answered),
             Op::Write => {
-                let total = u32::from(volume.quorum).min(plan.counted_on());
+                let quorum = if plan.is_repair { u32::MAX } else { u32::from(volume.quorum) };
+                let total = quorum.min(plan.counted_on());
                 total.max(u32::from(volume.min_write)).saturating_sub(answered)
             }
         };
@@ -298,9 +323,11 @@ impl Core {
         }
         let node = self.exchanges[exchange].node;
         self.failed().trust(client, node);
+        self.note_change(part, exchange);
         if is_repair {
             let stored = Bytes(u64::from(Fragment::of(self, exchange).stored));
             self.note_source(request, (stored, self.exchanges[exchange].message()));
+            self.note_converted(exchange, request);
         }
     }
 
@@ -328,7 +355,7 @@ impl Core {
     }
 
     /// Nobody waits any more for those exchanges of a part. Returns the nodes.
-    fn give_up_waiting<H: Hosts>(
+    pub(super) fn give_up_waiting<H: Hosts>(
         &mut self,
         hosts: &mut H,
         plan: &mut Plan,
@@ -361,13 +388,16 @@ impl Core {
             first + piece.start.get().div_ceil(block)..(first + end).max(first)
         };
         let mut lacking: SmallVec<[HostId; 8]> = SmallVec::new();
+        let mut filled: SmallVec<[Slot; 8]> = SmallVec::new();
         let holders = failures.holes.holders(id, volume, piece.group);
         for (fragment, holder) in (0..).zip(&holders) {
             let slot = Slot { volume: id, group: piece.group, fragment };
             match plan.of_fragment(fragment) {
                 Some(asked) if asked.state == State::Waiting => {}
                 Some(asked) if asked.state == State::Answered && asked.node == holder.node => {
-                    failures.holes.fill(slot, &whole, write);
+                    if failures.holes.fill(slot, &whole, write) {
+                        filled.push(slot);
+                    }
                 }
                 _ => {
                     failures.holes.add(slot, holder.node, blocks.clone(), write);
@@ -380,6 +410,9 @@ impl Core {
         self.failures = Some(failures);
         if self.close_recoveries(hosts.now()) {
             self.give_away_the_rest(hosts);
+        }
+        for slot in filled {
+            self.retry_move(hosts, slot);
         }
         for node in lacking {
             self.wake_repairs(hosts, node);
@@ -462,10 +495,13 @@ impl Core {
                 ask(self, hosts, part);
             }
             self.give_away_the_rest(hosts);
+            self.drain_the_rest(hosts);
         } else {
             if failures.hosts[host.index()].standing == Standing::Out {
                 self.give_away(host);
+                self.end_moves_to(hosts, host);
             }
+            self.hand_on_conversions(host);
             for part in self.failed().plans.such(|plan: &Plan| plan.waits_for(host)) {
                 let mut plan = self.failed().plans.take(part).expect("it is there");
                 self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);

@@ -3,12 +3,14 @@
 //! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
 //! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
 //! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. What nodes that fail change in
-//! this is in `degraded.rs` and `repair.rs`, hedged reads are in `hedge.rs`. Not modelled: version negotiation; clients know where
-//! fragments are without asking.
+//! this is in `degraded.rs` and `repair.rs`, nodes that join and leave are in `migration.rs`, volumes that are
+//! encoded otherwise in `conversion.rs`, hedged reads in `hedge.rs`. Not modelled: version negotiation; clients know where fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
+mod conversion;
 mod degraded;
 mod hedge;
+mod migration;
 mod repair;
 
 use foretell_algorithms::codec::Numbers;
@@ -18,6 +20,7 @@ use foretell_scenarios::model::{CpuProfile, ReadFrom, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use crate::exchange::{Asks, Exchange, Purpose};
+use crate::failures::Unit;
 use crate::hosts::{Fragments, Hosts, small};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
@@ -52,6 +55,8 @@ pub struct Fragment {
     stored: u32,
     /// Bytes of the fragment.
     carried: u32,
+    /// Whether a node writes what it has made itself; `part` is then its request.
+    is_own: bool,
 }
 
 impl Fragment {
@@ -68,20 +73,20 @@ impl Fragment {
 }
 
 impl System for UrsaMinor {
-    fn prepare(&self, volume: &Volume, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
-        let distribution = &volume.distribution;
+    fn prepare(&self, core: &Core, cpu: &CpuProfile, issue: &Issue) -> (Stage, SimSpan) {
         if issue.op == Op::Read {
             return (Stage::Transfer, SimSpan::ZERO);
         }
-        if distribution.partial_blocks(issue.offset, issue.size).next().is_some() {
+        let stretch = (issue.offset, issue.size);
+        if !core.partial_blocks(issue.volume, stretch).is_empty() {
             return (Stage::Fetch, SimSpan::ZERO);
         }
-        let (_, whole) = distribution.covering(issue.offset, issue.size);
-        (Stage::Transfer, volume.seal_time(cpu, whole))
+        let (_, whole) = core.covering(issue.volume, stretch);
+        (Stage::Transfer, core.volume_at(issue.volume, issue.offset).seal_time(cpu, whole))
     }
 
-    fn range(&self, volume: &Volume, offset: Bytes, size: Bytes) -> Stretch {
-        volume.distribution.covering(offset, size)
+    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
+        core.covering(volume, stretch)
     }
 
     fn send_range<H: Hosts>(
@@ -94,13 +99,15 @@ impl System for UrsaMinor {
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
+        if core.failures.is_some() {
+            for (volume, piece) in core.pieces(volume, (offset, size)) {
+                degraded::begin(core, hosts, request, op, (volume, &piece), operation);
+            }
+            return;
+        }
         let pieces = core.volumes[volume as usize].distribution.pieces(offset, size);
         for piece in pieces {
-            if core.failures.is_some() {
-                degraded::begin(core, hosts, request, op, &piece, operation);
-            } else {
-                send_part(core, hosts, request, op, &piece, operation);
-            }
+            send_part(core, hosts, request, op, &piece, operation);
         }
     }
 
@@ -138,8 +145,7 @@ impl System for UrsaMinor {
 
     /// A node has done its part: it is in the cache, or on disk where that is required.
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
-        let asked = &core.exchanges[exchange];
-        if asked.client == asked.node {
+        if Fragment::of(core, exchange).is_own {
             return core.rewritten(hosts, exchange);
         }
         if hosts.has_payload() {
@@ -183,15 +189,34 @@ impl System for UrsaMinor {
 
     fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
         core.begin_jobs(hosts, host);
+        core.begin_conversions(hosts, host);
     }
 
-    fn opening(&self, volume: &Volume, cpu: &CpuProfile, request: &Request) -> SimSpan {
-        let distribution = &volume.distribution;
-        let Issue { offset, size, .. } = request.issue;
+    fn settings_change<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
+        core.wake_all_repairs(hosts);
+    }
+
+    fn volume_changes<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, volume: u32) {
+        core.volume_changes(hosts, volume);
+    }
+
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        core.membership_changes(hosts, what.host, joins);
+    }
+
+    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        let Issue { volume: id, offset, size, .. } = request.issue;
+        let volume = core.volume_at(id, offset);
         let fetched = match request.stage {
-            Stage::Transfer => distribution.covering(offset, size).1,
+            Stage::Transfer => core.covering(id, (offset, size)).1,
             Stage::Fetch => {
-                distribution.block() * distribution.partial_blocks(offset, size).count() as u64
+                volume.distribution.block() * core.partial_blocks(id, (offset, size)).len() as u64
             }
         };
         cpu.open(volume.cipher, request.missing, fetched)
@@ -315,6 +340,7 @@ fn send_part<H: Hosts>(
             offset: place.base + piece.start,
             stored: small(piece.stored),
             carried: small(piece.carried),
+            is_own: false,
         });
         let node = core.volumes[file as usize].nodes[place.node as usize];
         let between = (client, node);
@@ -342,6 +368,9 @@ fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32) {
     let mut span = cpu.send.of(asked.message());
     if fragment.op == Op::Read {
         span += cpu.copy.of(carried);
+    }
+    if fragment.op == Op::Read && hosts.has_payload() {
+        core.note_copied(hosts, exchange);
     }
     core.send_after(hosts, exchange, span);
 }

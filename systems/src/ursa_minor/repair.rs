@@ -26,7 +26,9 @@ impl Core {
     /// A node looks soon whether there is something to rebuild.
     pub(super) fn wake_repairs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let failures = self.failed();
-        let waits = failures.recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty());
+        let recoveries = &failures.recoveries;
+        let waits = recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty())
+            || recoveries.to_convert.get(&host).is_some_and(|groups| !groups.is_empty());
         if waits && failures.is_up(host) && !failures.is_down(host) {
             // not at once: what is being completed must be so when it is read
             hosts.set_timer(hosts.now(), Timer::Repair { host: host.0 });
@@ -45,13 +47,11 @@ impl Core {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
         let (given, all) = failures.give_away(from, volumes);
-        failures.hosts[from.index()].holds_nothing = all;
-        failures.missed -= u32::from(all);
+        let state = &mut failures.hosts[from.index()];
+        failures.missed -= u32::from(all && !state.holds_nothing);
+        state.holds_nothing |= all;
         for slot in given {
-            if let Some(waiting) = failures.recoveries.waiting.get_mut(&from) {
-                waiting.remove(&slot);
-            }
-            failures.recoveries.stuck.remove(&(from, slot));
+            failures.recoveries.forget(from, slot);
             let volume = &volumes[slot.volume as usize];
             let holders = failures.holes.holders(slot.volume, volume, slot.group);
             let holder = holders[usize::from(slot.fragment)].node;
@@ -90,24 +90,42 @@ impl Core {
                 return;
             }
             let waiting = failures.recoveries.waiting.get_mut(&host);
-            let Some(slot) = waiting.and_then(std::collections::BTreeSet::pop_first) else {
-                return;
-            };
+            let Some(waiting) = waiting.filter(|slots| !slots.is_empty()) else { return };
+            // clients wait for some
+            let held = waiting.iter().find(|slot| failures.holes.holds_writes_of(**slot));
+            let slot = held.or(waiting.first()).copied().expect("it is not empty");
+            waiting.remove(&slot);
             // one that is being worked on comes again when that is over
-            let is_it = |job: &Job| job.slot == slot && job.stage != Stage::Cancelled;
+            let is_it =
+                |job: &Job| job.slot == slot && job.host == host && job.stage != Stage::Cancelled;
             if failures.recoveries.jobs.values().any(is_it) {
                 continue;
             }
             let volume = &self.volumes[slot.volume as usize];
-            let holders = failures.holes.holders(slot.volume, volume, slot.group);
-            if holders[usize::from(slot.fragment)].node != host {
+            if failures.recoveries.conversions.contains_key(&(volume.of.0, slot.group)) {
+                // it goes on when the group has changed, or has not
+                failures.recoveries.stuck.insert((host, slot));
                 continue;
             }
+            let holders = failures.holes.holders(slot.volume, volume, slot.group);
+            let holder = holders[usize::from(slot.fragment)].node;
             let blocks = failures.holes.blocks_of(slot.volume, volume, slot.group);
-            let Some(hole) = failures.holes.get(slot) else { continue };
-            let (key, missed) = (hole.key, hole.missed.clone());
-            let has_sources =
-                |stretch: &Range<u64>| failures.has_sources(slot, volume, &holders, stretch);
+            let moves = failures.holes.moves_to(slot, host);
+            let (key, missed, to) = if moves {
+                let one = failures.holes.move_of(slot).expect("it moves");
+                (one.key, one.missed.clone(), Some(one.to))
+            } else {
+                let hole = failures.holes.get(slot).filter(|_| holder == host);
+                let Some(hole) = hole else { continue };
+                (hole.key, hole.missed.clone(), None)
+            };
+            let has_sources = |stretch: &Range<u64>| {
+                if moves {
+                    failures.is_up(holder) && !failures.holes.meets(slot, stretch)
+                } else {
+                    failures.has_sources(slot, volume, &holders, stretch)
+                }
+            };
             let mut rest = Blocks::default();
             for stretch in missed.iter() {
                 if has_sources(&stretch) {
@@ -119,17 +137,18 @@ impl Core {
             }
             if rest != missed {
                 failures.recoveries.stuck.insert((host, slot));
+                failures.holes.begin_passes_again(slot);
             }
             if rest.is_empty() {
                 continue;
             }
-            let hole = failures.holes.get(slot).expect("it is there");
-            rest.iter().for_each(|stretch| hole.missed.remove(&stretch));
-            hole.in_work.add_all(&rest);
+            let (missed, in_work) = failures.holes.work(slot, moves).expect("it is there");
+            rest.iter().for_each(|stretch| missed.remove(&stretch));
+            in_work.add_all(&rest);
             let recovery = failures.recoveries.of(key, now);
             let at_hand = blocks.start..blocks.start;
             let stage = Stage::Computing;
-            let job = Job { slot, host, rest, at_hand, stage, recovery, sources: 0 };
+            let job = Job { slot, host, rest, at_hand, stage, recovery, sources: 0, to };
             self.next_stretch(hosts, job);
         }
     }
@@ -140,8 +159,8 @@ impl Core {
         let slot = job.slot;
         let still = loop {
             let Some(stretch) = job.rest.pop() else { break None };
-            let hole = self.failed().holes.get(slot);
-            if hole.is_some_and(|hole| hole.in_work.meets(&stretch)) {
+            let work = self.failed().holes.work(slot, job.to.is_some());
+            if work.is_some_and(|(_, in_work)| in_work.meets(&stretch)) {
                 break Some(stretch);
             }
         };
@@ -167,7 +186,8 @@ impl Core {
         let request = self.insert_request(hosts, issue, RequestStage::Transfer, false);
         self.requests[request].is_repair = true;
         self.failed().recoveries.jobs.insert(request, job);
-        let part = degraded::begin(self, hosts, request, Op::Read, &piece, NO_OPERATION);
+        let part =
+            degraded::begin(self, hosts, request, Op::Read, (slot.volume, &piece), NO_OPERATION);
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it was put there");
         job.stage = Stage::Reading { part };
     }
@@ -185,18 +205,24 @@ impl Core {
     /// The fragments that a job asked for are there. Returns the work to make the missing one of them.
     pub(crate) fn rebuilding<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
         let Issue { client, volume, size, .. } = self.requests[request].issue;
+        if self.is_conversion(request) {
+            return self.converting(hosts, request);
+        }
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it is a job's");
         job.stage = Stage::Computing;
-        let sources = u64::from(job.sources);
+        let (sources, copies) = (u64::from(job.sources), job.to.is_some());
         let encoding = self.volumes[volume as usize].distribution.encoding();
         // fragments are multiplied and added into one: m of them are a pass over the blocks
-        let passes = u64::from(!encoding.is_replication());
+        let passes = u64::from(!encoding.is_replication() && !copies);
         let read = size * sources / encoding.m() as u64;
         hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, read)
     }
 
     /// The missing fragment is made: it is written.
     pub(crate) fn rebuilt<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if self.is_conversion(request) {
+            return self.write_converted(hosts, request);
+        }
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
         if job.stage == Stage::Cancelled {
@@ -209,7 +235,7 @@ impl Core {
         let holders = failures.holes.holders(id, volume, group);
         let Issue { offset, size, .. } = self.requests[request].issue;
         let piece = volume.distribution.pieces(offset, size).next().expect("it was read");
-        let place = holders[usize::from(fragment)].base + piece.start;
+        let place = job.to.unwrap_or(holders[usize::from(fragment)]).base + piece.start;
         let host = job.host;
         let purpose = Purpose::Fragment(Fragment {
             part: request,
@@ -219,6 +245,7 @@ impl Core {
             offset: place,
             stored: small(piece.stored),
             carried: small(piece.carried),
+            is_own: true,
         });
         let of_nobody = (Breadcrumb::NONE, NOBODY);
         let exchange = Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
@@ -252,10 +279,13 @@ impl Core {
         let stored = Bytes(u64::from(stored));
         failures.recoveries.all[job.recovery].written += stored;
         failures.recoveries.written += stored;
-        if let Some(hole) = failures.holes.get(job.slot) {
-            hole.in_work.remove(&job.at_hand);
+        if let Some((_, in_work)) = failures.holes.work(job.slot, job.to.is_some()) {
+            in_work.remove(&job.at_hand);
         }
-        if hosts.has_payload() {
+        if job.to.is_some() {
+            // it was noted who has what when its holder answered
+            hosts.payload_failed(request);
+        } else if hosts.has_payload() {
             let (first_block, blocks) = (job.at_hand.start, job.at_hand.end - job.at_hand.start);
             let (version, node) = (0, job.host);
             let rebuilt =
@@ -273,19 +303,33 @@ impl Core {
     /// A job is done.
     fn end_job<H: Hosts>(&mut self, hosts: &mut H, job: &Job) {
         let now = hosts.now();
+        let (failures, slot) = (self.failed(), job.slot);
+        let moves = failures.holes.moves_to(slot, job.host);
+        let has_arrived = moves && failures.holes.pass_ends(slot);
+        let work = failures.holes.work(slot, moves);
+        let again = work.is_some_and(|(missed, _)| !missed.is_empty());
+        if job.to.is_none() {
+            failures.recoveries.all[job.recovery].objects += 1;
+            failures.holes.close_if_filled(slot);
+        } else if has_arrived {
+            failures.recoveries.all[job.recovery].objects += 1;
+            self.arrives(hosts, slot);
+        }
         let failures = self.failed();
-        failures.recoveries.all[job.recovery].objects += 1;
-        let again = failures.holes.get(job.slot).is_some_and(|hole| !hole.missed.is_empty());
-        failures.holes.close_if_filled(job.slot);
         if again {
             failures.recoveries.waiting.entry(job.host).or_default().insert(job.slot);
         }
         let pause = failures.settings.pause;
-        if !pause.is_zero() {
+        // between rounds of one fragment there is none
+        let goes_on = moves && again;
+        if !pause.is_zero() && !goes_on {
             failures.recoveries.pauses.entry(job.host).or_default().push(now + pause);
             hosts.set_timer(now + pause, Timer::Repair { host: job.host.0 });
         }
         self.wake_repairs(hosts, job.host);
+        if job.to.is_none() {
+            self.retry_move(hosts, slot);
+        }
         if self.close_recoveries(now) {
             self.give_away_the_rest(hosts);
             // others may have waited for what is there now
@@ -309,6 +353,9 @@ impl Core {
 
     /// A job cannot go on: its blocks wait until more nodes are in reach.
     pub(super) fn cancel_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if self.is_conversion(request) {
+            return self.cancel_conversion_of(hosts, request);
+        }
         if let Some(key) = self.drop_job(hosts, request) {
             self.failed().recoveries.stuck.insert(key);
         }
@@ -319,6 +366,7 @@ impl Core {
         let jobs = self.failed().recoveries.jobs.iter();
         let its: Vec<u32> =
             jobs.filter(|(_, job)| job.host == host).map(|(request, _)| *request).collect();
+        self.cancel_conversions_by(hosts, host);
         for request in its {
             if let Some((host, slot)) = self.drop_job(hosts, request) {
                 self.failed().recoveries.waiting.entry(host).or_default().insert(slot);
@@ -332,9 +380,13 @@ impl Core {
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
         let (slot, host, stage) = (job.slot, job.host, job.stage);
-        if let Some(hole) = failures.holes.get(slot) {
-            let undone = std::mem::take(&mut hole.in_work);
-            hole.missed.add_all(&undone);
+        let moves = job.to.is_some();
+        if let Some((missed, in_work)) = failures.holes.work(slot, moves) {
+            let undone = std::mem::take(in_work);
+            missed.add_all(&undone);
+        }
+        if moves {
+            failures.holes.begin_passes_again(slot);
         }
         match stage {
             Stage::Cancelled => return None,
@@ -357,7 +409,7 @@ impl Core {
         Some((host, slot))
     }
 
-    fn end_request(&mut self, request: u32) {
+    pub(super) fn end_request(&mut self, request: u32) {
         self.requests.remove(request).live = false;
     }
 }

@@ -66,7 +66,7 @@ pub(crate) struct PhaseWorkloadOutcome {
 /// A recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct RecoveryOutcome {
-    /// The host whose failure made it necessary, or its disk: `osd1.disk0`.
+    /// The host whose failure made it necessary, or its disk: `osd1.disk0`; or a volume: `volume.mail`.
     pub(crate) host: String,
     pub(crate) kind: &'static str,
     /// From the beginning of measuring, s.
@@ -107,7 +107,7 @@ impl Replay<'_> {
         let what = Unit { host, disk };
         protocol.happens(engine, what, action);
         match action {
-            Action::Fail { .. } | Action::Add | Action::Drain => {}
+            Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
                 // its flusher looks at what has waited meanwhile
                 if let Some((node, mut around)) = engine.node(host.0) {
@@ -172,7 +172,10 @@ impl Replay<'_> {
             format!("{}{disk}", engine.scenario.host(host).name)
         };
         let recoveries = protocol.recoveries().iter().map(|one| RecoveryOutcome {
-            host: name(protocol.unit(one)),
+            host: match protocol.volume_of(one) {
+                Some(volume) => format!("volume.{}", engine.scenario.volume(volume).name),
+                None => name(protocol.unit(one)),
+            },
             kind: one.kind.name(),
             began_s: since(one.began),
             ended_s: one.ended.map(since),

@@ -111,6 +111,18 @@ impl<R: Rules> Objects<R> {
         }
     }
 
+    /// More or fewer recoveries may go on side by side than before.
+    pub(in crate::objects) fn throttle_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+    ) {
+        self.take_turns(core, hosts);
+        for osd in 0..self.out().servers.len() as Osd {
+            self.pump(core, hosts, osd);
+        }
+    }
+
     /// The primary of a group begins with as many objects as it may.
     pub(super) fn pump_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         let out = self.out();

@@ -1,0 +1,200 @@
+//! Settings that change while the cluster runs: `set` of events.
+//!
+//! What is set is put into the scenario's tree, event after event, and the whole is checked again: a setting that a
+//! scenario could not have, cannot be set either. What may be set is listed here.
+
+use std::path::Path;
+
+use foretell_units::{HostId, SimSpan, VolumeId};
+
+use super::{check_at_first, section};
+use crate::error::{Problem, Problems, ScenarioErrors};
+use crate::model::{Scenario, Volume};
+use crate::names::nearest;
+use crate::outages::{Action, Event, Outages, Recovery, Setting, SettingChange};
+use crate::source::{Place, Sources};
+use crate::tree::{Entry, Node, Table, Value};
+
+/// Keys of a volume that may be set, where clients encode.
+const OF_VOLUMES: [&str; 6] =
+    ["encoding", "cipher", "nodes", "placement", "write_quorum", "min_write"];
+
+/// Keys of `recovery` that may be set; the last one with Ceph.
+const OF_RECOVERY: [&str; 3] = ["parallel", "pause", "max_backfills"];
+
+/// An event that sets something.
+struct Sets<'a> {
+    name: &'a str,
+    at: SimSpan,
+    place: Place,
+    entries: &'a [Entry],
+}
+
+/// Writes `set` with dotted keys, also where it is written as tables in tables.
+pub(super) fn flatten(tree: &mut Table) {
+    fn walk(table: &Table, path: &str, into: &mut Table) {
+        for entry in &table.entries {
+            let key =
+                if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+            match &entry.node.value {
+                Value::Table(inner) => walk(inner, &key, into),
+                _ => into.insert(Entry { key, ..entry.clone() }),
+            }
+        }
+    }
+    let events = tree.get_mut("event").and_then(Node::table_mut);
+    let events = events.into_iter().flat_map(|events| &mut events.entries);
+    for event in events.filter_map(|event| event.node.table_mut()) {
+        if let Some(table) = event.get_mut("set").and_then(Node::table_mut) {
+            let mut flat = Table::default();
+            walk(table, "", &mut flat);
+            *table = flat;
+        }
+    }
+}
+
+/// What events of a good scenario set, with their names, in order of time.
+pub(super) fn of(
+    tree: &Table,
+    scenario: &Scenario,
+    sources: &Sources,
+    base: &Path,
+) -> Result<Vec<(String, Setting)>, ScenarioErrors> {
+    let mut flat = tree.clone();
+    flatten(&mut flat);
+    let mut events: Vec<Sets> = section(&flat, "event").filter_map(Sets::of).collect();
+    events.sort_by_key(|event| event.at);
+    let mut problems = Problems::default();
+    let mut found = Vec::new();
+    let (mut now, mut state) = (flat.clone(), scenario.clone());
+    for event in &events {
+        for entry in event.entries {
+            put(&mut now, entry, &state, &mut problems);
+        }
+        if let Some(errors) = problems.into_errors(sources) {
+            return Err(errors);
+        }
+        problems = Problems::default();
+        let next = check_at_first(&now, sources, base)?.scenario;
+        event.compare(&state, &next, &mut found, &mut problems);
+        state = next;
+    }
+    match problems.into_errors(sources) {
+        Some(errors) => Err(errors),
+        None => Ok(found),
+    }
+}
+
+/// Adds the events to those of hosts.
+pub(super) fn add(outages: &mut Outages, settings: Vec<(String, Setting)>) {
+    for (number, (name, setting)) in (0..).zip(settings) {
+        let (at, host, disk) = (setting.at, HostId(0), None);
+        let action = Action::Set { number };
+        outages.events.push(Event { name, at, host, disk, action });
+        outages.settings.push(setting);
+    }
+    // of equal times, what happens to hosts comes first
+    outages.events.sort_by_key(|event| event.at);
+}
+
+/// Paths that may be set in a scenario.
+fn paths(scenario: &Scenario) -> Vec<String> {
+    let is_ceph = scenario.system.traits().disks_are_servers();
+    let volumes = scenario.volumes.iter().filter(|_| scenario.system.traits().clients_encode());
+    let of_volume = |volume: &Volume| {
+        let name = volume.name.clone();
+        OF_VOLUMES.map(|key| format!("volume.{name}.{key}"))
+    };
+    let recovery = OF_RECOVERY.iter().take(if is_ceph { 3 } else { 2 });
+    volumes.flat_map(of_volume).chain(recovery.map(|key| format!("recovery.{key}"))).collect()
+}
+
+/// Puts a value where its path says.
+fn put(tree: &mut Table, entry: &Entry, scenario: &Scenario, problems: &mut Problems) {
+    let paths = paths(scenario);
+    if !paths.contains(&entry.key) {
+        let message = format!("`{}` cannot be set while the cluster runs", entry.key);
+        let help = match nearest(&entry.key, paths.iter().map(String::as_str)) {
+            Some(other) => format!("did you mean `{other}`?"),
+            None => format!(
+                "what can be set: `{}`",
+                paths[paths.len().saturating_sub(8)..].join("`, `")
+            ),
+        };
+        problems.add(Problem::new(entry.key_place, message).help(help));
+        return;
+    }
+    let mut table = tree;
+    let mut keys: Vec<&str> = entry.key.split('.').collect();
+    let last = keys.pop().expect("paths have keys");
+    for key in keys {
+        if table.get(key).is_none() {
+            let value = Value::Table(Table::default());
+            let node = Node { value, place: entry.key_place };
+            let (key, key_place) = (key.to_owned(), entry.key_place);
+            table.insert(Entry { key, key_place, node });
+        }
+        let inner = table.get_mut(key).and_then(Node::table_mut);
+        table = inner.expect("a scenario has tables there");
+    }
+    let (key, key_place) = (last.to_owned(), entry.key_place);
+    table.insert(Entry { key, key_place, node: entry.node.clone() });
+}
+
+impl<'a> Sets<'a> {
+    fn of(entry: &'a Entry) -> Option<Self> {
+        let table = entry.node.table()?;
+        let entries = &table.get("set")?.table()?.entries;
+        let at = table.get("at")?.text()?.parse().ok()?;
+        Some(Self { name: &entry.key, at, place: entry.key_place, entries })
+    }
+
+    /// What an event changes.
+    fn compare(
+        &self,
+        before: &Scenario,
+        after: &Scenario,
+        found: &mut Vec<(String, Setting)>,
+        problems: &mut Problems,
+    ) {
+        let path = |section: &str| {
+            let paths = self.entries.iter().map(|entry| entry.key.as_str());
+            let such: Vec<&str> = paths.filter(|path| path.starts_with(section)).collect();
+            such.join(", ")
+        };
+        let mut set = |path: String, change: SettingChange| {
+            found.push((self.name.to_owned(), Setting { path, at: self.at, change }));
+        };
+        for (index, (one, other)) in before.volumes.iter().zip(&after.volumes).enumerate() {
+            let section = format!("volume.{}.", one.name);
+            if one != other {
+                let now = Box::new(other.clone());
+                set(path(&section), SettingChange::Volume { volume: VolumeId::from(index), now });
+            } else if let Some(entry) = self.entries.iter().find(|e| e.key.starts_with(&section)) {
+                problems.add(self.without_effect(entry));
+            }
+        }
+        let recovery = |scenario: &Scenario| -> Option<Recovery> {
+            scenario.outages.as_ref().map(|outages| outages.recovery)
+        };
+        match (recovery(before), recovery(after)) {
+            (Some(one), Some(other)) if one != other => {
+                set(path("recovery."), SettingChange::Recovery(other));
+            }
+            _ => {
+                let sets = self.entries.iter().find(|entry| entry.key.starts_with("recovery."));
+                if let Some(entry) = sets {
+                    problems.add(self.without_effect(entry));
+                }
+            }
+        }
+    }
+
+    fn without_effect(&self, entry: &Entry) -> Problem {
+        let message = format!(
+            "event `{}` sets `{}` to what it is already: that has no effect",
+            self.name, entry.key
+        );
+        Problem::new(entry.node.place, message).also(self.place).help("leave it out")
+    }
+}

@@ -1,0 +1,289 @@
+//! Fragments that move to another node while their holder goes on serving.
+//!
+//! A node that joins gets its fair share of each volume; what a drained node holds goes to whoever has least. The
+//! new node copies the fragment from its holder. What clients write meanwhile goes to the holder and is copied again;
+//! when nothing is left to copy, the new node is the holder. Where clients write faster than that, writes to the
+//! group wait after [`PASSES`] rounds (as migration of virtual machines does: Clark et al. 2005). Source: Abd-El-Malek
+//! et al. 2005 (migration on line, by a coordinator); there clients write to the new place at once, and read from the
+//! old one what they do not find. Ours never has less redundancy than before. The order of fragments is ours.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use foretell_units::HostId;
+use smallvec::SmallVec;
+
+use super::holes::{Holder, Holes, Slot};
+use super::recovery::Kind;
+use super::{Blocks, Failures, Membership};
+use crate::volume::Volume;
+
+/// Rounds of copying after which writes wait.
+const PASSES: u32 = 4;
+
+/// A fragment on its way.
+#[derive(Debug)]
+pub(crate) struct Move {
+    /// Who joins or is drained, and what closes it.
+    pub(crate) key: (HostId, Kind),
+    pub(crate) to: Holder,
+    /// Blocks that wait to be copied.
+    pub(crate) missed: Blocks,
+    /// Blocks that are being copied.
+    pub(crate) in_work: Blocks,
+    /// Rounds of copying so far.
+    passes: u32,
+}
+
+/// What a node that joins or leaves changes.
+pub(crate) struct Change {
+    /// Fragments that begin to move.
+    pub(crate) begun: Vec<Slot>,
+    /// Fragments that do not move where they were to.
+    pub(crate) ended: Vec<(Slot, HostId)>,
+}
+
+impl Holes {
+    /// The move of a fragment.
+    pub(crate) fn move_of(&mut self, slot: Slot) -> Option<&mut Move> {
+        self.moves.get_mut(&slot)
+    }
+
+    /// Whether any fragment is on its way.
+    pub(crate) fn has_moves(&self) -> bool {
+        !self.moves.is_empty()
+    }
+
+    /// Whether a fragment is on its way to that node.
+    pub(crate) fn moves_to(&self, slot: Slot, node: HostId) -> bool {
+        self.moves.get(&slot).is_some_and(|one| one.to.node == node)
+    }
+
+    /// Whether some fragment of the group of a slot is on its way to that node.
+    pub(super) fn is_on_its_way(&self, slot: Slot, node: HostId) -> bool {
+        !self.moves.is_empty() && self.moves_of(slot).any(|(_, one)| one.to.node == node)
+    }
+
+    /// Moves of fragments of the group of a slot.
+    fn moves_of(&self, slot: Slot) -> impl Iterator<Item = (&Slot, &Move)> {
+        let (first, last) = (Slot { fragment: 0, ..slot }, Slot { fragment: u8::MAX, ..slot });
+        self.moves.range(first..=last)
+    }
+
+    /// Whether clients wait until that fragment has moved.
+    pub(crate) fn holds_writes_of(&self, slot: Slot) -> bool {
+        self.moves.get(&slot).is_some_and(|one| one.passes >= PASSES)
+    }
+
+    /// The holder of a fragment has got new blocks, or lacks them: what was copied of them is out of date.
+    pub(crate) fn changed(&mut self, slot: Slot, blocks: &Range<u64>) {
+        if let Some(one) = self.moves.get_mut(&slot) {
+            one.missed.add(blocks.clone());
+        }
+    }
+
+    /// Blocks of a fragment that wait for a job, and those that it works on: of a move, or of a hole.
+    pub(crate) fn work(&mut self, slot: Slot, moves: bool) -> Option<(&mut Blocks, &mut Blocks)> {
+        if moves {
+            self.move_of(slot).map(|one| (&mut one.missed, &mut one.in_work))
+        } else {
+            self.get(slot).map(|hole| (&mut hole.missed, &mut hole.in_work))
+        }
+    }
+
+    /// A round of copying is over. Returns whether the new node has all.
+    pub(crate) fn pass_ends(&mut self, slot: Slot) -> bool {
+        let has_hole = self.get(slot).is_some();
+        let Some(one) = self.moves.get_mut(&slot) else { return false };
+        one.passes += 1;
+        !has_hole && one.missed.is_empty() && one.in_work.is_empty()
+    }
+
+    /// A job could not go on: writes need not wait for it.
+    pub(crate) fn begin_passes_again(&mut self, slot: Slot) {
+        if let Some(one) = self.moves.get_mut(&slot) {
+            one.passes = 0;
+        }
+    }
+
+    /// A fragment does not move, or has arrived. Blocks that were being copied count as missed.
+    pub(super) fn end_move(&mut self, slot: Slot) -> Option<Move> {
+        let mut one = self.moves.remove(&slot)?;
+        self.count_closed(one.key);
+        let undone = std::mem::take(&mut one.in_work);
+        one.missed.add_all(&undone);
+        Some(one)
+    }
+
+    /// The new node has all of a fragment: it is its holder from now on. Returns who was it.
+    pub(crate) fn arrive(&mut self, id: u32, volume: &Volume, slot: Slot) -> (HostId, HostId) {
+        let old = self.holders(id, volume, slot.group)[usize::from(slot.fragment)].node;
+        let one = self.end_move(slot).expect("it moves");
+        self.hand_over(slot, one.to);
+        (old, one.to.node)
+    }
+
+    fn begin_move(&mut self, slot: Slot, key: (HostId, Kind), to: Holder, blocks: Range<u64>) {
+        let mut missed = Blocks::default();
+        missed.add(blocks);
+        let (in_work, passes) = (Blocks::default(), 0);
+        self.count_open(key);
+        self.moves.insert(slot, Move { key, to, missed, in_work, passes });
+    }
+
+    /// Who is to have the fragments of a group, in order.
+    fn planned(&self, id: u32, volume: &Volume, group: u64) -> SmallVec<[HostId; 8]> {
+        let holders = self.holders(id, volume, group);
+        let mut planned: SmallVec<[HostId; 8]> = holders.iter().map(|one| one.node).collect();
+        for (slot, one) in self.moves_of(Slot { volume: id, group, fragment: 0 }) {
+            planned[usize::from(slot.fragment)] = one.to.node;
+        }
+        planned
+    }
+}
+
+impl Failures {
+    /// Whether writes to a group wait until a fragment of it has moved.
+    pub(crate) fn holds_writes(&self, volume: u32, group: u64) -> bool {
+        let slot = Slot { volume, group, fragment: 0 };
+        let holds = |one: &Move| {
+            one.passes >= PASSES && self.is_up(one.to.node) && !self.is_down(one.to.node)
+        };
+        self.holes.has_moves() && self.holes.moves_of(slot).any(|(_, one)| holds(one))
+    }
+
+    /// Fragments of a volume by the node that is to have them.
+    fn shares(&self, id: u32, volume: &Volume) -> BTreeMap<HostId, u64> {
+        let mut shares = BTreeMap::new();
+        for group in self.holes.groups(id, volume) {
+            for node in self.holes.planned(id, volume, group) {
+                *shares.entry(node).or_default() += 1;
+            }
+        }
+        shares
+    }
+
+    /// A node takes part from now on: its fair share of each volume moves to it, from those who have most.
+    pub(crate) fn join(&mut self, host: HostId, volumes: &[Volume]) -> Change {
+        let mut change = Change { begun: Vec::new(), ended: Vec::new() };
+        self.hosts[host.index()].membership = Membership::Member;
+        for (id, volume) in (0..).zip(volumes) {
+            if !volume.joining.contains(&host) {
+                continue;
+            }
+            let mut shares = self.shares(id, volume);
+            let members = volume.all_nodes().filter(|node| self.hosts[node.index()].is_member());
+            let members = members.count() as u64;
+            let fair = shares.values().sum::<u64>() / members;
+            let groups: Vec<u64> = self.holes.groups(id, volume).collect();
+            let count = groups.len() as u64;
+            let mut taken = 0;
+            for (number, group) in (1..).zip(groups) {
+                // spread over all groups; where none can be taken, the next one makes up for it
+                if taken * count >= fair * number {
+                    continue;
+                }
+                let planned = self.holes.planned(id, volume, group);
+                let candidates = (0..).zip(&planned).map(|(fragment, node)| {
+                    let slot = Slot { volume: id, group, fragment };
+                    (shares[node], slot.number(), slot, *node)
+                });
+                let most = candidates.max_by_key(|(share, number, ..)| (*share, *number));
+                let Some((share, _, slot, from)) = most else { continue };
+                let is_there = planned.contains(&host)
+                    || self.holes.holders(id, volume, group).iter().any(|one| one.node == host);
+                if share <= fair || is_there || !self.takes(id, volume, host) {
+                    continue;
+                }
+                if let Some(other) = self.holes.end_move(slot) {
+                    change.ended.push((slot, other.to.node));
+                }
+                let to = self.room_on(id, volume, host);
+                let blocks = self.holes.blocks_of(id, volume, group);
+                self.holes.begin_move(slot, (host, Kind::Rebalance), to, blocks);
+                change.begun.push(slot);
+                *shares.get_mut(&from).expect("it has some") -= 1;
+                taken += 1;
+            }
+        }
+        change
+    }
+
+    /// What a node holds moves to those who have least, as far as there is anybody: it is drained.
+    pub(crate) fn drain(&mut self, host: HostId, volumes: &[Volume]) -> Change {
+        let mut change = Change { begun: Vec::new(), ended: Vec::new() };
+        self.hosts[host.index()].membership = Membership::Drained;
+        for (id, volume) in (0..).zip(volumes) {
+            if !volume.all_nodes().any(|node| node == host) {
+                continue;
+            }
+            let mut shares = self.shares(id, volume);
+            for group in self.holes.groups(id, volume) {
+                let holders = self.holes.holders(id, volume, group);
+                let planned = self.holes.planned(id, volume, group);
+                let Some(fragment) = planned.iter().position(|node| *node == host) else {
+                    continue;
+                };
+                let slot = Slot { volume: id, group, fragment: fragment as u8 };
+                let mut key = (host, Kind::Rebalance);
+                if let Some(other) = self.holes.end_move(slot) {
+                    change.ended.push((slot, other.to.node));
+                    if self.hosts[holders[fragment].node.index()].is_member() {
+                        continue;
+                    }
+                    key = other.key;
+                }
+                let is_free = |node: &HostId| {
+                    self.takes(id, volume, *node)
+                        && !planned.contains(node)
+                        && holders.iter().all(|holder| holder.node != *node)
+                };
+                let least = volume.all_nodes().filter(is_free).min_by_key(|node| {
+                    let number = slot.number() ^ u64::from(node.0);
+                    (shares.get(node).copied().unwrap_or(0), foretell_algorithms::mix::mix(number))
+                });
+                let Some(node) = least else { continue };
+                let to = self.room_on(id, volume, node);
+                let blocks = self.holes.blocks_of(id, volume, group);
+                self.holes.begin_move(slot, key, to, blocks);
+                change.begun.push(slot);
+                *shares.entry(node).or_default() += 1;
+            }
+        }
+        change
+    }
+
+    /// A node is out: what was on its way to it is not any more. Returns who was drained of some of it.
+    pub(crate) fn end_moves_to(&mut self, host: HostId, volumes: &[Volume]) -> Change {
+        let mut change = Change { begun: Vec::new(), ended: Vec::new() };
+        let moves = self.holes.moves.iter().filter(|(_, one)| one.to.node == host);
+        let slots: Vec<Slot> = moves.map(|(slot, _)| *slot).collect();
+        for slot in slots {
+            self.holes.end_move(slot);
+            change.ended.push((slot, host));
+        }
+        change.begun = self.drain_the_rest(volumes);
+        change
+    }
+
+    /// What drained nodes still hold and is not on its way may find somebody now.
+    pub(crate) fn drain_the_rest(&mut self, volumes: &[Volume]) -> Vec<Slot> {
+        let drained = |host: &usize| {
+            let state = &self.hosts[*host];
+            state.membership == Membership::Drained && !state.holds_nothing
+        };
+        let drained: Vec<usize> = (0..self.hosts.len()).filter(drained).collect();
+        let again = drained.into_iter().map(|host| self.drain(HostId::from(host), volumes).begun);
+        again.flatten().collect()
+    }
+
+    /// Whether a node that was drained holds nothing any more.
+    pub(crate) fn is_empty(&self, host: HostId, volumes: &[Volume]) -> bool {
+        (0..).zip(volumes).all(|(id, volume)| {
+            let mut groups = self.holes.groups(id, volume);
+            groups.all(|group| {
+                self.holes.holders(id, volume, group).iter().all(|one| one.node != host)
+            })
+        })
+    }
+}

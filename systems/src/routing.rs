@@ -1,0 +1,96 @@
+//! Where requests go in volumes that change while the cluster runs.
+//!
+//! A request may span groups of a volume of which some are encoded otherwise already. Each end of it is treated as the
+//! group that it falls into demands, and each group gets its own piece. Groups do not change while a request touches
+//! them: a conversion waits for those under way, and later ones wait for it.
+
+use foretell_algorithms::distribution::Piece;
+use foretell_units::Bytes;
+use smallvec::SmallVec;
+
+use crate::failures::Routes;
+use crate::protocol::Core;
+use crate::system::Stretch;
+use crate::volume::Volume;
+
+/// Pieces with the volumes that they are in.
+pub(crate) type Pieces = SmallVec<[(u32, Piece); 2]>;
+
+impl Core {
+    /// What volumes have become, if any of them changes.
+    fn routes(&self) -> Option<&Routes> {
+        let routes = &self.failures.as_ref()?.holes.routes;
+        (!routes.is_empty()).then_some(routes)
+    }
+
+    /// The group of a volume that a byte is in.
+    pub(crate) fn group_of(&self, volume: u32, offset: Bytes) -> u64 {
+        let distribution = &self.volumes[volume as usize].distribution;
+        offset.get() / (distribution.block().get() * distribution.group_blocks())
+    }
+
+    /// What the volume is, where a byte of it lies.
+    pub(crate) fn volume_at(&self, volume: u32, offset: Bytes) -> &Volume {
+        let now = self.routes().map(|routes| routes.now(volume, self.group_of(volume, offset)));
+        &self.volumes[now.unwrap_or(volume) as usize]
+    }
+
+    /// What it is where a stretch begins, and where it ends.
+    fn ends(&self, volume: u32, (offset, size): Stretch) -> (&Volume, &Volume) {
+        let last = Bytes((offset + size).get().saturating_sub(1).max(offset.get()));
+        (self.volume_at(volume, offset), self.volume_at(volume, last))
+    }
+
+    /// The stretch of a volume that a request touches.
+    pub(crate) fn covering(&self, volume: u32, stretch: Stretch) -> Stretch {
+        let (offset, size) = stretch;
+        if self.routes().is_none() {
+            return self.volumes[volume as usize].distribution.covering(offset, size);
+        }
+        let (first, last) = self.ends(volume, stretch);
+        let begin = first.distribution.covering(offset, size).0;
+        let (start, length) = last.distribution.covering(offset, size);
+        (begin, start + length - begin)
+    }
+
+    /// Blocks that a write covers in part, and so must fetch first.
+    pub(crate) fn partial_blocks(&self, volume: u32, stretch: Stretch) -> SmallVec<[u64; 2]> {
+        let (offset, size) = stretch;
+        if self.routes().is_none() {
+            let distribution = &self.volumes[volume as usize].distribution;
+            return distribution.partial_blocks(offset, size).collect();
+        }
+        let (first, last) = self.ends(volume, stretch);
+        let block = first.distribution.block().get();
+        let (head, end) = (offset.get() / block, (offset + size).get());
+        let of_first = first.distribution.partial_blocks(offset, size);
+        let of_last = last.distribution.partial_blocks(offset, size);
+        let is_head = |number: &u64| *number == head && !offset.get().is_multiple_of(block);
+        let tail = end / block;
+        let of_last = of_last.filter(|number| *number == tail && !is_head(number));
+        let mut blocks: SmallVec<[u64; 2]> = of_first.filter(is_head).collect();
+        blocks.extend(of_last);
+        blocks
+    }
+
+    /// The pieces of a stretch with the volumes that they are in.
+    pub(crate) fn pieces(&self, volume: u32, (offset, size): Stretch) -> Pieces {
+        let Some(routes) = self.routes() else {
+            let distribution = &self.volumes[volume as usize].distribution;
+            return distribution.pieces(offset, size).map(|piece| (volume, piece)).collect();
+        };
+        let distribution = &self.volumes[volume as usize].distribution;
+        let group_bytes = distribution.block().get() * distribution.group_blocks();
+        let (mut at, end) = (offset.get(), (offset + size).get());
+        let mut pieces = Pieces::new();
+        while at < end {
+            let group = at / group_bytes;
+            let stop = end.min((group + 1) * group_bytes);
+            let now = routes.now(volume, group);
+            let distribution = &self.volumes[now as usize].distribution;
+            pieces.extend(distribution.pieces(Bytes(at), Bytes(stop - at)).map(|one| (now, one)));
+            at = stop;
+        }
+        pieces
+    }
+}

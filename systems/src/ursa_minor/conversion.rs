@@ -1,0 +1,461 @@
+//! Volumes are encoded, encrypted or placed otherwise while clients go on.
+//!
+//! A group is *converted* as a whole: its new first holder reads it, decodes it, encodes it and writes it to the new
+//! holders. Requests that touch the group wait meanwhile, and it waits for those under way, so that each group is in
+//! the old encoding or in the new one. The old fragments are kept until all new ones are acknowledged: where the
+//! converting node fails, or too few others are in reach, the group is what it was, and it is tried again. Groups that
+//! are not whole are converted later. Source: Abd-El-Malek et al. 2005 (re-encoding on line by a coordinator). There
+//! clients write the new encoding at once, and reads look in both; our lock is simpler, and costs who meets it some
+//! tens of milliseconds.
+
+use foretell_algorithms::message::MESSAGE_HEADER;
+use foretell_algorithms::node::NOBODY;
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+
+use super::{Fragment, degraded};
+use crate::failures::{Conversion, ConversionStage, Failures, Kind, Slot, Standing};
+use crate::guest::NO_OPERATION;
+use crate::hosts::{Hosts, Timer};
+use crate::protocol::Core;
+use crate::request::{Issue, Stage};
+
+/// Until a node looks again whether clients have left a group.
+const DRAINING: SimSpan = SimSpan::from_ms(1);
+
+/// Until a node looks again at groups that were not whole.
+const LATER: SimSpan = SimSpan::from_ms(50);
+
+/// A volume of the scenario, and one of its groups.
+type Group = (u32, u64);
+
+/// What the recovery of a volume is known by.
+fn key_of(volume: u32) -> (HostId, Kind) {
+    (HostId(volume), Kind::Convert)
+}
+
+impl Core {
+    /// A volume is to become its next successor.
+    pub(super) fn volume_changes<H: Hosts>(&mut self, hosts: &mut H, volume: u32) {
+        let groups = self.volumes[volume as usize].groups();
+        let failures = self.failed();
+        for waiting in failures.recoveries.to_convert.values_mut() {
+            waiting.retain(|(other, _)| {
+                let stays = *other != volume;
+                if !stays {
+                    failures.holes.count_closed(key_of(volume));
+                }
+                stays
+            });
+        }
+        for group in 0..groups {
+            // those under way have their turn when they are done
+            if !self.failed().recoveries.conversions.contains_key(&(volume, group)) {
+                self.failed().holes.count_open(key_of(volume));
+                self.await_conversion((volume, group));
+            }
+        }
+        self.wake_all_repairs(hosts);
+    }
+
+    /// A group waits for somebody to convert it.
+    fn await_conversion(&mut self, (volume, group): Group) {
+        let Self { failures, volumes, .. } = self;
+        let failures = failures.as_mut().expect("there are events");
+        let to = failures.holes.routes.target(volume).expect("it is to change");
+        let holders = failures.holes.holders(to, &volumes[to as usize], group);
+        let is_there = |host: &HostId| failures.is_up(*host);
+        let who = holders.iter().map(|holder| holder.node).find(is_there);
+        let who = who.or_else(|| volumes[to as usize].all_nodes().find(is_there));
+        let who = who.unwrap_or(holders[0].node);
+        failures.recoveries.to_convert.entry(who).or_default().insert((volume, group));
+    }
+
+    /// A node is down: others convert what it was to convert.
+    pub(super) fn hand_on_conversions(&mut self, host: HostId) {
+        let waiting = self.failed().recoveries.to_convert.remove(&host);
+        for group in waiting.into_iter().flatten() {
+            self.await_conversion(group);
+        }
+    }
+
+    /// A node goes on with groups that clients have left, and begins with as many as it may.
+    pub(super) fn begin_conversions<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let Failures { recoveries, .. } = self.failed();
+        if recoveries.conversions.is_empty() && recoveries.to_convert.is_empty() {
+            return;
+        }
+        let drains = |one: &Conversion| one.host == host && one.stage == ConversionStage::Draining;
+        let draining = recoveries.conversions.iter().filter(|(_, one)| drains(one));
+        let draining: Vec<Group> = draining.map(|(group, _)| *group).collect();
+        for group in draining {
+            self.convert_if_left(hosts, group);
+        }
+        let mut later = Vec::new();
+        loop {
+            let failures = self.failed();
+            let most = failures.settings.parallel as usize;
+            if !failures.is_up(host)
+                || failures.is_down(host)
+                || failures.recoveries.active(host) >= most
+            {
+                break;
+            }
+            let waiting = failures.recoveries.to_convert.get_mut(&host);
+            let Some(next) = waiting.and_then(std::collections::BTreeSet::pop_first) else { break };
+            if self.begin_conversion(hosts.now(), host, next) {
+                self.convert_if_left(hosts, next);
+            } else {
+                later.push(next);
+            }
+        }
+        if !later.is_empty() {
+            let waiting = self.failed().recoveries.to_convert.entry(host).or_default();
+            waiting.extend(later);
+            self.look_again(hosts, host, LATER);
+        }
+    }
+
+    /// A node looks again after a time, if it does not before.
+    fn look_again<H: Hosts>(&mut self, hosts: &mut H, host: HostId, after: SimSpan) {
+        let (now, at) = (hosts.now(), hosts.now() + after);
+        let looks = self.failed().recoveries.looks.entry(host).or_insert(now);
+        if *looks <= now || at < *looks {
+            *looks = at;
+            hosts.set_timer(at, Timer::Repair { host: host.0 });
+        }
+    }
+
+    /// Clients wait from now on for a group, if it and its new holders are whole. Returns whether they are.
+    fn begin_conversion(
+        &mut self,
+        now: foretell_units::SimTime,
+        host: HostId,
+        (volume, group): Group,
+    ) -> bool {
+        let Self { failures, volumes, .. } = self;
+        let failures = failures.as_mut().expect("there are events");
+        let from = failures.holes.routes.now(volume, group);
+        let to = failures.holes.routes.target(volume).expect("it is to change");
+        if !failures.is_whole(from, &volumes[from as usize], group)
+            || !failures.find_holders(to, &volumes[to as usize], group)
+        {
+            return false;
+        }
+        let recovery = failures.recoveries.of(key_of(volume), now);
+        let (stage, held) = (ConversionStage::Draining, Vec::new());
+        let one = Conversion { volume, group, from, to, host, stage, held, recovery };
+        failures.recoveries.conversions.insert((volume, group), one);
+        true
+    }
+
+    /// If nobody touches a group any more, it is read.
+    fn convert_if_left<H: Hosts>(&mut self, hosts: &mut H, which: Group) {
+        let (volume, group) = which;
+        let failures = self.failures.as_ref().expect("there are events");
+        let one = &failures.recoveries.conversions[&which];
+        let (from, host) = (one.from, one.host);
+        if self.is_touched(which, from) {
+            return self.look_again(hosts, host, DRAINING);
+        }
+        let failures = self.failures.as_ref().expect("there are events");
+        if !failures.is_whole(from, &self.volumes[from as usize], group) {
+            return self.drop_conversion(hosts, which);
+        }
+        let (offset, size) = self.stretch_of(volume, group);
+        let issue = Issue {
+            instance: NOBODY,
+            workload: NOBODY,
+            client: host,
+            volume: from,
+            op: Op::Read,
+            offset,
+            size,
+            breadcrumb: Breadcrumb::NONE,
+            owner: 0,
+            thread: 0,
+            whole: false,
+        };
+        let request = self.insert_request(hosts, issue, Stage::Transfer, false);
+        self.requests[request].is_repair = true;
+        let pieces = self.volumes[from as usize].distribution.pieces(offset, size);
+        let piece = { pieces }.next().expect("it is not empty");
+        // answers may come for it at once
+        self.set_stage(which, ConversionStage::Computing { request });
+        let part = degraded::begin(self, hosts, request, Op::Read, (from, &piece), NO_OPERATION);
+        self.set_stage(which, ConversionStage::Reading { request, part });
+    }
+
+    fn set_stage(&mut self, which: Group, stage: ConversionStage) {
+        let one = self.failed().recoveries.conversions.get_mut(&which);
+        one.expect("it is under way").stage = stage;
+    }
+
+    /// The bytes of a group of a volume.
+    fn stretch_of(&self, volume: u32, group: u64) -> (Bytes, Bytes) {
+        let Self { volumes, .. } = self;
+        let volume = &volumes[volume as usize];
+        let bytes = volume.distribution.block() * volume.distribution.group_blocks();
+        let offset = bytes * group;
+        (offset, bytes.min(volume.size - offset))
+    }
+
+    /// The groups that a request touches.
+    fn groups_of(&self, issue: &Issue) -> std::ops::RangeInclusive<u64> {
+        let last =
+            Bytes((issue.offset + issue.size).get().saturating_sub(1).max(issue.offset.get()));
+        self.group_of(issue.volume, issue.offset)..=self.group_of(issue.volume, last)
+    }
+
+    /// Whether requests under way, or fragments that are rebuilt or move, touch a group.
+    fn is_touched(&self, (volume, group): Group, from: u32) -> bool {
+        let failures = self.failures.as_ref().expect("there are events");
+        let recoveries = &failures.recoveries;
+        let conversions = recoveries.conversions.values();
+        let held: Vec<u32> = conversions.flat_map(|one| &one.held).copied().collect();
+        let touches = |id: &u32| {
+            let request = &self.requests[*id];
+            request.live
+                && !request.is_repair
+                && request.issue.volume == volume
+                && self.groups_of(&request.issue).contains(&group)
+                && !held.contains(id)
+                && !failures.let_go.contains(id)
+        };
+        let of_job = |slot: Slot| slot.volume == from && slot.group == group;
+        recoveries.jobs.values().any(|job| of_job(job.slot))
+            || self.requests.kept().any(|id| touches(&id))
+            || !failures
+                .plans
+                .such(|plan| plan.volume == from && plan.piece.group == group)
+                .is_empty()
+    }
+
+    /// Whether a request that is about to begin waits for a group that is converted.
+    pub(crate) fn is_held(&mut self, id: u32) -> bool {
+        let Some(failures) = &self.failures else { return false };
+        if failures.recoveries.conversions.is_empty() {
+            return false;
+        }
+        let issue = self.requests[id].issue;
+        for group in self.groups_of(&issue) {
+            let conversions = &mut self.failed().recoveries.conversions;
+            if let Some(one) = conversions.get_mut(&(issue.volume, group)) {
+                one.held.push(id);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a node converts a group with a request.
+    pub(super) fn is_conversion(&mut self, request: u32) -> bool {
+        let recoveries = &mut self.failed().recoveries;
+        recoveries.dropped.contains(&request) || recoveries.conversion_of(request).is_some()
+    }
+
+    /// What was asked for has come. Returns the work to decode and encode it.
+    pub(super) fn converting<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
+        let one = self.failed().recoveries.conversion_of(request).expect("it is under way");
+        one.stage = ConversionStage::Computing { request };
+        let (from, to, host) = (one.from as usize, one.to as usize, one.host);
+        let (size, missing) = (self.requests[request].issue.size, self.requests[request].missing);
+        let cpu = hosts.cpu(host);
+        cpu.open(self.volumes[from].cipher, missing, size) + self.volumes[to].seal_time(cpu, size)
+    }
+
+    /// A group is encoded as it is to be: it is written.
+    pub(super) fn write_converted<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        if self.failed().recoveries.dropped.remove(&request) {
+            return self.end_request(request);
+        }
+        let one = self.failed().recoveries.conversion_of(request).expect("it is under way");
+        let (volume, group, from, to) = (one.volume, one.group, one.from, one.to);
+        self.failed().holes.routes.set(volume, group, to);
+        let issue = &mut self.requests[request].issue;
+        (issue.op, issue.volume) = (Op::Write, to);
+        let (offset, size) = (issue.offset, issue.size);
+        let pieces = self.volumes[to as usize].distribution.pieces(offset, size);
+        let piece = { pieces }.next().expect("it is not empty");
+        if hosts.has_payload() {
+            hosts.payload_opened(request, from);
+            hosts.payload_converted(volume, (from, to), piece.first_block, piece.blocks);
+        }
+        let part = degraded::begin(self, hosts, request, Op::Write, (to, &piece), NO_OPERATION);
+        self.set_stage((volume, group), ConversionStage::Writing { request, part });
+    }
+
+    /// An answer of an exchange of a conversion has come: its recovery counts it.
+    pub(super) fn note_converted(&mut self, exchange: u32, request: u32) {
+        let Fragment { op, stored, carried, .. } = Fragment::of(self, exchange);
+        let asked = &self.exchanges[exchange];
+        let is_sent = asked.client != asked.node;
+        let message = asked.message().saturating_sub(MESSAGE_HEADER);
+        let recoveries = &mut self.failed().recoveries;
+        let Some(one) = recoveries.conversion_of(request) else { return };
+        let number = one.recovery;
+        let (stored, carried) = (Bytes(u64::from(stored)), Bytes(u64::from(carried)));
+        let recovery = &mut recoveries.all[number];
+        match op {
+            Op::Read => {
+                recovery.read += stored;
+                recovery.sent += if is_sent { message } else { Bytes::ZERO };
+            }
+            Op::Write => {
+                recovery.written += stored;
+                recovery.sent += if is_sent { carried } else { Bytes::ZERO };
+                recoveries.written += stored;
+            }
+        }
+    }
+
+    /// All new fragments of a group are written: it is what it was to become.
+    pub(crate) fn converted<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        let now = hosts.now();
+        let recoveries = &mut self.failed().recoveries;
+        let one = recoveries.conversion_of(request).expect("it is under way");
+        let which = (one.volume, one.group);
+        let one = recoveries.conversions.remove(&which).expect("it is under way");
+        recoveries.all[one.recovery].objects += 1;
+        self.forget_group(one.from, one.group);
+        self.failed().holes.count_closed(key_of(one.volume));
+        if hosts.has_payload() {
+            let blocks = self.blocks_of(one.from, one.group);
+            hosts.payload_left(one.from, blocks.start, blocks.end - blocks.start);
+        }
+        self.end_request(request);
+        let failures = self.failed();
+        failures.let_go.extend(one.held);
+        if failures.holes.routes.target(one.volume) != Some(one.to) {
+            // it is to be something else by now
+            failures.holes.count_open(key_of(one.volume));
+            self.await_conversion(which);
+        }
+        let failures = self.failed();
+        let pause = failures.settings.pause;
+        if !pause.is_zero() {
+            failures.recoveries.pauses.entry(one.host).or_default().push(now + pause);
+            hosts.set_timer(now + pause, Timer::Repair { host: one.host.0 });
+        }
+        failures.recoveries.try_stuck();
+        self.close_recoveries(now);
+        self.wake_all_repairs(hosts);
+    }
+
+    fn blocks_of(&self, volume: u32, group: u64) -> std::ops::Range<u64> {
+        let failures = self.failures.as_ref().expect("there are events");
+        failures.holes.blocks_of(volume, &self.volumes[volume as usize], group)
+    }
+
+    /// Fragments of a group that is none any more need not be rebuilt or moved.
+    fn forget_group(&mut self, volume: u32, group: u64) {
+        let n = self.volumes[volume as usize].distribution.encoding().n() as u8;
+        for fragment in 0..n {
+            self.failed().holes.forget(Slot { volume, group, fragment });
+        }
+    }
+
+    /// A conversion cannot go on: too few nodes are in reach.
+    pub(super) fn cancel_conversion_of<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
+        let Some(one) = self.failed().recoveries.conversion_of(request) else { return };
+        let which = (one.volume, one.group);
+        self.drop_conversion(hosts, which);
+    }
+
+    /// A host fails: it converts nothing any more.
+    pub(super) fn cancel_conversions_by<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let conversions = self.failed().recoveries.conversions.iter();
+        let its: Vec<Group> =
+            conversions.filter(|(_, one)| one.host == host).map(|(which, _)| *which).collect();
+        for which in its {
+            self.drop_conversion(hosts, which);
+        }
+    }
+
+    /// A group is what it was, and is converted later.
+    fn drop_conversion<H: Hosts>(&mut self, hosts: &mut H, which: Group) {
+        let one = self.failed().recoveries.conversions.remove(&which).expect("it is under way");
+        match one.stage {
+            ConversionStage::Draining => {}
+            ConversionStage::Reading { request, part } => {
+                self.drop_part(hosts, part);
+                self.end_request(request);
+                if hosts.has_payload() {
+                    hosts.payload_failed(request);
+                }
+            }
+            ConversionStage::Computing { request } => {
+                self.failed().recoveries.dropped.insert(request);
+                if hosts.has_payload() {
+                    hosts.payload_failed(request);
+                }
+            }
+            ConversionStage::Writing { request, part } => {
+                self.drop_part(hosts, part);
+                self.end_request(request);
+                self.forget_group(one.to, one.group);
+                self.failed().holes.routes.set(one.volume, one.group, one.from);
+                if hosts.has_payload() {
+                    let blocks = self.blocks_of(one.to, one.group);
+                    let count = blocks.end - blocks.start;
+                    hosts.payload_converted(one.volume, (one.to, one.from), blocks.start, count);
+                }
+                self.catch_up_with_group(hosts, one.from, one.group);
+            }
+        }
+        let failures = self.failed();
+        failures.let_go.extend(one.held);
+        failures.recoveries.to_convert.entry(one.host).or_default().insert(which);
+        failures.recoveries.try_stuck();
+        self.look_again(hosts, one.host, LATER);
+        self.wake_all_repairs(hosts);
+    }
+
+    /// A group is there again: nodes that went out or were drained meanwhile have not given it away.
+    fn catch_up_with_group<H: Hosts>(&mut self, hosts: &mut H, volume: u32, group: u64) {
+        let failures = self.failures.as_ref().expect("there are events");
+        let holders = failures.holes.holders(volume, &self.volumes[volume as usize], group);
+        for node in holders.iter().map(|holder| holder.node) {
+            let state = &mut self.failed().hosts[node.index()];
+            if state.standing == Standing::Out {
+                if state.holds_nothing {
+                    state.holds_nothing = false;
+                    self.failed().missed += 1;
+                }
+                self.give_away(node);
+            } else if !state.is_member() {
+                state.holds_nothing = false;
+                self.drain_the_rest(hosts);
+            }
+        }
+    }
+}
+
+impl Failures {
+    /// Whether all fragments of a group are up to date and at rest, on nodes that are up.
+    fn is_whole(&self, id: u32, volume: &crate::volume::Volume, group: u64) -> bool {
+        let holders = self.holes.holders(id, volume, group);
+        (0..).zip(&holders).all(|(fragment, holder)| {
+            self.is_up(holder.node) && self.holes.is_at_rest(Slot { volume: id, group, fragment })
+        })
+    }
+
+    /// Finds others for fragments of a group that does not exist yet, where their holders have left. Returns whether
+    /// all have one that is up.
+    fn find_holders(&mut self, id: u32, volume: &crate::volume::Volume, group: u64) -> bool {
+        for fragment in 0..volume.distribution.encoding().n() as u8 {
+            let slot = Slot { volume: id, group, fragment };
+            let holders = self.holes.holders(id, volume, group);
+            let node = holders[usize::from(fragment)].node;
+            let state = &self.hosts[node.index()];
+            if state.is_member() && state.standing != Standing::Out {
+                if state.standing == Standing::Up {
+                    continue;
+                }
+                return false;
+            }
+            let Some(to) = self.room_elsewhere(slot, volume, &holders) else { return false };
+            self.holes.hand_over(slot, to);
+        }
+        true
+    }
+}
