@@ -295,7 +295,8 @@ fn cluster(
             encoding.1, encoding.1
         ));
     }
-    let (cores, threads) = processors(config, per_node, assumed);
+    let (cores, is_threaded, threads) = processors(config, per_node, assumed);
+    let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
     let (gbit, latency) = network(config, nodes, assumed);
     let hosts = config.client.hosts.unwrap_or_else(|| {
         assumed.push(format!("the number of client hosts is not known; {nodes} are taken"));
@@ -370,13 +371,14 @@ fn cluster(
     } else {
         String::new()
     };
+    let joins = coalesce(config, software, background, &mut entry.assumed);
     let mut text = String::new();
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{joins}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
-         cpu   = {{ profile = \"xeon-2023\", cores = {cores}, request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
          disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
@@ -402,6 +404,28 @@ fn cluster(
     text.push_str(&moved.tables);
     text.push_str(&device_text(&part));
     Ok(text)
+}
+
+/// The line that has clients join writes, where they use librbd of Octopus or later.
+fn coalesce(
+    config: &Config,
+    software: Software,
+    background: &str,
+    assumed: &mut Vec<String>,
+) -> &'static str {
+    let librbd = config.client.interface.as_deref() == Some("librbd");
+    if software != Software::Ceph || !librbd {
+        return "";
+    }
+    let release = release(config.version.as_deref());
+    if release.is_some_and(|release| release < 15) {
+        return "";
+    }
+    if background == "backfill" {
+        assumed.push("librbd joins no writes beside backfill".to_owned());
+        return "";
+    }
+    "coalesce  = true   # librbd, rbd_io_scheduler = simple since Octopus\n"
 }
 
 /// OSDs of a node and nodes, without those that are down.
@@ -470,28 +494,26 @@ fn domain(config: &Config, nodes: u32, n: u32, assumed: &mut Vec<String>) -> &'s
     }
 }
 
-/// Cores of a node, and in words where from.
-fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, String) {
+/// Cores of a node as its operating system counts them, whether two are one physical core, and in words where from.
+fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, bool, String) {
     let cpu = &config.node.cpu;
     if let Some(threads) = config.node.threads_per_osd {
-        // the network's share of the work is done beside
+        // the network's share of the work is done beside; threads of a quota have siblings however many they are
         let cores = (1.5 * threads * f64::from(per_node)).round().max(1.0) as u32;
         let cores = cpu.threads.map_or(cores, |all| cores.min(all.max(1)));
-        return (cores.min(1024), format!("of them {threads} for each OSD"));
+        return (cores.min(1024), false, format!("of them {threads} for each OSD"));
     }
     let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
     let Some(physical) = physical else {
         assumed
             .push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
-        return (ASSUMED_CORES, "assumed".to_owned());
+        return (ASSUMED_CORES, false, "assumed".to_owned());
     };
-    let threaded = cpu.threads.is_none_or(|threads| threads > physical);
-    let yields = if threaded { SMT_YIELD } else { 1.0 };
-    let cores = (f64::from(physical) * yields).round().max(1.0) as u32;
-    (
-        cores.min(1024),
-        format!("{physical} cores, two threads each do {yields} times the work of one"),
-    )
+    if cpu.threads.is_some_and(|threads| threads <= physical) {
+        return (physical.min(1024), false, format!("{physical} cores"));
+    }
+    let shown = format!("{physical} cores, two threads each do {SMT_YIELD} times the work of one");
+    ((2 * physical).min(1024), true, shown)
 }
 
 /// Gbit/s of a node, and the latency of its adapter.

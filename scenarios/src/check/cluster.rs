@@ -57,6 +57,12 @@ impl Context<'_> {
             Some(threads) => self.threads(threads).map(Some),
             None => Some(None),
         };
+        if *raw.coalesce.get() && tree.get("event").is_some() {
+            let message = "`coalesce` cannot be simulated with events: which of the joined writes an OSD that stops \
+                           had carried out is not modelled";
+            let help = "leave `coalesce` out of `[cluster]`, or all events";
+            self.add(Problem::new(raw.coalesce.place(), message).help(help));
+        }
         let scheduler = match &raw.scheduler {
             Some(scheduler) => {
                 self.scheduler(scheduler, raw, tree).map(|found| Some(Box::new(found)))
@@ -72,6 +78,7 @@ impl Context<'_> {
             commit: commit?,
             threads: threads?,
             scheduler: scheduler?,
+            coalesce: *raw.coalesce.get(),
             monitors: monitors?,
             own_monitors: own_monitors?,
             places: None,

@@ -199,6 +199,11 @@ impl Pool {
         }
     }
 
+    /// The blocks of an object that a piece touches.
+    pub(super) fn blocks(&self, piece: &Piece) -> std::ops::Range<u64> {
+        piece.start.get() / self.block..(piece.start + piece.size).get().div_ceil(self.block)
+    }
+
     /// Whether objects are erasure-coded.
     pub(super) fn is_coded(&self) -> bool {
         !self.encoding.is_replication()
