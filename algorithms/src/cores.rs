@@ -385,6 +385,21 @@ mod tests {
     }
 
     #[test]
+    fn closed_form_threads_of_one_core_slow_each_other_down() {
+        // four threads of two physical cores, a pair of which does 1.5 times the work of one
+        let mut cores = Cores::new(4, SimSpan::from_ms(10), SimSpan::ZERO).with_smt(Some(1.5));
+        let lasts: Vec<u64> = (1..=5)
+            .filter_map(|tid| cores.submit(us(0), task(tid, 30)))
+            .map(|slice| (slice.end - us(0)).as_ns() / 1000)
+            .collect();
+        // one and two at full speed; three do 2.5 in all, four do 3: 30 x 3 / 2.5 and 30 x 4 / 3
+        assert_eq!(lasts, [30, 30, 36, 40]);
+        // the fifth begins when one is done: four run again
+        let (done, next) = end(&mut cores, us(30), 0, &[]);
+        assert_eq!((done, next.unwrap().end), (Some(1), us(70)));
+    }
+
+    #[test]
     fn round_robin_by_hand() {
         // One core, quantum 10 us, switch 1 us. Thread 1 has 15 us of work, thread 2 has 5 us.
         let mut cores = Cores::new(1, SimSpan::from_us(10), SimSpan::from_us(1));

@@ -100,6 +100,8 @@ pub struct Ceph {
     pub threads: Option<Threads>,
     /// What its threads do next; `None`: whatever has waited longest. Only with threads.
     pub scheduler: Option<Box<OpScheduler>>,
+    /// Objects whose metadata an OSD holds in memory; `None`: all. Only with threads.
+    pub onodes: Option<u64>,
     /// Whether clients join writes to an object that follow each other, as librbd does.
     pub coalesce: bool,
     /// Hosts to which nodes report, in turn.

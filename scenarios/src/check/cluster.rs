@@ -57,6 +57,11 @@ impl Context<'_> {
             Some(threads) => self.threads(threads).map(Some),
             None => Some(None),
         };
+        if let Some(onodes) = raw.onodes.as_ref().filter(|_| raw.threads.is_none()) {
+            let message = "`onodes` has no effect without `threads`: an OSD then has the metadata of all objects";
+            let help = "add `threads = {}` to `[cluster]`";
+            self.add(Problem::new(onodes.place(), message).help(help));
+        }
         if *raw.coalesce.get() && tree.get("event").is_some() {
             let message = "`coalesce` cannot be simulated with events: which of the joined writes an OSD that stops \
                            had carried out is not modelled";
@@ -78,6 +83,7 @@ impl Context<'_> {
             commit: commit?,
             threads: threads?,
             scheduler: scheduler?,
+            onodes: raw.onodes.as_ref().and_then(|held| u64::try_from(*held.get()).ok()),
             coalesce: *raw.coalesce.get(),
             monitors: monitors?,
             own_monitors: own_monitors?,

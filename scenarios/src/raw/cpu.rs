@@ -18,7 +18,7 @@ pub(crate) struct RawCpu {
     pub(crate) cores: At<i64>,
     /// Simultaneous multithreading: two of the cores are threads of one physical core, and this is what both do
     /// together, as a multiple of what one does alone. Without it each is a core of its own.
-    #[schemars(extend("minimum" = 1.0, "exclusiveMaximum" = 2.0, "examples" = [1.3]))]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait.
     pub(crate) quantum: Time,
@@ -71,7 +71,7 @@ pub(crate) struct RawCpuUse {
     pub(crate) cores: Option<At<i64>>,
     /// What two cores do together, as a multiple of one, where they are threads of one physical core, if not as in
     /// the profile.
-    #[schemars(extend("minimum" = 1.0, "exclusiveMaximum" = 2.0, "examples" = [1.3]))]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait, if not as in the profile.
     pub(crate) quantum: Option<Time>,

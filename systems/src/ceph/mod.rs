@@ -119,6 +119,10 @@ impl Rules for Ceph {
     const FRONT_STORES: bool = true;
     const ORDERS_WRITES: bool = true;
 
+    fn onodes(&self) -> Option<u64> {
+        self.settings.onodes
+    }
+
     fn coalesces(&self) -> bool {
         self.settings.coalesce
     }

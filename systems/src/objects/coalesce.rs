@@ -80,9 +80,8 @@ impl Coalescer {
     /// What a read of a client sends on its way.
     pub(super) fn before_read(&mut self, key: Key, piece: &Piece) -> Vec<Joined> {
         let stretch = (piece.start, piece.start + piece.size);
-        let meets = |held: &Held| {
-            held.waits.iter().any(|one| overlap((one.start, one.end), stretch))
-        };
+        let meets =
+            |held: &Held| held.waits.iter().any(|one| overlap((one.start, one.end), stretch));
         if !self.objects.get(&key).is_some_and(meets) {
             return Vec::new();
         }
@@ -170,11 +169,10 @@ mod tests {
         let second = all.sends(KEY, Few::from_slice(&[11, 13, 12]), false);
         assert!(all.offer(KEY, &piece(16, 4), 14).1);
         assert_eq!(all.take_answer(second), (KEY, vec![]));
-        assert_eq!([all.next_answered(), all.next_answered(), all.next_answered()], [
-            Some(11),
-            Some(13),
-            Some(12)
-        ]);
+        assert_eq!(
+            [all.next_answered(), all.next_answered(), all.next_answered()],
+            [Some(11), Some(13), Some(12)]
+        );
     }
 
     #[test]

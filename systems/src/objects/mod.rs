@@ -9,6 +9,7 @@
 mod coalesce;
 mod daemon;
 mod log;
+mod onodes;
 mod outages;
 mod pipeline;
 mod pool;
@@ -33,6 +34,7 @@ use crate::volume::Volume;
 
 use coalesce::{Coalescer, JOINED, Joined, Key};
 use daemon::{Daemons, Next, Place};
+use onodes::Onodes;
 use outages::Outages;
 pub(crate) use outages::{Mapper, What};
 use pipeline::Pipeline;
@@ -53,6 +55,11 @@ pub(crate) trait Rules {
 
     /// Whether writes to an erasure-coded group are carried out in order.
     const ORDERS_WRITES: bool = false;
+
+    /// Objects whose metadata a server holds; none: all.
+    fn onodes(&self) -> Option<u64> {
+        None
+    }
 
     /// Whether clients join writes.
     fn coalesces(&self) -> bool {
@@ -116,6 +123,8 @@ pub(crate) struct Objects<R> {
     daemons: Option<Box<Daemons>>,
     /// By volume and group: writes in order. Of volumes without that, empty.
     pipelines: Vec<Vec<Pipeline>>,
+    /// What of the metadata servers hold, if not all.
+    onodes: Option<Box<Onodes>>,
     /// What clients join, if they do.
     coalescer: Option<Box<Coalescer>>,
     /// Whether the access that was made last keeps its thread.
@@ -154,11 +163,20 @@ impl<R: Rules> Objects<R> {
             .threads()
             .map(|threads| Box::new(Daemons::new(scenario, threads, scheduler.as_ref())));
         let orders = |pool: &Pool| R::ORDERS_WRITES && pool.is_coded();
-        let pipelines = |pool: &Pool| vec![Pipeline::default(); pool.groups() * usize::from(orders(pool))];
+        let pipelines =
+            |pool: &Pool| vec![Pipeline::default(); pool.groups() * usize::from(orders(pool))];
         let pipelines = pools.iter().map(pipelines).collect();
         let coalescer = rules.coalesces().then(Box::default);
+        let onodes = rules.onodes().map(|held| {
+            let hosts = 0..scenario.hosts.len();
+            let osds = hosts.map(|index| capacities(scenario, HostId::from(index)).count());
+            let volumes = scenario.volumes.iter().zip(&pools);
+            let objects: Vec<f64> =
+                volumes.map(|(volume, pool)| pool.objects(volume.size)).collect();
+            Box::new(Onodes::new(osds, held, &objects))
+        });
         let (tasks, holds, outages) = (Slab::new(), false, None);
-        Ok(Self { rules, pools, tasks, daemons, pipelines, coalescer, holds, outages })
+        Ok(Self { rules, pools, tasks, daemons, pipelines, onodes, coalescer, holds, outages })
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
@@ -302,6 +320,40 @@ impl<R: Rules> Objects<R> {
         }
     }
 
+    /// Keys of metadata that a server looks up for the object of a task, which it holds from now on.
+    fn look_up(&mut self, core: &Core, task: u32) -> u8 {
+        let Some(onodes) = &mut self.onodes else { return 0 };
+        let Task { exchange, disk, volume, piece, .. } = self.tasks[task];
+        let server = Target { host: core.exchanges[exchange].node, disk };
+        onodes.look_up(server, volume, piece.object)
+    }
+
+    /// A server that is about to write an object looks its metadata up. Returns whether the task waits for that.
+    fn looks_up<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) -> bool {
+        let lookups = self.look_up(core, id);
+        if lookups == 0 {
+            return false;
+        }
+        let Task { exchange, disk, volume, shard, .. } = self.tasks[id];
+        let asked = &core.exchanges[exchange];
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op: Op::Read,
+            disk,
+            file: volume,
+            shard: Shard { size: Bytes::ZERO, ..shard },
+            lookups,
+            breadcrumb: asked.breadcrumb,
+            thread: exchange_thread(exchange, SERVER),
+            workload: asked.workload,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        self.tasks[id].looks_up = true;
+        true
+    }
+
     /// A server reads or writes its own device for a task.
     fn use_device<H: Hosts>(
         &mut self,
@@ -312,6 +364,7 @@ impl<R: Rules> Objects<R> {
         shard: Shard,
     ) {
         let Task { exchange, disk, volume, .. } = self.tasks[task];
+        let lookups = if op == Op::Read { self.look_up(core, task) } else { 0 };
         let asked = &core.exchanges[exchange];
         let access = Access::Object(StoreAccess {
             exchange,
@@ -319,6 +372,7 @@ impl<R: Rules> Objects<R> {
             disk,
             file: volume,
             shard,
+            lookups,
             breadcrumb: asked.breadcrumb,
             thread: exchange_thread(exchange, SERVER),
             workload: asked.workload,
@@ -578,6 +632,9 @@ impl<R: Rules> System for Objects<R> {
             return self.chore_stored(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
+        if std::mem::take(&mut self.tasks[task].looks_up) {
+            return self.prepare(core, hosts, task);
+        }
         if std::mem::take(&mut self.tasks[task].holds) {
             self.let_go(core, hosts, task);
         }
@@ -719,6 +776,7 @@ impl<R: Rules> System for Objects<R> {
                         disk: target.disk,
                         file,
                         shard,
+                        lookups: 0,
                         breadcrumb: Breadcrumb::NONE,
                         thread: exchange_thread(0, SERVER),
                         workload,
