@@ -262,4 +262,21 @@ fn threads_limit_an_osd_as_arithmetic_says() {
     near(rate(&rounds), 4_000.0);
     let flushes = ["workload.w.reads=0%", "workload.w.outstanding=8", "cluster.threads.flush=1ms"];
     near(rate(&flushes), 4_000.0);
+    // an object whose metadata are not in memory: two keys are looked up before the read, for 300 us each
+    near(rate(&["cluster.threads.op=1", "cluster.onodes=1"]), 1_000.0);
+    // writes of 1 ms by one thread; joined, sixteen are a few: no faster than one and fifteen in turn, in 2 ms
+    let writes = [
+        "workload.w.reads=0%",
+        "workload.w.access=512B",
+        "workload.w.outstanding=16",
+        "cluster.threads.op=1",
+        "cluster.write.fixed=1ms",
+    ];
+    let sequential = [writes.as_slice(), &["workload.w.pattern=sequential"]].concat();
+    assert!((900.0..=1_000.0).contains(&rate(&sequential)));
+    let joined = rate(&[sequential.as_slice(), &["cluster.coalesce=true"]].concat());
+    assert!((4_000.0..=8_000.0).contains(&joined), "{joined}");
+    // random ones hardly ever meet in an object
+    let random = [writes.as_slice(), &["cluster.coalesce=true", "workload.w.pattern=random"]];
+    assert!((900.0..=1_000.0).contains(&rate(&random.concat())));
 }

@@ -6,9 +6,12 @@
 //! that is ready, and what was interrupted goes to the end, if anybody waits at all. A core that takes up
 //! another thread than it ran last first loses the time of a context switch.
 //!
+//! With simultaneous multithreading two of the cores here are one physical core, and do together less than two.
+//! Operating systems use physical cores first, so up to half of the threads run at full speed; each further one
+//! shares a core. How fast all run is taken from how many do when a slice begins, on the average of them.
+//!
 //! Truth and predictor share this. Not modelled: priorities, affinity, caches, interrupts that steal time
-//! from the running thread (their cost is in the work of the message that caused them), simultaneous
-//! multithreading.
+//! from the running thread (their cost is in the work of the message that caused them).
 #![allow(clippy::struct_field_names, reason = "cores of a host")]
 
 use std::collections::VecDeque;
@@ -77,6 +80,8 @@ pub struct Cores<T> {
     quantum: SimSpan,
     context_switch: SimSpan,
     switches: u64,
+    /// What two threads of a physical core do together, as a multiple of one; `None`: each core is its own.
+    smt: Option<f64>,
 }
 
 /// A core: one line of the cache for a `T` of eight bytes.
@@ -156,7 +161,25 @@ impl<T: Copy> Cores<T> {
             quantum,
             context_switch,
             switches: 0,
+            smt: None,
         }
+    }
+
+    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    #[must_use]
+    pub fn with_smt(self, smt: Option<f64>) -> Self {
+        Self { smt, ..self }
+    }
+
+    /// How long a slice of work takes with as many threads as run now.
+    fn stretched(&self, work: SimSpan) -> SimSpan {
+        let Some(smt) = self.smt else { return work };
+        let (busy, physical) = (self.count() - self.idle_count, self.count().div_ceil(2));
+        let Some(sharing) = busy.checked_sub(physical).filter(|sharing| *sharing > 0) else {
+            return work;
+        };
+        let done = f64::from(physical) + (smt - 1.0) * f64::from(sharing);
+        SimSpan::from_ns((work.as_ns() as f64 * f64::from(busy) / done).round() as u64)
     }
 
     /// Makes `task` ready. Returns the slice if a core was free for it: the first that is.
@@ -266,6 +289,8 @@ impl<T: Copy> Cores<T> {
         mut job: Job<T>,
         (from, from_breadcrumb): (Thread, Breadcrumb),
     ) -> Slice {
+        let slice = job.left.min(self.cores[index].quantum);
+        let lasts = self.stretched(slice);
         let core = &mut self.cores[index];
         let switch = if core.thread == thread {
             SimSpan::ZERO
@@ -273,7 +298,6 @@ impl<T: Copy> Cores<T> {
             self.switches += 1;
             self.context_switch
         };
-        let slice = job.left.min(core.quantum);
         job.left -= slice;
         core.quantum -= slice;
         (core.thread, core.started) = (thread, now);
@@ -284,7 +308,7 @@ impl<T: Copy> Cores<T> {
             from_breadcrumb,
             to: thread,
             breadcrumb: job.breadcrumb,
-            end: now + switch + slice,
+            end: now + switch + lasts,
         }
     }
 
@@ -358,6 +382,21 @@ mod tests {
             cores.follow(now, core, task);
         }
         (Some(done), cores.go_on(now, core, end.breadcrumb))
+    }
+
+    #[test]
+    fn closed_form_threads_of_one_core_slow_each_other_down() {
+        // four threads of two physical cores, a pair of which does 1.5 times the work of one
+        let mut cores = Cores::new(4, SimSpan::from_ms(10), SimSpan::ZERO).with_smt(Some(1.5));
+        let lasts: Vec<u64> = (1..=5)
+            .filter_map(|tid| cores.submit(us(0), task(tid, 30)))
+            .map(|slice| (slice.end - us(0)).as_ns() / 1000)
+            .collect();
+        // one and two at full speed; three do 2.5 in all, four do 3: 30 x 3 / 2.5 and 30 x 4 / 3
+        assert_eq!(lasts, [30, 30, 36, 40]);
+        // the fifth begins when one is done: four run again
+        let (done, next) = end(&mut cores, us(30), 0, &[]);
+        assert_eq!((done, next.unwrap().end), (Some(1), us(70)));
     }
 
     #[test]

@@ -113,6 +113,9 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
     let cpu = &host.cpu;
     facts.set(format!("{root}.cpu.profile"), cpu.name.as_str(), "");
     facts.set(format!("{root}.cpu.cores"), i64::from(cpu.cores), "");
+    if let Some(smt) = cpu.smt {
+        facts.set(format!("{root}.cpu.smt"), smt, "");
+    }
     let mut cost = |name: &str, cost: Cost| {
         span(facts, format!("{root}.cpu.{name}.fixed"), cost.fixed);
         if let Some(rate) = cost.rate {

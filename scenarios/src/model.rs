@@ -100,6 +100,10 @@ pub struct Ceph {
     pub threads: Option<Threads>,
     /// What its threads do next; `None`: whatever has waited longest. Only with threads.
     pub scheduler: Option<Box<OpScheduler>>,
+    /// Objects whose metadata an OSD holds in memory; `None`: all. Only with threads.
+    pub onodes: Option<u64>,
+    /// Whether clients join writes to an object that follow each other, as librbd does.
+    pub coalesce: bool,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes that have monitors of their own, by the group's name.
@@ -445,8 +449,10 @@ pub struct Disk {
 pub struct CpuProfile {
     /// Name of the profile.
     pub name: String,
-    /// Cores.
+    /// Cores, as the operating system counts them.
     pub cores: u32,
+    /// What two of them do together, as a multiple of one, where they are threads of one physical core.
+    pub smt: Option<f64>,
     /// Longest time that a thread runs while others wait.
     pub quantum: SimSpan,
     /// Lost at every switch from one thread to another.

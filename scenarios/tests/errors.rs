@@ -448,6 +448,17 @@ const WRONG: &[(&str, &str)] = &[
         "[volume.mail]",
         "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[volume.mail]\nhedge = \"1 s\"",
     ),
+    (
+        "[node.brick]",
+        "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[cluster]\nsystem = \"ceph\"\ncoalesce = true\n[node.brick]",
+    ),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 100\n[node.brick]"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 0\nthreads = {}\n[node.brick]"),
+    ("cpu = { profile = \"pentium4-2.6\" }", "cpu = { profile = \"pentium4-2.6\", smt = 1.3 }"),
+    (
+        "cpu = { profile = \"pentium4-2.6\" }",
+        "cpu = { profile = \"pentium4-2.6\", cores = 2, smt = 2.5 }",
+    ),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.

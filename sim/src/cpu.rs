@@ -21,6 +21,12 @@ impl<T: Copy> Cpu<T> {
         Self { cores: Cores::new(cores, quantum, context_switch), ledger: Ledger::default() }
     }
 
+    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    #[must_use]
+    pub fn with_smt(self, smt: Option<f64>) -> Self {
+        Self { cores: self.cores.with_smt(smt), ..self }
+    }
+
     /// Makes `task` ready. Returns the slice if a core was free for it.
     pub fn submit(&mut self, now: SimTime, task: Task<T>) -> Option<Slice> {
         self.ledger.arrive(now);

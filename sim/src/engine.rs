@@ -92,7 +92,7 @@ impl Host {
                     profiles.push(Arc::new(cpu.clone()));
                     Arc::clone(&profiles[profiles.len() - 1])
                 });
-                let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch);
+                let cpu = Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch).with_smt(cpu.smt);
                 let machine = protocol.machine(id);
                 let physical = host.machine.map_or(id, |machine| machine.host);
                 let limit = host.machine.and_then(|machine| machine.bandwidth).map(Limit::new);

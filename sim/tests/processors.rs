@@ -11,6 +11,7 @@ fn free(cores: u32) -> CpuProfile {
     let nothing = Cost { fixed: SimSpan::ZERO, rate: None };
     CpuProfile {
         cores,
+        smt: None,
         quantum: SimSpan::from_secs(1),
         context_switch: SimSpan::ZERO,
         request: nothing,

@@ -118,6 +118,8 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
         commit: cost,
         threads: None,
         scheduler: None,
+        onodes: None,
+        coalesce: false,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

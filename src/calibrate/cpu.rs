@@ -111,6 +111,7 @@ impl Measured {
         let profile = CpuProfile {
             name,
             cores: machine.cores,
+            smt: None,
             quantum: assumed::QUANTUM,
             context_switch: assumed::CONTEXT_SWITCH,
             request: assumed::REQUEST,

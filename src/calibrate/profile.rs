@@ -226,6 +226,7 @@ reads = 0.5
             let profile = CpuProfile {
                 name: "here".to_owned(),
                 cores,
+                smt: None,
                 quantum: assumed::QUANTUM,
                 context_switch: assumed::CONTEXT_SWITCH,
                 request: assumed::REQUEST,

@@ -12,6 +12,7 @@ pub(crate) mod drives;
 pub(crate) mod fit;
 pub(crate) mod load;
 pub(crate) mod map;
+mod notes;
 pub(crate) mod parameters;
 pub(crate) mod points;
 pub(crate) mod report;

@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 
 use toml::{Table, Value};
 
-use super::backfill::{Place, backfill, throttle_of_notes};
+use super::backfill::{Place, backfill};
 use super::config::{Config, Drive, Source};
 use super::drives::{self, Model};
+use super::notes::Facts;
 use super::points::Row;
 
 /// A physical core that runs two threads does this much more than one that runs one
@@ -30,6 +31,15 @@ const FLUSHES: &str = "2 ms";
 const WAY: &str = "18 us";
 /// The same within a node.
 const LOCAL_WAY: &str = "12 us";
+/// `bluestore_cache_meta_ratio`: the share of an OSD's caches that holds onodes.
+const META_RATIO: f64 = 0.45;
+/// `bluestore_max_blob_size_ssd`; bytes of memory for an object, and for each of its blobs: the blob, its check sums (4
+/// bytes for 4 KiB) and its extent. Assumed from the sizes of these structures.
+const BLOB: f64 = 65_536.0;
+const ONODE: f64 = 1024.0;
+const EXTENT: f64 = 460.0;
+/// Bytes of an object's metadata in the tables of `RocksDB`. Assumed.
+const TABLES: f64 = 3072.0;
 /// Most of the usable room that the volume takes, if its size is not known.
 const ASSUMED_FILL: f64 = 0.4;
 /// Largest group count of a volume that scenarios take.
@@ -152,16 +162,16 @@ fn scenario(
         _ => devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1),
     };
     entry.assumed.extend(drive.assumed.iter().cloned());
-    let throttle = throttle_of_notes(&source.notes);
+    let facts = Facts::of(&source.notes);
     let text = match system {
         "drive" => raw_drive(&drive),
-        "ceph" => cluster(config, &drive, Software::Ceph, (known, throttle), entry)?,
+        "ceph" => cluster(config, &drive, Software::Ceph, (known, &facts), entry)?,
         "vitastor" => {
             entry.assumed.push(
                 "Vitastor is approximated: Ceph's protocol with software costs of its own"
                     .to_owned(),
             );
-            cluster(config, &drive, Software::Vitastor, (known, throttle), entry)?
+            cluster(config, &drive, Software::Vitastor, (known, &facts), entry)?
         }
         other => {
             return Err(format!(
@@ -261,7 +271,7 @@ fn cluster(
     config: &Config,
     drive: &Model,
     software: Software,
-    (known, throttle): (Option<&Drive>, Option<u64>),
+    (known, facts): (Option<&Drive>, &Facts),
     entry: &mut Entry,
 ) -> Result<String, String> {
     let assumed = &mut entry.assumed;
@@ -295,13 +305,18 @@ fn cluster(
             encoding.1, encoding.1
         ));
     }
-    let (cores, threads) = processors(config, per_node, assumed);
+    let (cores, is_threaded, threads) = processors(config, per_node, assumed);
+    let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
     let (gbit, latency) = network(config, nodes, assumed);
     let hosts = config.client.hosts.unwrap_or_else(|| {
         assumed.push(format!("the number of client hosts is not known; {nodes} are taken"));
         nodes
     });
     entry.client_gbit = f64::from(hosts) * gbit;
+    if let Some(limit) = facts.client_gbit.filter(|limit| *limit < entry.client_gbit) {
+        assumed.push(format!("notes: something limits all clients together to {limit} Gbit/s"));
+        entry.client_gbit = limit;
+    }
     entry.client_hosts = hosts;
     let processes = config.client.processes.or(config.client.images).unwrap_or_else(|| {
         let processes = nodes * per_node;
@@ -340,7 +355,7 @@ fn cluster(
     let group = (4_u64 << 20).div_ceil(block) * block;
     let moved = if background == "backfill" {
         let place = Place { nodes, per_node, encoding, domain, groups, block, group, usable };
-        Some(backfill(config, known, throttle, &place, assumed)?)
+        Some(backfill(config, known, facts.throttle, &place, assumed)?)
     } else {
         None
     };
@@ -370,13 +385,17 @@ fn cluster(
     } else {
         String::new()
     };
+    // bytes of copies or shards in a node
+    let stored = size as f64 * f64::from(n) / f64::from(nodes);
+    let onodes = onodes(config, facts, m, stored, per_node, &mut entry.assumed);
+    let joins = coalesce(config, software, background, &mut entry.assumed);
     let mut text = String::new();
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{joins}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
-         cpu   = {{ profile = \"xeon-2023\", cores = {cores}, request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
          disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
@@ -402,6 +421,52 @@ fn cluster(
     text.push_str(&moved.tables);
     text.push_str(&device_text(&part));
     Ok(text)
+}
+
+/// The line that says of how many objects an OSD has the metadata in memory; none where the node's memory has them all,
+/// or where it is not known how many there are.
+fn onodes(
+    config: &Config,
+    facts: &Facts,
+    m: u32,
+    size: f64,
+    osds: u32,
+    assumed: &mut Vec<String>,
+) -> String {
+    let osds = f64::from(osds);
+    // OSDs read tables through the page cache (`bluefs_buffered_io`)
+    let tables = size / f64::from(4 << 20) * TABLES;
+    let room = config.node.memory_bytes.map(|memory| memory * 0.9 - facts.cache * osds);
+    if config.client.image_bytes.is_none() || room.is_none_or(|room| tables < room) {
+        assumed.push("metadata of all objects are in memory".to_owned());
+        return String::new();
+    }
+    let blobs = f64::from(4 << 20) / f64::from(m) / BLOB;
+    let held = (facts.cache * META_RATIO / (ONODE + EXTENT * blobs)).round().max(1.0);
+    assumed.push(format!("an OSD holds the metadata of {held} objects in memory"));
+    format!("onodes    = {held}\n")
+}
+
+/// The line that has clients join writes, where they use librbd of Octopus or later.
+fn coalesce(
+    config: &Config,
+    software: Software,
+    background: &str,
+    assumed: &mut Vec<String>,
+) -> &'static str {
+    let librbd = config.client.interface.as_deref() == Some("librbd");
+    if software != Software::Ceph || !librbd {
+        return "";
+    }
+    let release = release(config.version.as_deref());
+    if release.is_some_and(|release| release < 15) {
+        return "";
+    }
+    if background == "backfill" {
+        assumed.push("librbd joins no writes beside backfill".to_owned());
+        return "";
+    }
+    "coalesce  = true   # librbd, rbd_io_scheduler = simple since Octopus\n"
 }
 
 /// OSDs of a node and nodes, without those that are down.
@@ -470,28 +535,26 @@ fn domain(config: &Config, nodes: u32, n: u32, assumed: &mut Vec<String>) -> &'s
     }
 }
 
-/// Cores of a node, and in words where from.
-fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, String) {
+/// Cores of a node as its operating system counts them, whether two are one physical core, and in words where from.
+fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, bool, String) {
     let cpu = &config.node.cpu;
     if let Some(threads) = config.node.threads_per_osd {
-        // the network's share of the work is done beside
+        // the network's share of the work is done beside; threads of a quota have siblings however many they are
         let cores = (1.5 * threads * f64::from(per_node)).round().max(1.0) as u32;
         let cores = cpu.threads.map_or(cores, |all| cores.min(all.max(1)));
-        return (cores.min(1024), format!("of them {threads} for each OSD"));
+        return (cores.min(1024), false, format!("of them {threads} for each OSD"));
     }
     let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
     let Some(physical) = physical else {
         assumed
             .push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
-        return (ASSUMED_CORES, "assumed".to_owned());
+        return (ASSUMED_CORES, false, "assumed".to_owned());
     };
-    let threaded = cpu.threads.is_none_or(|threads| threads > physical);
-    let yields = if threaded { SMT_YIELD } else { 1.0 };
-    let cores = (f64::from(physical) * yields).round().max(1.0) as u32;
-    (
-        cores.min(1024),
-        format!("{physical} cores, two threads each do {yields} times the work of one"),
-    )
+    if cpu.threads.is_some_and(|threads| threads <= physical) {
+        return (physical.min(1024), false, format!("{physical} cores"));
+    }
+    let shown = format!("{physical} cores, two threads each do {SMT_YIELD} times the work of one");
+    ((2 * physical).min(1024), true, shown)
 }
 
 /// Gbit/s of a node, and the latency of its adapter.

@@ -153,8 +153,10 @@ impl Protocol {
                 _ => system.serve(core, hosts, exchange),
             },
             Then::Answered { exchange } => {
-                if let Some(part) = system.answered(core, hosts, exchange) {
+                let mut answered = system.answered(core, hosts, exchange);
+                while let Some(part) = answered {
                     self.part_answered(hosts, part);
+                    answered = self.system.next_answered();
                 }
             }
             Then::Opened { request } => self.opened(hosts, request),

@@ -80,6 +80,11 @@ pub(crate) trait System {
     /// The answer of an exchange was received. Returns the part of a request that it answers.
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32>;
 
+    /// The next part that was answered with it.
+    fn next_answered(&mut self) -> Option<u32> {
+        None
+    }
+
     /// The work of a client to open what a request has read.
     fn opening(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
         SimSpan::ZERO
@@ -325,6 +330,10 @@ impl System for AnySystem {
 
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32> {
         each!(self, system => system.answered(core, hosts, exchange))
+    }
+
+    fn next_answered(&mut self) -> Option<u32> {
+        each!(self, system => system.next_answered())
     }
 
     fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {

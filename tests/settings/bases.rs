@@ -220,7 +220,10 @@ fn own_cpu() -> String {
         .iter()
         .map(|name| cost(name))
         .collect();
-    let own = format!("cores = 2, context_switch = \"5 us\", post = \"3 us\", {}", all.join(", "));
+    let own = format!(
+        "cores = 2, smt = 1.2, context_switch = \"5 us\", post = \"3 us\", {}",
+        all.join(", ")
+    );
     format!("cpu = {{ profile = \"xeon-2023\", {own} }}")
 }
 
@@ -348,7 +351,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
             .replace("count = 2\ncpu   = \"xeon-2023\"", "count = 2\ncpu   = \"xeon-2023\"\nguest = { queue_depth = 2, largest = \"32 KiB\", journal_commit = \"200 ms\" }")
             .replace("cache = { size = \"256 KiB\", read_ahead = \"0 B\", dirty_background = \"64 KiB\", dirty_limit = \"128 KiB\" }", "cache = { size = \"0 B\" }")),
         ("bluestore", objects("system = \"ceph\"\nmonitors = \"mon\"\nwrite = { fixed = \"30 us\", rate = \"1 GB/s\" }", "")),
-        ("threads", objects("system = \"ceph\"\nmonitors = \"mon\"\nthreads = { op = 1, messenger = 1, processors = 1, message = { fixed = \"200 us\", rate = \"50 MB/s\" }, kv_round = \"1 ms\", kv_transaction = \"300 us\", merge = \"300 us\", flush = \"2 ms\" }", "")),
+        ("threads", objects("system = \"ceph\"\nmonitors = \"mon\"\ncoalesce = true\nonodes = 4\nthreads = { op = 1, messenger = 1, processors = 1, message = { fixed = \"200 us\", rate = \"50 MB/s\" }, kv_round = \"1 ms\", kv_transaction = \"300 us\", merge = \"300 us\", flush = \"2 ms\" }", "")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
         ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),

@@ -53,7 +53,7 @@ fn shown(scenario: &Scenario) -> Result<Value, String> {
 }
 
 /// Settings that no run shows, and why.
-const NOT_SHOWN: [(&str, &str); 11] = [
+const NOT_SHOWN: [(&str, &str); 12] = [
     ("/source", "it says where figures come from"),
     ("(curves)/capacity", "it only says what volumes fit"),
     ("/first_cylinder", "a zone begins where the one before it ends"),
@@ -77,6 +77,7 @@ const NOT_SHOWN: [(&str, &str); 11] = [
     ("/partial_hits_while_busy", "the drive's own tests: no load here meets it"),
     ("/zone/[]/defects", "the drive's own tests: no load here reads just those sectors"),
     ("/cpu/*/request/rate", "hosts show it: `/node/*/cpu/request/rate`"),
+    ("/cpu/*/smt", "hosts show it: `/node/*/cpu/smt`"),
 ];
 
 /// Settings that cannot be set here: of what only records know, and what is refused so far.

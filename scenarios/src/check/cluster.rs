@@ -57,6 +57,17 @@ impl Context<'_> {
             Some(threads) => self.threads(threads).map(Some),
             None => Some(None),
         };
+        if let Some(onodes) = raw.onodes.as_ref().filter(|_| raw.threads.is_none()) {
+            let message = "`onodes` has no effect without `threads`: an OSD then has the metadata of all objects";
+            let help = "add `threads = {}` to `[cluster]`";
+            self.add(Problem::new(onodes.place(), message).help(help));
+        }
+        if *raw.coalesce.get() && tree.get("event").is_some() {
+            let message = "`coalesce` cannot be simulated with events: which of the joined writes an OSD that stops \
+                           had carried out is not modelled";
+            let help = "leave `coalesce` out of `[cluster]`, or all events";
+            self.add(Problem::new(raw.coalesce.place(), message).help(help));
+        }
         let scheduler = match &raw.scheduler {
             Some(scheduler) => {
                 self.scheduler(scheduler, raw, tree).map(|found| Some(Box::new(found)))
@@ -72,6 +83,8 @@ impl Context<'_> {
             commit: commit?,
             threads: threads?,
             scheduler: scheduler?,
+            onodes: raw.onodes.as_ref().and_then(|held| u64::try_from(*held.get()).ok()),
+            coalesce: *raw.coalesce.get(),
             monitors: monitors?,
             own_monitors: own_monitors?,
             places: None,

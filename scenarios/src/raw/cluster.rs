@@ -86,6 +86,15 @@ pub(crate) struct RawCeph {
     pub(crate) threads: Option<RawThreads>,
     /// What the threads of an OSD do next. Without it, whatever has waited longest. Only with `threads`.
     pub(crate) scheduler: Option<RawOpScheduler>,
+    /// Objects whose metadata (onodes) an OSD holds in memory. For others it first reads two blocks of the device, one
+    /// after the other. Without it, those of all objects. Only with `threads`.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000_000, "examples" = [100_000]))]
+    pub(crate) onodes: Option<At<i64>>,
+    /// Whether clients join writes, as librbd does (`rbd_io_scheduler = simple`, the default since Octopus): while a
+    /// write to an object is under way, others of the same client to that object wait, and go out as one where they
+    /// follow each other. Not with events.
+    #[schemars(extend("default" = false))]
+    pub(crate) coalesce: At<bool>,
     /// Monitors: hosts of client groups, to which each node reports every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
     /// Ceph's own placement: a file that `ceph report`, `ceph osd crush dump` or `crushtool -d` wrote, or

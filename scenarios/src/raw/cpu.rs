@@ -13,9 +13,13 @@ pub(crate) struct RawCpu {
     /// Where the figures come from: documents, measurements, or why something was assumed.
     #[allow(dead_code, reason = "must be there")]
     pub(crate) source: At<String>,
-    /// Cores.
+    /// Cores, as the operating system counts them.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: At<i64>,
+    /// Simultaneous multithreading: two of the cores are threads of one physical core, and this is what both do
+    /// together, as a multiple of what one does alone. Without it each is a core of its own.
+    #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
+    pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait.
     pub(crate) quantum: Time,
     /// Lost at every switch from one thread to another.
@@ -65,6 +69,10 @@ pub(crate) struct RawCpuUse {
     /// Cores, if not as in the profile.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: Option<At<i64>>,
+    /// What two cores do together, as a multiple of one, where they are threads of one physical core, if not as in
+    /// the profile.
+    #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
+    pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait, if not as in the profile.
     pub(crate) quantum: Option<Time>,
     /// Lost at every switch from one thread to another, if not as in the profile.

@@ -21,6 +21,8 @@ pub(crate) fn ceph(placement_groups_per_osd: u32) -> Ceph {
         commit: cost(60),
         threads: None,
         scheduler: None,
+        onodes: None,
+        coalesce: false,
         monitors: Vec::new(),
         own_monitors: BTreeMap::new(),
         places: None,

@@ -23,6 +23,7 @@ pub(crate) fn cpu() -> CpuProfile {
     CpuProfile {
         name: "test".to_owned(),
         cores: 1,
+        smt: None,
         quantum: SimSpan::from_ms(10),
         context_switch: SimSpan::from_us(1),
         request: Cost { fixed: SimSpan::from_us(10), rate: None },

@@ -4,8 +4,9 @@
 //! all OSDs of the group have it; the primary reads for all. In an erasure-coded pool the primary reads
 //! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
 //! shards. The scenario's CRUSH map places groups; without one, straw2 over hosts does.
-//! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Not
-//! modelled: placement-group locks. OSDs that fail: `objects/outages`.
+//! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Writes to an
+//! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). Not
+//! modelled: locks of objects. OSDs that fail: `objects/outages`.
 
 use foretell_algorithms::node::NOBODY;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
@@ -116,6 +117,15 @@ fn settings(system: &model::System) -> &model::Ceph {
 
 impl Rules for Ceph {
     const FRONT_STORES: bool = true;
+    const ORDERS_WRITES: bool = true;
+
+    fn onodes(&self) -> Option<u64> {
+        self.settings.onodes
+    }
+
+    fn coalesces(&self) -> bool {
+        self.settings.coalesce
+    }
 
     fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
         let volume = scenario.volume(id);

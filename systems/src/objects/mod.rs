@@ -6,9 +6,12 @@
 //!
 //! Servers that fail are the business of `outages`. Not modelled: versions, locks, scrubbing.
 
+mod coalesce;
 mod daemon;
 mod log;
+mod onodes;
 mod outages;
+mod pipeline;
 mod pool;
 mod scheduler;
 mod step;
@@ -29,9 +32,13 @@ use crate::store::Access;
 use crate::system::{Few, Stretch, System, SystemError};
 use crate::volume::Volume;
 
+use coalesce::{Coalescer, JOINED, Joined, Key};
 use daemon::{Daemons, Next, Place};
+use onodes::Onodes;
 use outages::Outages;
 pub(crate) use outages::{Mapper, What};
+use pipeline::Pipeline;
+use pool::Piece;
 pub(crate) use pool::{Finding, Groups, Pool, capacities};
 pub use pool::{Shard, Target};
 pub(crate) use store::{Later, Settings};
@@ -45,6 +52,19 @@ pub(crate) const BLOCK: u64 = 4096;
 pub(crate) trait Rules {
     /// Whether the server in front has the first copy or shard itself.
     const FRONT_STORES: bool;
+
+    /// Whether writes to an erasure-coded group are carried out in order.
+    const ORDERS_WRITES: bool = false;
+
+    /// Objects whose metadata a server holds; none: all.
+    fn onodes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether clients join writes.
+    fn coalesces(&self) -> bool {
+        false
+    }
 
     /// Where the objects of a volume are.
     fn groups(&self, scenario: &Scenario, volume: VolumeId) -> Result<Groups, String>;
@@ -101,6 +121,12 @@ pub(crate) struct Objects<R> {
     tasks: Slab<Task>,
     /// Threads of servers, if the scenario tells them.
     daemons: Option<Box<Daemons>>,
+    /// By volume and group: writes in order. Of volumes without that, empty.
+    pipelines: Vec<Vec<Pipeline>>,
+    /// What of the metadata servers hold, if not all.
+    onodes: Option<Box<Onodes>>,
+    /// What clients join, if they do.
+    coalescer: Option<Box<Coalescer>>,
     /// Whether the access that was made last keeps its thread.
     holds: bool,
     /// Only in scenarios with events.
@@ -112,7 +138,8 @@ pub(crate) struct Objects<R> {
 pub struct Errand {
     /// What the server is asked for.
     task: u32,
-    /// The part of the client's request that waits for the answer; none: another server waits.
+    /// The part of the client's request that waits for the answer, or with [`JOINED`] the write that clients have
+    /// joined; none: another server waits.
     part: u32,
 }
 
@@ -135,8 +162,21 @@ impl<R: Rules> Objects<R> {
         let daemons = rules
             .threads()
             .map(|threads| Box::new(Daemons::new(scenario, threads, scheduler.as_ref())));
+        let orders = |pool: &Pool| R::ORDERS_WRITES && pool.is_coded();
+        let pipelines =
+            |pool: &Pool| vec![Pipeline::default(); pool.groups() * usize::from(orders(pool))];
+        let pipelines = pools.iter().map(pipelines).collect();
+        let coalescer = rules.coalesces().then(Box::default);
+        let onodes = rules.onodes().map(|held| {
+            let hosts = 0..scenario.hosts.len();
+            let osds = hosts.map(|index| capacities(scenario, HostId::from(index)).count());
+            let volumes = scenario.volumes.iter().zip(&pools);
+            let objects: Vec<f64> =
+                volumes.map(|(volume, pool)| pool.objects(volume.size)).collect();
+            Box::new(Onodes::new(osds, held, &objects))
+        });
         let (tasks, holds, outages) = (Slab::new(), false, None);
-        Ok(Self { rules, pools, tasks, daemons, holds, outages })
+        Ok(Self { rules, pools, tasks, daemons, pipelines, onodes, coalescer, holds, outages })
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
@@ -234,17 +274,84 @@ impl<R: Rules> Objects<R> {
         if self.outages.is_some() {
             return self.begin_in_group(core, hosts, id);
         }
+        if task.op == Op::Read {
+            return self.gather(core, hosts, id, task.shard);
+        }
         let pool = &self.pools[task.volume as usize];
-        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
-        if task.op == Op::Write && partial > 0 {
-            let shard = Shard { size: pool.stride() * partial, ..task.shard };
+        let volume = &core.volumes[task.volume as usize];
+        let partial = pool.partial_blocks(volume, &task.piece);
+        let reads = if let Some(pipeline) = self.pipeline_index(&task) {
+            let Piece { object, start, size } = task.piece;
+            let blocks = volume.distribution.partial_blocks(start, size);
+            let group = &mut self.pipelines[task.volume as usize][pipeline];
+            group.enter(id, object.get(), pool.blocks(&task.piece), blocks)
+        } else {
+            partial
+        };
+        if reads > 0 {
+            let shard = Shard { size: pool.stride() * reads, ..task.shard };
             self.tasks[id].begin_fetch();
             self.gather(core, hosts, id, shard);
-        } else if task.op == Op::Write {
-            self.scatter(core, hosts, id);
+        } else if partial > 0 {
+            self.tasks[id].begin_fetch();
+            self.encode(core, hosts, id);
         } else {
-            self.gather(core, hosts, id, task.shard);
+            self.scatter_in_order(core, hosts, id);
         }
+    }
+
+    /// The pipeline of a client's write, if its group has one.
+    fn pipeline_index(&self, task: &Task) -> Option<usize> {
+        let ordered = !self.pipelines[task.volume as usize].is_empty()
+            && self.outages.is_none()
+            && task.op == Op::Write
+            && task.is_front();
+        ordered.then(|| self.pools[task.volume as usize].group(task.piece.object))
+    }
+
+    /// The server in front writes and has others write, once the writes before have begun to.
+    fn scatter_in_order<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let task = self.tasks[id];
+        let Some(pipeline) = self.pipeline_index(&task) else {
+            return self.scatter(core, hosts, id);
+        };
+        for next in self.pipelines[task.volume as usize][pipeline].ready(id) {
+            self.scatter(core, hosts, next);
+        }
+    }
+
+    /// Keys of metadata that a server looks up for the object of a task, which it holds from now on.
+    fn look_up(&mut self, core: &Core, task: u32) -> u8 {
+        let Some(onodes) = &mut self.onodes else { return 0 };
+        let Task { exchange, disk, volume, piece, .. } = self.tasks[task];
+        let server = Target { host: core.exchanges[exchange].node, disk };
+        onodes.look_up(server, volume, piece.object)
+    }
+
+    /// A server that is about to write an object looks its metadata up. Returns whether the task waits for that.
+    fn looks_up<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) -> bool {
+        let lookups = self.look_up(core, id);
+        if lookups == 0 {
+            return false;
+        }
+        let Task { exchange, disk, volume, shard, .. } = self.tasks[id];
+        let asked = &core.exchanges[exchange];
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op: Op::Read,
+            disk,
+            file: volume,
+            shard: Shard { size: Bytes::ZERO, ..shard },
+            lookups,
+            breadcrumb: asked.breadcrumb,
+            thread: exchange_thread(exchange, SERVER),
+            workload: asked.workload,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        self.tasks[id].looks_up = true;
+        true
     }
 
     /// A server reads or writes its own device for a task.
@@ -257,6 +364,7 @@ impl<R: Rules> Objects<R> {
         shard: Shard,
     ) {
         let Task { exchange, disk, volume, .. } = self.tasks[task];
+        let lookups = if op == Op::Read { self.look_up(core, task) } else { 0 };
         let asked = &core.exchanges[exchange];
         let access = Access::Object(StoreAccess {
             exchange,
@@ -264,6 +372,7 @@ impl<R: Rules> Objects<R> {
             disk,
             file: volume,
             shard,
+            lookups,
             breadcrumb: asked.breadcrumb,
             thread: exchange_thread(exchange, SERVER),
             workload: asked.workload,
@@ -289,6 +398,15 @@ impl<R: Rules> Objects<R> {
         if completes {
             if task.fetches() {
                 self.encode(core, hosts, id);
+                return;
+            }
+            if let Some(pipeline) = self.pipeline_index(&task) {
+                assert!(over, "all shards complete a write");
+                for next in self.pipelines[task.volume as usize][pipeline].done(id) {
+                    let task = self.tasks[next];
+                    self.answer(core, hosts, &task);
+                    self.tasks.remove(next);
+                }
                 return;
             }
             let decoding = self.decoding(core, hosts, &task);
@@ -336,12 +454,98 @@ impl<R: Rules> Objects<R> {
     fn coded<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         if self.tasks[id].fetches() {
             self.tasks[id].end_fetch();
-            self.scatter(core, hosts, id);
-            return;
+            return self.scatter_in_order(core, hosts, id);
         }
         let task = self.tasks[id];
         self.answer(core, hosts, &task);
         self.tasks.remove(id);
+    }
+}
+
+impl<R: Rules> Objects<R> {
+    /// A client asks the server in front for a piece, for these parts of requests. `errand`: what is told to have
+    /// been answered.
+    fn send_piece<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        (op, piece): (Op, Piece),
+        parts: &[u32],
+        errand: u32,
+    ) {
+        let request = core.parts[parts[0]].request;
+        let Issue { client, volume, breadcrumb, workload, instance, .. } =
+            core.requests[request].issue;
+        let hypervisor = core.guests[client.index()].is_some();
+        let client_machine = core.machines[client.index()];
+        let pool = &self.pools[volume as usize];
+        let target = self.rules.front(instance, pool.targets(piece.object));
+        let shard = pool.shard(&piece);
+        let task = self.tasks.insert(Task::in_front(op, volume, piece, shard, target.disk));
+        let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
+        let purpose = Purpose::Object(Errand { task, part: errand });
+        let between = (client_machine, target.host);
+        let whose = (breadcrumb, workload);
+        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let exchange = core.exchanges.insert(exchange);
+        self.tasks[task].exchange = exchange;
+        let mut span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
+        for &part in parts {
+            let Part { request, operation, .. } = core.parts[part];
+            hosts.note_part(&core.requests[request], op, target.host, 1);
+            if hypervisor {
+                span += core.send_for_guest(client, operation);
+            }
+        }
+        core.send_after(hosts, exchange, span);
+    }
+
+    /// A client that joins writes has a piece: it goes out, or waits for one under way.
+    fn send_joined<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        (op, piece): (Op, Piece),
+        part: u32,
+    ) {
+        let Issue { client, volume, .. } = core.requests[core.parts[part].request].issue;
+        let key = (client, volume, piece.object);
+        let coalescer = self.coalescer.as_mut().expect("clients join writes");
+        if op == Op::Read {
+            let before = coalescer.before_read(key, &piece);
+            self.send_waiting(core, hosts, key, before);
+            return self.send_piece(core, hosts, (op, piece), &[part], part);
+        }
+        let (before, goes) = coalescer.offer(key, &piece, part);
+        self.send_waiting(core, hosts, key, before);
+        if goes {
+            let coalescer = self.coalescer.as_mut().expect("clients join writes");
+            let number = coalescer.sends(key, Few::from_slice(&[part]), true);
+            self.send_piece(core, hosts, (op, piece), &[part], number | JOINED);
+        }
+    }
+
+    /// Joined writes go out.
+    fn send_waiting<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        key: Key,
+        waiting: Vec<Joined>,
+    ) {
+        for Joined { start, end, parts } in waiting {
+            let piece = Piece { object: key.2, start, size: end - start };
+            let coalescer = self.coalescer.as_mut().expect("clients join writes");
+            let number = coalescer.sends(key, parts.clone(), false);
+            self.send_piece(core, hosts, (Op::Write, piece), &parts, number | JOINED);
+        }
+    }
+
+    /// A write of a client that joins writes is answered: those that waited for it go out.
+    fn joined_answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let coalescer = self.coalescer.as_mut().expect("clients join writes");
+        let (key, waiting) = coalescer.take_answer(number);
+        self.send_waiting(core, hosts, key, waiting);
     }
 }
 
@@ -359,20 +563,13 @@ impl<R: Rules> System for Objects<R> {
         (offset, size): Stretch,
         operation: u32,
     ) {
-        let Issue { client, volume, breadcrumb, workload, instance, whole, .. } =
-            core.requests[request].issue;
-        let hypervisor = core.guests[client.index()].is_some();
-        let client_machine = core.machines[client.index()];
+        let Issue { volume, whole, .. } = core.requests[request].issue;
         let pieces = self.pools[volume as usize].pieces(offset, size, whole);
         for piece in pieces {
             if self.outages.is_some() {
                 self.begin_op(core, hosts, request, (op, piece), operation);
                 continue;
             }
-            let pool = &self.pools[volume as usize];
-            let target = self.rules.front(instance, pool.targets(piece.object));
-            let shard = pool.shard(&piece);
-            let task = self.tasks.insert(Task::in_front(op, volume, piece, shard, target.disk));
             let part = core.begin_part(Part {
                 request,
                 needed: 1,
@@ -381,18 +578,11 @@ impl<R: Rules> System for Objects<R> {
                 first_block: 0,
                 blocks: 0,
             });
-            let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-            let purpose = Purpose::Object(Errand { task, part });
-            let between = (client_machine, target.host);
-            let whose = (breadcrumb, workload);
-            let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
-            let exchange = core.exchanges.insert(exchange);
-            self.tasks[task].exchange = exchange;
-            hosts.note_part(&core.requests[request], op, target.host, 1);
-            let extra =
-                if hypervisor { core.send_for_guest(client, operation) } else { SimSpan::ZERO };
-            let span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
-            core.send_after(hosts, exchange, span + extra);
+            if self.coalescer.is_some() && !whole {
+                self.send_joined(core, hosts, (op, piece), part);
+            } else {
+                self.send_piece(core, hosts, (op, piece), &[part], part);
+            }
         }
     }
 
@@ -442,6 +632,9 @@ impl<R: Rules> System for Objects<R> {
             return self.chore_stored(core, hosts, duty);
         }
         let task = Self::task_of(core, exchange);
+        if std::mem::take(&mut self.tasks[task].looks_up) {
+            return self.prepare(core, hosts, task);
+        }
         if std::mem::take(&mut self.tasks[task].holds) {
             self.let_go(core, hosts, task);
         }
@@ -479,6 +672,10 @@ impl<R: Rules> System for Objects<R> {
         let Purpose::Object(Errand { task, part }) = purpose else {
             unreachable!("reports are not answered")
         };
+        if part != NO_PART && part & JOINED != 0 {
+            self.joined_answered(core, hosts, part & !JOINED);
+            return self.next_answered();
+        }
         if part != NO_PART {
             return self.take_answer(core, hosts, part, exchange).then_some(part);
         }
@@ -486,6 +683,10 @@ impl<R: Rules> System for Objects<R> {
         self.forget_child(core, front, task);
         self.count(core, hosts, front, message);
         None
+    }
+
+    fn next_answered(&mut self) -> Option<u32> {
+        self.coalescer.as_mut()?.next_answered()
     }
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
@@ -579,6 +780,7 @@ impl<R: Rules> System for Objects<R> {
                         disk: target.disk,
                         file,
                         shard,
+                        lookups: 0,
                         breadcrumb: Breadcrumb::NONE,
                         thread: exchange_thread(0, SERVER),
                         workload,

@@ -199,6 +199,17 @@ impl Pool {
         }
     }
 
+    /// Objects of a volume of that size that each device has a copy or a shard of.
+    pub(super) fn objects(&self, volume: Bytes) -> f64 {
+        let copies = volume.get() as f64 / self.object as f64 * self.encoding.n() as f64;
+        copies / self.devices.max(1) as f64
+    }
+
+    /// The blocks of an object that a piece touches.
+    pub(super) fn blocks(&self, piece: &Piece) -> std::ops::Range<u64> {
+        piece.start.get() / self.block..(piece.start + piece.size).get().div_ceil(self.block)
+    }
+
     /// Whether objects are erasure-coded.
     pub(super) fn is_coded(&self) -> bool {
         !self.encoding.is_replication()

@@ -205,7 +205,10 @@ impl<R: Rules> Objects<R> {
     }
 
     /// An op thread prepares the transaction of a server's own copy or shard.
-    pub(super) fn prepare<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
+    pub(super) fn prepare<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32) {
+        if self.looks_up(core, hosts, task) {
+            return;
+        }
         let span = self.rules.transaction(&self.tasks[task]);
         self.start(core, hosts, task, (Place::Op, Next::Prepared), span);
     }
@@ -319,7 +322,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// A message has been read: an op thread takes the operation.
-    fn arrived<H: Hosts>(&mut self, core: &Core, hosts: &mut H, id: u32) {
+    fn arrived<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let task = self.tasks[id];
         if task.op == Op::Write && !task.is_front() {
             self.tasks[id].expect_own();

@@ -11,10 +11,11 @@
 //! What is due later is written when there is enough of it or it has waited long enough; when too
 //! much is due, commits wait. Metadata in `RocksDB` are written again when they are merged. Sources:
 //! Aghayev et al., *File Systems Unfit as Distributed Storage Backends*, SOSP 2019; Ceph's
-//! configuration reference for the limits. Left out: fragmentation and allocation, misses of
-//! metadata, check sums' bytes, read-ahead.
+//! configuration reference for the limits. Metadata that an OSD does not hold are
+//! looked up first (`onodes`). Left out: fragmentation and allocation, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
+use foretell_algorithms::mix;
 use foretell_algorithms::node::{
     DiskOperation, FLUSHER, HitCounts, Machine, NOBODY, Note, Stretch,
 };
@@ -69,6 +70,9 @@ pub struct StoreAccess {
     pub file: u32,
     /// Where it is.
     pub shard: Shard,
+    /// Keys of the store's metadata that are looked up first on the device, one after the other. A read of nothing
+    /// looks them up and does no more.
+    pub lookups: u8,
     /// The request that it is part of.
     pub breadcrumb: Breadcrumb,
     /// Who serves it.
@@ -86,6 +90,7 @@ pub struct Stores {
     page: u64,
     devices: Vec<Store>,
     operations: Slab<Operation>,
+    held_reads: Slab<HeldReads>,
     hits: HitCounts,
     held: Vec<Commit>,
     /// Pages that came into the caches since the beginning.
@@ -139,6 +144,18 @@ enum Purpose {
     Later,
     /// A merge of metadata.
     Merge,
+    /// Keys of metadata are looked up for what [`Stores::held_reads`] has under this number.
+    LookUp { held: u32 },
+}
+
+/// What waits until metadata have been looked up.
+#[derive(Clone, Debug)]
+struct HeldReads {
+    /// Look-ups that follow the one under way.
+    left: u8,
+    leg: u32,
+    /// Reads of the device; none: the leg waits for the look-ups alone.
+    reads: Vec<DiskOperation>,
 }
 
 impl Stores {
@@ -173,6 +190,7 @@ impl Stores {
             page: node.page.get(),
             devices: storage.capacities().enumerate().map(store).collect(),
             operations: Slab::new(),
+            held_reads: Slab::new(),
             hits: HitCounts::default(),
             held: Vec::new(),
             entered: 0,
@@ -214,7 +232,8 @@ impl Stores {
         let page = self.page;
         let (first, last) = pages(access.shard, page);
         let disk = access.disk;
-        let (mut hits, mut waits, mut from) = (0, 0, None);
+        let (mut hits, mut from) = (0, None);
+        let mut reads = Vec::new();
         // one beyond the last ends the last gap
         for number in first..=last {
             let found = number < last && {
@@ -227,8 +246,8 @@ impl Stores {
             match (from, missing) {
                 (None, true) => from = Some(number),
                 (Some(begin), false) => {
-                    self.fetch(machine, access, (begin, number), first);
-                    (from, waits) = (None, waits + 1);
+                    reads.push(self.fetch(machine, access, (begin, number), first));
+                    from = None;
                 }
                 _ => {}
             }
@@ -239,7 +258,56 @@ impl Stores {
             let note = Note::ReadHit(Stretch { file, offset, size });
             machine.note(access.thread, access.breadcrumb, note);
         }
+        let waits = reads.len() as u32;
+        let leg = access.exchange;
+        // who holds data holds the metadata, too
+        if access.lookups > 0 && (waits > 0 || last == first) {
+            let held = HeldReads { left: access.lookups - 1, leg, reads };
+            let held = self.held_reads.insert(held);
+            self.look_up(machine, access, held);
+            return waits.max(1);
+        }
+        for what in reads {
+            self.start(machine, what, Purpose::Read { leg });
+        }
         waits
+    }
+
+    /// Reads a block of the tables that have the metadata of an access: anywhere on the device.
+    fn look_up(&mut self, machine: &mut impl Machine, access: &StoreAccess, held: u32) {
+        let left = u64::from(self.held_reads[held].left);
+        let blocks = self.devices[access.disk as usize].capacity / BLOCK;
+        let at = mix(access.shard.key.get() ^ left) % blocks.max(1) * BLOCK;
+        let what = self.place(access.disk, (Bytes(at), Bytes(BLOCK)), Op::Read, access.into());
+        let what = DiskOperation { reader: access.reader, ..what };
+        self.start(machine, what, Purpose::LookUp { held });
+    }
+
+    /// A key was looked up: the next is, or what waited for it begins.
+    fn looked_up(
+        &mut self,
+        machine: &mut impl Machine,
+        what: DiskOperation,
+        held: u32,
+        ready: &mut Vec<u32>,
+    ) {
+        if let Some(left) = self.held_reads[held].left.checked_sub(1) {
+            self.held_reads[held].left = left;
+            let blocks = self.devices[what.disk as usize].capacity / BLOCK;
+            let at = mix(what.lbn.0 ^ u64::from(held)) % blocks.max(1) * BLOCK;
+            let whose =
+                Whose { breadcrumb: what.breadcrumb, workload: what.workload, thread: what.thread };
+            let next = self.place(what.disk, (Bytes(at), Bytes(BLOCK)), Op::Read, whose);
+            let next = DiskOperation { reader: what.reader, ..next };
+            return self.start(machine, next, Purpose::LookUp { held });
+        }
+        let HeldReads { leg, reads, .. } = self.held_reads.remove(held).clone();
+        if reads.is_empty() {
+            ready.push(leg);
+        }
+        for what in reads {
+            self.start(machine, what, Purpose::Read { leg });
+        }
     }
 
     /// Reads pages that the cache does not have.
@@ -249,18 +317,17 @@ impl Stores {
         access: &StoreAccess,
         (from, to): (u64, u64),
         first: u64,
-    ) {
+    ) -> DiskOperation {
         let page = self.page;
         let bytes = (to - from) * page;
         let (file, offset, size) = (access.file, from * page, bytes as u32);
         let note = Note::ReadMiss(Stretch { file, offset, size });
         machine.note(access.thread, access.breadcrumb, note);
         let begin = access.shard.address.get() / page * page + (from - first) * page;
-        let what = DiskOperation {
+        DiskOperation {
             reader: access.reader,
             ..self.place(access.disk, (Bytes(begin), Bytes(bytes)), Op::Read, access.into())
-        };
-        self.start(machine, what, Purpose::Read { leg: access.exchange });
+        }
     }
 
     fn write(&mut self, machine: &mut impl Machine, access: &StoreAccess) {
@@ -412,6 +479,7 @@ impl Stores {
                 self.go_on(machine, disk);
             }
             Purpose::Merge => {}
+            Purpose::LookUp { held } => self.looked_up(machine, what, held, ready),
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Task {
     pub(super) outstanding: u32,
     /// Whether a thread waits for its device.
     pub(super) holds: bool,
+    /// Whether metadata are looked up before it writes.
+    pub(super) looks_up: bool,
     /// Which shard its server has.
     pub(super) position: u8,
     /// Whether its interval is over: what is still pending for it is ignored.
@@ -38,7 +40,7 @@ impl Task {
     pub(super) fn in_front(op: Op, volume: u32, piece: Piece, shard: Shard, disk: u32) -> Self {
         let (stage, needed, outstanding) = (Stage::Transfer, 0, 0);
         let (exchange, front) = (0, NO_TASK);
-        let (holds, position, is_dead) = (false, 0, false);
+        let (holds, looks_up, position, is_dead) = (false, false, 0, false);
         Self {
             exchange,
             front,
@@ -51,6 +53,7 @@ impl Task {
             needed,
             outstanding,
             holds,
+            looks_up,
             position,
             is_dead,
         }

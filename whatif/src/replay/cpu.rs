@@ -31,6 +31,11 @@ impl Cpu {
         Self { cores: Cores::new(cores, quantum, context_switch), busy: SimSpan::ZERO }
     }
 
+    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    pub(super) fn with_smt(self, smt: Option<f64>) -> Self {
+        Self { cores: self.cores.with_smt(smt), ..self }
+    }
+
     /// A thread's work is ready. Returns the slice if a core was free for it.
     pub(super) fn submit(
         &mut self,

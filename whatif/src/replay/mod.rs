@@ -160,7 +160,10 @@ impl<'a> Replay<'a> {
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
         let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
-        let cpu = |host: &Host| Cpu::new(host.cpu.cores, host.cpu.quantum, host.cpu.context_switch);
+        let cpu = |host: &Host| {
+            let Host { cpu, .. } = host;
+            Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch).with_smt(cpu.smt)
+        };
         let engine = Engine {
             scenario,
             now: SimTime::ZERO,

@@ -242,6 +242,7 @@ impl<R: Rules> Objects<R> {
             disk: target.disk,
             file,
             shard,
+            lookups: 0,
             breadcrumb: Breadcrumb::NONE,
             thread: exchange_thread(exchange, SERVER),
             workload: NOBODY,
