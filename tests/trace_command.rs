@@ -115,7 +115,8 @@ fn a_write_goes_to_all_replicas_and_its_flush_is_on_its_path() {
     let said = |step: &&&Value, word: &str| step["what"].as_str().unwrap().starts_with(word);
     let cache = of(&steps, "cache");
     assert_eq!(cache.iter().filter(|step| said(step, "write: ")).count(), 2);
-    let late = cache.iter().filter(|step| said(step, "flush: ") && ms(step, "at_ms") > response);
+    let late =
+        cache.iter().filter(|step| said(step, "buffer_flush ") && ms(step, "at_ms") > response);
     assert!(late.count() > 0, "it was flushed after it was complete");
 }
 

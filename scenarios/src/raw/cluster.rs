@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::cpu::RawCost;
 use super::leaf::{At, HostPatterns, Size, Time};
 
-/// What storage system the cluster is. `system` says which, and each is read as the struct of its
+/// The storage system. `system` says which, and each is read as the struct of its
 /// own.
 pub(crate) enum RawCluster {}
 
@@ -84,7 +84,7 @@ pub(crate) struct RawCeph {
     /// The threads of an OSD, and the processors that it may use. Without it, its work runs on any core of
     /// its host.
     pub(crate) threads: Option<RawThreads>,
-    /// What the threads of an OSD do next. Without it, whatever has waited longest. Only with `threads`.
+    /// Order in which the threads of an OSD serve operations; without it, first come, first served. Only with `threads`.
     pub(crate) scheduler: Option<RawOpScheduler>,
     /// Objects whose metadata (onodes) an OSD holds in memory. For others it first reads two blocks of the device, one
     /// after the other. Without it, those of all objects. Only with `threads`.

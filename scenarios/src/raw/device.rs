@@ -22,7 +22,7 @@ pub(crate) struct RawDisk {
     /// Revolutions per minute.
     #[schemars(extend("minimum" = 100, "maximum" = 100_000))]
     pub(crate) rpm: At<i64>,
-    /// By how much the speed of a disk of this kind may differ from that, either way; each has a
+    /// Largest deviation of the speed of a disk of this kind, either way; each has a
     /// speed of its own within it. The default is assumed: product manuals state 0.1 % to 0.5 %.
     #[schemars(extend("default" = "0.2%"))]
     pub(crate) rpm_tolerance: At<Share>,

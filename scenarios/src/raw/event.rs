@@ -48,7 +48,7 @@ pub(crate) struct RawEvent {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawWhat {
-    /// It stops at once, without a word to anybody.
+    /// It stops at once, without notice.
     Fail,
     /// It is back, with the data that it held.
     Return,
@@ -67,31 +67,31 @@ pub(crate) enum RawWhat {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawRecovery {
-    /// Time between two signs of life of a storage node.
+    /// Time between two heartbeats of a storage node.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) heartbeat: Time,
-    /// A node is declared down when its last sign of life is so old; clients then know at once.
+    /// A node is declared down when its last heartbeat is this old; clients then know at once.
     #[schemars(extend("default" = "5 s"))]
     pub(crate) grace: Time,
-    /// What a node held is rebuilt on others when it has been declared down for so long.
+    /// What a node held is rebuilt on others when it has been down this long.
     #[schemars(extend("default" = "10 min"))]
     pub(crate) out_after: Time,
-    /// A client that waits in vain for a node for so long asks others, and leaves that node alone until it
-    /// is heard of again. Ceph's clients have no such timeout: they wait for a new map.
+    /// A client that gets no answer from a node for this long asks others, and leaves that node alone until its next
+    /// heartbeat. Ceph's clients have no such timeout: they wait for a new map.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) timeout: Time,
-    /// A request that waits in vain fails when it was issued so long ago.
+    /// A request without an answer fails this long after its issue.
     #[schemars(extend("default" = "60 s"))]
     pub(crate) give_up: Time,
     /// Fragments that a node rebuilds side by side. With Ceph: objects that an OSD recovers side by side as a
     /// primary, `osd_recovery_max_active` (10 on flash, 3 on disks).
     #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 1000))]
     pub(crate) parallel: At<i64>,
-    /// Pause of a node after each fragment that it has rebuilt, before the next one in its place. With Ceph:
+    /// Pause of a node between two fragments that it rebuilds one after the other. With Ceph:
     /// pause of a primary after it has begun with an object, `osd_recovery_sleep` (0.1 s on disks).
     #[schemars(extend("default" = "0 s"))]
     pub(crate) pause: Time,
-    /// With Ceph: placement groups whose recovery an OSD takes part in at a time as a primary, and as many as a
+    /// With Ceph: the most placement groups that an OSD recovers at a time as a primary, and the same number as a
     /// target: `osd_max_backfills`. Without it, 1.
     #[schemars(extend("minimum" = 1, "maximum" = 10_000))]
     pub(crate) max_backfills: Option<At<i64>>,

@@ -57,8 +57,7 @@ pub(crate) struct RawScenario {
     /// Measured time after the warm-up. May be left out if every workload ends by itself: a
     /// trace, or one with `requests`.
     pub(crate) duration: Option<Time>,
-    /// The measured time in intervals, whose means tell how far it can be trusted; without it, they are
-    /// not told.
+    /// Divides the measured time into intervals; their means show the accuracy of the run.
     pub(crate) intervals: Option<RawIntervals>,
     /// Which requests leave records in `run.db`: `all`, `none`, or `every 1/100 requests` for a
     /// sample of whole requests. Records that are kept also cost the simulated system something;
@@ -68,7 +67,7 @@ pub(crate) struct RawScenario {
     /// Whether requests carry bytes.
     #[schemars(extend("default" = "none"))]
     pub(crate) payload: At<RawPayload>,
-    /// What storage system the cluster is; without it, that of Thereska et al. 2006, `ursa-minor`.
+    /// The storage system; without it, that of Thereska et al. 2006, `ursa-minor`.
     pub(crate) cluster: Option<RawCluster>,
     /// Groups of storage nodes: `[node.brick]` with `count = 8` is `brick0` to `brick7`.
     #[schemars(extend("default" = {}))]
@@ -118,13 +117,13 @@ pub(crate) struct RawIntervals {
     /// How many.
     #[schemars(extend("default" = 5, "minimum" = 2, "maximum" = 1000))]
     pub(crate) count: At<i64>,
-    /// Requests of a workload that an interval is to have: while one has fewer, it is measured anew, for
-    /// twice as long. Short intervals look alike by mistake: what lasts longer is the same in all of them.
+    /// Least requests of a workload in each interval. If one has fewer, the run is measured again, for twice as long.
+    /// Short intervals agree by mistake: slow changes affect all of them alike.
     #[schemars(extend("default" = 1, "minimum" = 1))]
     pub(crate) requests: At<i64>,
-    /// The relative standard error of the intervals' mean response times that is aimed at: while it is
-    /// more, of the reads or the writes of a workload, it is measured anew, for twice as long; what was
-    /// measured before counts as warm-up then.
+    /// Target of the relative standard error of the intervals' mean response times. While the error of the reads or
+    /// the writes of a workload exceeds it, the run is measured again, for twice as long; what was measured before
+    /// then counts as warm-up.
     #[schemars(extend("default" = "5%"))]
     pub(crate) error: At<Share>,
     /// Longest measured time; `auto` is `duration`, which is then never doubled.
@@ -158,14 +157,13 @@ pub(crate) struct RawSwitch {
     /// its own.
     #[schemars(extend("x-when" = { "model": ["tcp"] }))]
     pub(crate) shared_buffer: Option<Size>,
-    /// With a shared buffer, a port may queue so many times what is free of it (dynamic threshold,
-    /// Choudhury & Hahne 1998).
+    /// With a shared buffer, a port may queue this multiple of the free buffer (dynamic threshold,
+    /// Choudhury and Hahne 1998).
     #[schemars(extend(
         "default" = 1.0, "minimum" = 0.001, "maximum" = 1000, "x-when" = { "model": ["tcp"] }
     ))]
     pub(crate) shared_buffer_alpha: Option<At<f64>>,
-    /// Least time, beyond a round trip, that a sender waits in vain for an acknowledgement before
-    /// it sends again: `RTO_min`.
+    /// Least time, beyond a round trip, before a sender sends unacknowledged data again: `RTO_min`.
     #[schemars(extend("default" = "200 ms", "x-when" = { "model": ["tcp"] }))]
     pub(crate) retransmit_timeout: Option<Time>,
     /// Data that a receiver lets be under way to it on one connection.
@@ -211,7 +209,7 @@ pub(crate) struct RawTracking {
     /// Size of a record when shipped.
     #[schemars(extend("default" = "64 B", "x-when" = { "overhead": [true] }))]
     pub(crate) record_size: Option<Size>,
-    /// Records are shipped when so many bytes wait.
+    /// Records are shipped when this many bytes wait.
     #[schemars(extend("default" = "64 KiB", "x-when" = { "overhead": [true] }))]
     pub(crate) batch: Option<Size>,
     /// The storage node that keeps the records. `auto` is the first.

@@ -82,7 +82,7 @@ pub(crate) struct RawMachine {
     /// and `disk`.
     #[schemars(extend("minimum" = 1, "maximum" = 10_000_000))]
     pub(crate) count: Option<At<i64>>,
-    /// The group of nodes whose machines they are, instead of `count`.
+    /// Another group, whose machines these nodes share, instead of `count`.
     pub(crate) of: Option<At<String>>,
     /// Bandwidth of each virtual machine, in each direction; without it, its machine's cable alone limits
     /// it.
@@ -118,8 +118,7 @@ pub(crate) struct RawGuest {
     /// The order in which waiting requests are sent.
     #[schemars(extend("default" = "cfq"))]
     pub(crate) scheduler: At<RawScheduler>,
-    /// Requests that a guest has sent and that are not answered, at the most; others wait in its
-    /// scheduler.
+    /// Most outstanding requests of a guest; others wait in its scheduler.
     #[schemars(extend("default" = 32, "minimum" = 1, "maximum" = 65536))]
     pub(crate) queue_depth: At<i64>,
     /// The largest request that is sent: larger ones are split.

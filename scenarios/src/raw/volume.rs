@@ -16,7 +16,7 @@ pub(crate) struct RawVolume {
     /// `brick3`, `brick` or `brick*` for the whole group, several with commas, or a list of
     /// these.
     pub(crate) nodes: At<HostPatterns>,
-    /// `m-of-n`: a block is written as n fragments, any m of which suffice to read it. m = 1 is
+    /// `m-of-n`: a block is written as n fragments, any m suffice to read it. m = 1 is
     /// replication. `lrc(k,l,r)`: k data fragments in l groups with a parity each, and r global parities, not with
     /// Ceph and Swift.
     #[schemars(extend(
@@ -41,23 +41,22 @@ pub(crate) struct RawVolume {
     /// Acknowledgements that complete a write, m to n, or `all` n.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
-    /// With events: fragments without which a write does not go on while nodes are down, m to
-    /// `write_quorum`; without it, m.
+    /// With events: least fragments that a write needs while nodes are down, m to `write_quorum`; without it, m.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_write: Option<At<i64>>,
-    /// With Ceph and events: copies or shards without which a placement group serves nothing, m to n. Without
-    /// it, of n copies n - n/2, of shards m + 1, as Ceph has it.
+    /// With Ceph and events: least copies or shards with which a placement group serves requests, m to n. Without
+    /// it, as in Ceph: of n copies n - n/2, of shards m + 1.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_size: Option<At<i64>>,
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
     /// How long a read waits for its nodes before it asks one more and takes the answers that come first: a time, or
-    /// `p95` for the 95th percentile of the client's own last reads (`p50` to `p99`). Without it, reads do not. Not
+    /// `p95` for the 95th percentile of the client's own last reads (`p50` to `p99`). Without it, reads wait. Not
     /// with Ceph, Swift and guests.
     #[schemars(extend("examples" = ["20 ms", "p95"]))]
     pub(crate) hedge: Option<At<String>>,
-    /// With `crush` in `cluster`: the pool of the map that this volume is, by name. Where the map has no pool
+    /// With `crush` in `cluster`: the name of the map's pool that this volume stands for. Where the map has no pool
     /// of this name, or of the volume's own, it is a new pool.
     pub(crate) pool: Option<At<String>>,
     /// With Ceph's own placement: the rule that places it, of the map (by name or number) or of `[rule]`;

@@ -86,13 +86,13 @@ macro_rules! generated {
             /// Requests (or transactions) per second in a burst.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) burst_rate: Option<At<Frequency>>,
-            /// How long a burst lasts in the mean.
+            /// Mean length of a burst.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) burst: Option<Time>,
             /// Requests (or transactions) per second between bursts; without it, none.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }))]
             pub(crate) quiet_rate: Option<At<Frequency>>,
-            /// How long the time between bursts lasts in the mean.
+            /// Mean time between bursts.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) quiet: Option<Time>,
             /// A block trace, of which only the times of its requests are used; after its last one
@@ -223,7 +223,7 @@ generated! {
         /// Transactions.
         #[schemars(extend("default" = 20_000, "minimum" = 1))]
         transactions: At<i64>,
-        /// Subdirectories that the files are in.
+        /// Number of subdirectories.
         #[schemars(extend("default" = 140, "minimum" = 1, "maximum" = 100_000_000))]
         subdirectories: At<i64>,
         /// The smallest file.
@@ -402,16 +402,16 @@ pub(crate) enum RawPattern {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawArrivals {
-    /// So many are always outstanding: a completed one is followed by the next.
+    /// A fixed number is always outstanding: a completed one is followed by the next.
     Closed,
-    /// At random times with exponential gaps, whatever has completed.
+    /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular times, of each client its own, whatever has completed.
+    /// At regular times, different for each client, independent of completions.
     Deterministic,
     /// At random times of two rates that take turns (a Markov-modulated Poisson process), whatever
     /// has completed.
     Bursty,
-    /// At the times of a trace, whatever has completed.
+    /// At the times of a trace, independent of completions.
     Times,
 }
 
@@ -489,7 +489,7 @@ pub(crate) struct RawTrace {
 pub(crate) enum RawTraceArrivals {
     /// At the recorded times, which lists of blocks do not have.
     Trace,
-    /// So many are always outstanding: a completed one is followed by the next.
+    /// A fixed number is always outstanding: a completed one is followed by the next.
     Closed,
 }
 
@@ -498,15 +498,15 @@ pub(crate) enum RawTraceArrivals {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawRecordedArrivals {
-    /// So many are always outstanding: a completed one is followed by the next.
+    /// A fixed number is always outstanding: a completed one is followed by the next.
     Closed,
-    /// At random times with exponential gaps, whatever has completed.
+    /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular times, of each client its own, whatever has completed.
+    /// At regular times, different for each client, independent of completions.
     Deterministic,
     /// At random times of two rates that take turns, whatever has completed.
     Bursty,
-    /// At the times of a trace, whatever has completed.
+    /// At the times of a trace, independent of completions.
     Times,
     /// At the times of its own trace.
     Trace,
