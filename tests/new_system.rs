@@ -147,13 +147,13 @@ fn kinds_of_devices_are_listed_where_the_documents_say() {
     texts(&root(), &mut files);
     for path in files {
         let place = path.strip_prefix(root()).unwrap().display().to_string();
-        let is_code =
-            place.ends_with(".rs") && !place.contains("tests") && !place.contains("bench");
+        let is_code = path.extension().is_some_and(|end| end == "rs")
+            && !place.contains("tests")
+            && !place.contains("bench");
         let text = fs::read_to_string(&path).unwrap();
         // who treats one kind in its own way names that one alone
-        let names = ["Ssd(", "Array(", "Curves(", "Measured {"];
-        let named = names.iter().filter(|name| text.contains(&format!("Device::{name}"))).count();
-        if is_code && named == names.len() {
+        let kinds = ["Ssd(", "Array(", "Curves(", "Measured {"];
+        if is_code && kinds.iter().all(|kind| text.contains(&format!("Device::{kind}"))) {
             assert!(listed.contains(&place), "{place} lists all kinds of devices");
         }
     }

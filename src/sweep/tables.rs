@@ -109,7 +109,10 @@ impl Tables {
         let schemas = Vec::new();
         let outages = base.outages.is_some();
         let hedges = base.hedges()
-            || factors.iter().flat_map(Factor::paths).any(|path| path.ends_with(".hedge"));
+            || factors
+                .iter()
+                .flat_map(Factor::paths)
+                .any(|path| path.rsplit('.').next() == Some("hedge"));
         let mut tables = Self {
             workloads,
             groups,

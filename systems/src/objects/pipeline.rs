@@ -80,8 +80,8 @@ impl Pipeline {
     pub(super) fn done(&mut self, task: u32) -> Few<u32> {
         self.find(task).state = State::Done;
         let mut over = Few::new();
-        while let Some(write) = self.writes.pop_front_if(|write| write.state == State::Done) {
-            over.push(write.task);
+        while self.writes.front().is_some_and(|write| write.state == State::Done) {
+            over.extend(self.writes.pop_front().map(|write| write.task));
         }
         over
     }
