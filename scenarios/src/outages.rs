@@ -47,7 +47,7 @@ pub struct Event {
     pub name: String,
     /// When, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// To whom; of a setting, to nobody.
+    /// To which host; without meaning for a change of settings.
     pub host: HostId,
     /// To which of its disks alone; `None`: to all of it.
     pub disk: Option<u32>,

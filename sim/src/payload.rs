@@ -150,8 +150,8 @@ impl Vault {
         self.converted.get(&(volume, block)).copied().unwrap_or(volume)
     }
 
-    /// Blocks of a volume become those of another one. Of what they hold, that has fragments of its own, which
-    /// nobody has stored yet; where it has some already, it is what it was before.
+    /// Blocks of a volume become those of another one. The other volume has fragments of its own for their content,
+    /// not stored yet; where it has content already, that stays.
     pub(crate) fn convert(&mut self, volume: u32, (from, to): (u32, u32), blocks: Range<u64>) {
         for number in blocks {
             self.converted.insert((volume, number), to);
@@ -327,7 +327,7 @@ impl Vault {
         Ok(())
     }
 
-    /// A node has read fragments of which another one gets a copy, in all versions that it has.
+    /// A node has read fragments, and another node gets a copy of all versions of them.
     pub(crate) fn copy_to(&mut self, what: Fragments, to: HostId) {
         let Fragments { volume, fragment, node, .. } = what;
         for number in what.range() {

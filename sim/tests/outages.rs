@@ -153,8 +153,8 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(drawn);
 }
 
-/// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: a node that lacks
-/// what it is asked for has nobody that could answer instead, and clients do not ask again.
+/// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: if a node
+/// lacks what it is asked for, no other node can answer, and clients do not ask again.
 fn drawn_without_failures(seed: u64) -> (Scenario, String) {
     let mut stream: Stream = Seed(seed).stream("moves");
     let codes = ["1-of-1", "2-of-2", "1-of-2", "2-of-3"];
@@ -476,7 +476,7 @@ fn a_throttle_that_changes_is_kept_to_from_then_on() {
     sets(&mut scenario, vec![(21_000, SettingChange::Recovery(now))]);
     let truth = run(&scenario).unwrap();
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
-    // 20 groups: ten in the first 20 s, the others half a second each, but for the pause under way
+    // 20 groups: ten in the first 20 s, the others half a second each, except the pause under way
     let took = one.ended_s.unwrap() - one.began_s;
     assert_eq!(one.objects, 20);
     assert!((24.0..26.5).contains(&took), "{took} s");
@@ -546,7 +546,7 @@ fn a_drained_node_is_not_missed_and_one_that_joined_serves() {
     assert_eq!(found.recoveries[0].objects, 64 * 3 / 5);
     let last = found.phase_changes.last().unwrap();
     assert!(last.phase == "after" && last.at_s < 4.5, "{:?}", found.phase_changes);
-    // nothing was asked of it any more: nobody has waited in vain
+    // nothing was asked of it any more: no client waited for an answer
     let after = found.phases.iter().find(|phase| phase.phase == "after").unwrap();
     assert!(after.workloads["load0"].response_time_ms.max < 100.0);
     // who has joined serves its part

@@ -93,13 +93,13 @@ pub trait Hosts {
     /// that may be answered now.
     fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
-    /// A holder has read fragments of which `to` gets a copy.
+    /// A holder has read fragments, and `to` gets a copy of them.
     fn payload_moved(&mut self, _fragments: Fragments, _to: HostId) {}
 
     /// A node drops fragments, which another one holds from now on.
     fn payload_dropped(&mut self, _fragments: Fragments) {}
 
-    /// Blocks of a volume are encoded as those of another one, of which they are from now on.
+    /// Blocks of a volume are encoded as another volume's, and belong to that volume from now on.
     fn payload_converted(
         &mut self,
         _volume: u32,

@@ -555,7 +555,7 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
         self.members.audit(now)
     }
 
-    /// So much will be told by [`Array::touch`].
+    /// At most this much will be told by [`Model::touch`].
     fn expect(&mut self, bytes: Bytes) {
         if let Some(cache) = &mut self.cache {
             cache.expect(bytes);
