@@ -480,6 +480,12 @@ impl Hosts for Engine {
         }
     }
 
+    fn payload_complete(&mut self, volume: u32, version: u64, first_block: u64, blocks: u64) {
+        if let Some(vault) = &mut self.vault {
+            vault.complete_blocks(volume, version, first_block..first_block + blocks);
+        }
+    }
+
     fn payload_taken(&mut self, fragments: Fragments) {
         if let Some(vault) = &mut self.vault {
             vault.take(fragments);

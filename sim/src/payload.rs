@@ -232,6 +232,18 @@ impl Vault {
         }
     }
 
+    /// The quorum of some blocks of a write has acknowledged. A write that spans several groups is complete group by
+    /// group: what is rebuilt of one group must be the new version, whether or not the other groups have it.
+    pub(crate) fn complete_blocks(&mut self, volume: u32, version: u64, blocks: Range<u64>) {
+        for number in blocks {
+            let Some(block) = self.blocks.get_mut(&(volume, number)) else { continue };
+            if block.version(version).is_some() {
+                block.complete = block.complete.max(version);
+                block.trim();
+            }
+        }
+    }
+
     /// A read's messages go out for a row of blocks: it will see the versions complete now.
     pub(crate) fn pin(&mut self, request: u32, volume: u32, first_block: u64, blocks: u64) {
         for number in first_block..first_block + blocks {

@@ -150,7 +150,7 @@ fn draw_members(seed: u64, host: u32, spare: u32) -> (Option<Event>, Option<Even
 
 #[test]
 fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
-    nothing_is_lost(drawn);
+    nothing_is_lost(&[], drawn);
 }
 
 /// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: if a node
@@ -198,7 +198,9 @@ fn drawn_without_failures(seed: u64) -> (Scenario, String) {
 
 #[test]
 fn what_was_written_last_is_read_while_everything_moves() {
-    nothing_is_lost(drawn_without_failures);
+    // 1913: a write that spans two groups was complete in one of them, and the fragment that the new holder lacked was
+    // rebuilt of the version before
+    nothing_is_lost(&[1913], drawn_without_failures);
 }
 
 #[test]

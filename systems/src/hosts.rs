@@ -74,6 +74,9 @@ pub trait Hosts {
     /// A node has written fragments. Appends exchanges that may be answered now.
     fn payload_stored(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
+    /// Enough nodes have acknowledged blocks of a write: readers see that version from now on.
+    fn payload_complete(&mut self, _volume: u32, _version: u64, _first_block: u64, _blocks: u64) {}
+
     /// A client has received fragments that it read.
     fn payload_taken(&mut self, _fragments: Fragments) {}
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use foretell_scenarios::model::{Scenario, WorkloadKind};
@@ -111,20 +111,28 @@ pub(crate) fn in_words(events: &[Event]) -> String {
 /// request is left that has waited for longer than 1.5 s.
 ///
 /// `FORETELL_SCHEDULES=10000` runs more of them, `FORETELL_SCHEDULE=17` one.
-pub(crate) fn nothing_is_lost(drawn: impl Fn(u64) -> (Scenario, String) + Sync) {
+///
+/// `once_failed`: schedules that a fault was found by, which are always run.
+pub(crate) fn nothing_is_lost(
+    once_failed: &[u64],
+    drawn: impl Fn(u64) -> (Scenario, String) + Sync,
+) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = match number("FORETELL_SCHEDULE") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("FORETELL_SCHEDULES").unwrap_or(200),
+    let seeds: Vec<u64> = match number("FORETELL_SCHEDULE") {
+        Some(seed) => vec![seed],
+        None => {
+            let count = number("FORETELL_SCHEDULES").unwrap_or(200);
+            let others = once_failed.iter().copied().filter(|seed| *seed >= count);
+            (0..count).chain(others).collect()
+        }
     };
-    let next = AtomicU64::new(seeds.start);
+    let next = AtomicUsize::new(0);
     let work = || {
         let (mut compared, mut recoveries) = (0, BTreeMap::new());
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if !seeds.contains(&seed) {
+            let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 return (compared, recoveries);
-            }
+            };
             let (scenario, text) = drawn(seed);
             let truth = run(&scenario).unwrap_or_else(|error| panic!("{text}\n{error}"));
             let found = outages(&truth);

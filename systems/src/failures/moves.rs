@@ -99,11 +99,10 @@ impl Holes {
         !has_hole && one.missed.is_empty() && one.in_work.is_empty()
     }
 
-    /// A job could not go on: writes need not wait for it.
-    pub(crate) fn begin_passes_again(&mut self, slot: Slot) {
-        if let Some(one) = self.moves.get_mut(&slot) {
-            one.passes = 0;
-        }
+    /// A job could not go on: writes need not wait for it. Returns whether they did.
+    pub(crate) fn begin_passes_again(&mut self, slot: Slot) -> bool {
+        let passes = self.moves.get_mut(&slot).map_or(0, |one| std::mem::take(&mut one.passes));
+        passes >= PASSES
     }
 
     /// A fragment does not move, or has arrived. Blocks that were being copied count as missed.

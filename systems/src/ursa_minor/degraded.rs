@@ -343,6 +343,10 @@ impl Core {
             self.note_read(hosts.now(), &plan);
         }
         let ends = plan.count(State::Waiting) == 0;
+        if plan.op == Op::Write && !plan.is_complete && !plan.is_repair && hosts.has_payload() {
+            let Piece { first_block, blocks, .. } = plan.piece;
+            hosts.payload_complete(plan.volume, plan.write, first_block, blocks);
+        }
         if plan.op == Op::Write && (ends || !plan.is_complete) {
             self.note_written(hosts, &plan);
         }
@@ -502,7 +506,10 @@ impl Core {
                 self.end_moves_to(hosts, host);
             }
             self.hand_on_conversions(host);
-            for part in self.failed().plans.such(|plan: &Plan| plan.waits_for(host)) {
+            // writes may have waited for a fragment that moves to it
+            let is_held = |plan: &Plan| plan.op == Op::Write && plan.is_short && !plan.is_complete;
+            let waits = |plan: &Plan| plan.waits_for(host) || is_held(plan);
+            for part in self.failed().plans.such(waits) {
                 let mut plan = self.failed().plans.take(part).expect("it is there");
                 self.give_up_waiting(hosts, &mut plan, |asked| asked.node == host);
                 let is_complete = plan.is_complete;

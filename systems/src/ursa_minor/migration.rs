@@ -45,6 +45,9 @@ impl Core {
                 self.failed().recoveries.forget(host, slot);
             }
         }
+        for &(slot, _) in &change.ended {
+            self.let_writes_go(hosts, slot);
+        }
         for &slot in &change.begun {
             let failures = self.failed();
             let to = failures.holes.move_of(slot).expect("it has begun").to.node;
@@ -52,6 +55,18 @@ impl Core {
         }
         if self.close_recoveries(hosts.now()) || !change.begun.is_empty() {
             self.wake_all_repairs(hosts);
+        }
+    }
+
+    /// Writes that waited until a fragment has moved go out, if they wait for nothing else.
+    pub(super) fn let_writes_go<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
+        let waits = |plan: &Plan| {
+            let of_group = plan.volume == slot.volume && plan.piece.group == slot.group;
+            of_group && plan.op == Op::Write && plan.is_short && !plan.is_complete
+        };
+        for part in self.failed().plans.such(waits) {
+            self.failed().plans.get_mut(part).expect("it is there").attempts = 0;
+            degraded::ask(self, hosts, part);
         }
     }
 

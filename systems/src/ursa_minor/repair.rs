@@ -80,6 +80,15 @@ impl Core {
         if let Some(pauses) = self.failed().recoveries.pauses.get_mut(&host) {
             pauses.retain(|until| *until > now);
         }
+        for slot in self.begin_what_can_be(hosts, host) {
+            self.let_writes_go(hosts, slot);
+        }
+    }
+
+    /// The same. Returns fragments that cannot move for now, although writes waited for them.
+    fn begin_what_can_be<H: Hosts>(&mut self, hosts: &mut H, host: HostId) -> Vec<Slot> {
+        let now = hosts.now();
+        let mut stopped = Vec::new();
         loop {
             let failures = self.failures.as_mut().expect("there are events");
             let most = failures.settings.parallel as usize;
@@ -87,10 +96,10 @@ impl Core {
                 || failures.is_down(host)
                 || failures.recoveries.active(host) >= most
             {
-                return;
+                return stopped;
             }
             let waiting = failures.recoveries.waiting.get_mut(&host);
-            let Some(waiting) = waiting.filter(|slots| !slots.is_empty()) else { return };
+            let Some(waiting) = waiting.filter(|slots| !slots.is_empty()) else { return stopped };
             // clients wait for some
             let held = waiting.iter().find(|slot| failures.holes.holds_writes_of(**slot));
             let slot = held.or(waiting.first()).copied().expect("it is not empty");
@@ -137,7 +146,9 @@ impl Core {
             }
             if rest != missed {
                 failures.recoveries.stuck.insert((host, slot));
-                failures.holes.begin_passes_again(slot);
+                if failures.holes.begin_passes_again(slot) {
+                    stopped.push(slot);
+                }
             }
             if rest.is_empty() {
                 continue;
@@ -385,9 +396,7 @@ impl Core {
             let undone = std::mem::take(in_work);
             missed.add_all(&undone);
         }
-        if moves {
-            failures.holes.begin_passes_again(slot);
-        }
+        let held_writes = moves && failures.holes.begin_passes_again(slot);
         match stage {
             Stage::Cancelled => return None,
             // its computation comes to an end, and is swallowed then
@@ -405,6 +414,9 @@ impl Core {
         }
         if hosts.has_payload() {
             hosts.payload_failed(request);
+        }
+        if held_writes {
+            self.let_writes_go(hosts, slot);
         }
         Some((host, slot))
     }
