@@ -28,6 +28,8 @@ const UNKNOWN_REQUESTS: f64 = 1.0;
 pub struct Circumstances {
     /// Logarithm of modelled / recorded mean response time of the run itself; none of a new workload.
     pub misfit: Option<f64>,
+    /// The same of throughput. Histories do not have it, and it makes no cases alike; it only widens intervals.
+    pub misfit_of_throughput: Option<f64>,
     /// Logarithm of asked / recorded mean response time, by the model; none of a new workload.
     pub moved: Option<f64>,
     /// How busy the busiest resource is that the workload uses, 0 to 1.
@@ -298,6 +300,7 @@ mod tests {
             open: false,
         };
         let case = |device, moved| Circumstances {
+            misfit_of_throughput: None,
             misfit: Some(0.01),
             moved: Some(moved),
             utilization: Some(0.5),

@@ -30,6 +30,9 @@ const TOGETHER: usize = 3;
 const ENOUGH: usize = 60;
 /// Past scores of the same system, and of the same devices, without which an answer is unlike anything scored.
 const LEAST_ALIKE: usize = 8;
+/// Of the past scores most like an answer, a quarter must have had misfits as large as this run's. Otherwise its
+/// interval is no narrower than its misfit.
+const MISFITS_ALIKE: f64 = 0.75;
 /// An interval is no narrower, as a logarithm: truth itself is not known better.
 const LEAST_WIDTH: f64 = 0.002;
 
@@ -58,7 +61,7 @@ const EARLIER_HEADERS: [&str; 2] = [
 impl fmt::Display for PastScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { model, metric, circumstances, error } = self;
-        let Circumstances { misfit, moved, utilization, about, requests } = circumstances;
+        let Circumstances { misfit, moved, utilization, about, requests, .. } = circumstances;
         let number = |log: &Option<f64>| log.map_or_else(String::new, |log| format!("{log:.4}"));
         write!(f, "{model},{metric},{},{},{error:.4}", number(misfit), number(moved))?;
         let Some(About { system, device, change, open }) = about else { return Ok(()) };
@@ -103,7 +106,14 @@ impl FromStr for PastScore {
         };
         let requests = rest.get(5).map_or(Ok(None), |count| known(count))?;
         let (misfit, moved) = (known(misfit)?, known(moved)?);
-        let circumstances = Circumstances { misfit, moved, utilization, about, requests };
+        let circumstances = Circumstances {
+            misfit,
+            moved,
+            utilization,
+            about,
+            requests,
+            ..Circumstances::default()
+        };
         Ok(Self { model, metric: metric.to_owned(), circumstances, error: number(error)? })
     }
 }
@@ -152,7 +162,7 @@ pub struct Experience(BTreeMap<(Model, String), Group>);
 struct Alike {
     /// Logarithms of errors, ascending.
     off: Vec<f64>,
-    /// The largest misfit and movement among them.
+    /// The misfit that a quarter of them exceed, and the largest movement among them.
     reach: (f64, f64),
 }
 
@@ -183,11 +193,15 @@ impl Group {
         near.truncate(last + 1);
         let mut off: Vec<f64> = near.iter().map(|(_, index)| self.known[*index].1).collect();
         off.sort_by(f64::total_cmp);
-        let largest = |of: fn(&Circumstances) -> Option<f64>| {
-            let all = near.iter().filter_map(|(_, index)| of(&self.known[*index].0));
-            all.map(f64::abs).fold(0.0, f64::max)
-        };
-        Some(Alike { off, reach: (largest(|c| c.misfit), largest(|c| c.moved)) })
+        let near: Vec<&Circumstances> =
+            near.iter().map(|(_, index)| &self.known[*index].0).collect();
+        let mut misfits: Vec<f64> =
+            near.iter().map(|known| known.misfit.unwrap_or(0.0).abs()).collect();
+        misfits.sort_by(f64::total_cmp);
+        // what one or two runs alone were off by says nothing of others that are
+        let misfit = misfits[(MISFITS_ALIKE * misfits.len() as f64) as usize];
+        let moved = near.iter().filter_map(|known| known.moved).map(f64::abs).fold(0.0, f64::max);
+        Some(Alike { off, reach: (misfit, moved) })
     }
 
     /// Half the width of the interval, as a logarithm, before it is scaled.
@@ -273,9 +287,12 @@ impl Experience {
         let beyond = |here: Option<f64>, reach: f64| {
             here.map(f64::abs).filter(|here| *here > reach + 0.05).map_or(0.0, |here| here - reach)
         };
-        let misfit = beyond(circumstances.misfit, alike.reach.0);
-        if misfit > 0.0 {
-            width = width.max(circumstances.misfit.unwrap_or_default().abs());
+        let of_throughput =
+            circumstances.misfit_of_throughput.filter(|_| metric.ends_with("throughput_rps"));
+        for misfit in [circumstances.misfit, of_throughput] {
+            if beyond(misfit, alike.reach.0) > 0.0 {
+                width = width.max(misfit.unwrap_or_default().abs());
+            }
         }
         width += 0.5 * beyond(circumstances.moved, alike.reach.1);
         if self.unlike(model, circumstances).is_some() {
@@ -385,6 +402,16 @@ mod tests {
         assert!(expect(0.02) < 0.05);
         // modelled 23.8 times as long as was recorded
         assert!(expect(23.8_f64.ln()) > 20.0, "{}", expect(23.8_f64.ln()));
+    }
+
+    #[test]
+    fn one_run_that_was_as_far_off_does_not_speak_for_others() {
+        let usual = (0..100).map(|n| past(0.02, 0.3, f64::from(n % 10) / 500.0));
+        let lucky = past(0.9, 0.3, 0.01);
+        let experience = experience(usual.chain([lucky]));
+        let here = past(0.86, 0.3, 0.0).circumstances;
+        let found = experience.expect(Model::Replay, "throughput_rps", &here).unwrap();
+        assert!(found.p90 > 1.0, "{found:?}");
     }
 
     #[test]

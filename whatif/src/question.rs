@@ -102,8 +102,8 @@ impl Observed {
                 let of_clients = described.iter().map(|stream| recorded(stream)).collect();
                 let whole = is_whole(workload.kind.name());
                 let (sharing, of_threads) = (Sharing::Shared, Vec::new());
-                let creates = false;
-                requests.push(Streams { of_clients, sharing, whole, creates, of_threads });
+                let (creates, ended) = (false, false);
+                requests.push(Streams { of_clients, sharing, whole, creates, ended, of_threads });
                 stretch.push(1.0);
             }
         }

@@ -100,6 +100,7 @@ pub(super) fn drawn(known: &Streams, drawn: &[Vec<Described>], open: bool) -> St
         sharing: Sharing::Shared,
         whole: known.whole,
         creates: known.creates,
+        ended: false,
         of_threads: Vec::new(),
     }
 }
@@ -119,8 +120,8 @@ mod tests {
             op: if reads(at) { Op::Read } else { Op::Write },
         };
         let of_clients = vec![(0..20_000).map(one).collect()];
-        let (whole, creates, of_threads) = (false, false, Vec::new());
-        Streams { of_clients, sharing: Sharing::Shared, whole, creates, of_threads }
+        let (whole, creates, ended, of_threads) = (false, false, false, Vec::new());
+        Streams { of_clients, sharing: Sharing::Shared, whole, creates, ended, of_threads }
     }
 
     fn share(streams: &Streams) -> f64 {

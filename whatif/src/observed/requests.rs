@@ -40,6 +40,8 @@ pub(crate) struct Streams {
     pub(crate) whole: bool,
     /// Whether it creates its files before the first of them.
     pub(crate) creates: bool,
+    /// Whether each client had done all that it had to do before the records end.
+    pub(crate) ended: bool,
     /// By position of the client: the requests of each of its threads, where threads have work of their
     /// own and something looks at who asks, as the block layer of a guest does; otherwise empty.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
@@ -54,6 +56,21 @@ pub(crate) fn is_whole(kind: &str) -> bool {
 /// other kinds take the next request of their process.
 fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
+}
+
+/// Whether a kind of workload has so much to do and no more, which an operator knows.
+fn is_finite(kind: &str) -> bool {
+    matches!(kind, "oltp" | "postmark" | "iozone")
+}
+
+/// A client that has issued nothing for so many of its mean gaps, and has nothing under way, has ended.
+const GAPS_TO_END: u64 = 20;
+
+/// Whether a client had issued all of its requests at the end of the records.
+fn has_ended(requests: &[Recorded], end: SimTime) -> bool {
+    let [first, .., last] = requests else { return false };
+    let gap = last.issued.saturating_since(first.issued) / (requests.len() as u64 - 1);
+    end.saturating_since(last.issued) > gap * GAPS_TO_END
 }
 
 /// What the clients of a workload have in common.
@@ -178,14 +195,19 @@ pub(super) fn read(
     if let Some(Fault { column, value, wanted }) = fault {
         return Err(run.bad_record(RecordKind::Request, column, value, wanted).into());
     }
-    let streams = scenario.workloads.iter().zip(streams).zip(threads);
-    let streams = streams.map(|((workload, clients), threads)| {
+    let mut waiting = vec![false; scenario.workloads.len()];
+    under_way.values().for_each(|(_, workload, _)| waiting[*workload] = true);
+    let streams = scenario.workloads.iter().zip(streams).zip(threads).zip(waiting);
+    let streams = streams.map(|(((workload, clients), threads), waits)| {
         let kind = kind(workload);
+        let is_done = |requests: &Vec<Recorded>| has_ended(requests, until);
+        let ended = kind.as_deref().is_some_and(is_finite) && !waits;
         let of_threads = threads.unwrap_or_default();
         let of_threads = clients.iter().zip(&of_threads).map(|(all, by)| by_thread(all, by));
         Streams {
             of_threads: of_threads.collect(),
             creates: kind.as_deref() == Some("ffsb"),
+            ended: ended && clients.iter().all(is_done),
             of_clients: clients.into_iter().map(Arc::from).collect(),
             sharing: kind.as_deref().map_or(Sharing::Shared, Sharing::of_kind),
             whole: kind.as_deref().is_some_and(is_whole),

@@ -130,8 +130,9 @@ impl Instance {
                         Pace::Recorded { stretch, origin: SimTime::ZERO, then: None }
                     }
                 };
-                // a trace has so many requests and no more
+                // a trace has so many requests and no more, and a benchmark may
                 let ends = scenario.duration.is_none()
+                    || known.ended
                     || matches!(pace, Pace::Recorded { then: None, .. });
                 let recorded = ends.then_some(requests.recorded() as u64);
                 instances.push(Self {

@@ -140,6 +140,7 @@ impl Requests {
             sharing: Sharing::Shared,
             whole: known.whole,
             creates: known.creates,
+            ended: known.ended,
             of_threads: Vec::new(),
         };
         let mut all = Self::of_clients((name, &of_one), threads, volume, draws);
@@ -256,8 +257,8 @@ mod tests {
     }
 
     fn streams(of_clients: Vec<Arc<[Recorded]>>, sharing: Sharing) -> Streams {
-        let (whole, creates, of_threads) = (false, false, Vec::new());
-        Streams { of_clients, sharing, whole, creates, of_threads }
+        let (whole, creates, ended, of_threads) = (false, false, false, Vec::new());
+        Streams { of_clients, sharing, whole, creates, ended, of_threads }
     }
 
     /// The first blocks that each of so many clients asks for, of a volume of so many.
