@@ -137,6 +137,11 @@ impl FilesError {
         move |error| Self::System { what, path, error }
     }
 
+    /// A file of ours cannot be written.
+    pub fn cannot_write(path: &Path, error: io::Error) -> Self {
+        Self::system("write", path)(error)
+    }
+
     /// Whether the user asked for what cannot be, rather than the system or another process being in
     /// the way.
     pub fn is_refusal(&self) -> bool {
