@@ -111,6 +111,13 @@ fn keep(
 /// The scenario with the changes asked for.
 fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     let path = &arguments.scenario;
+    if path == Path::new("-") {
+        return Err(Failure::Usage(
+            "`run` reads no standard input. Write the scenario to a file; a trace becomes one with \
+             `foretell import auto - -o x.trace`"
+                .to_owned(),
+        ));
+    }
     let mut document = if is_trace(path) {
         let mut document = Document::parse("trace-replay.toml", TRACE_SCENARIO, ".")?;
         document.set("workload.replay.file", &path.display().to_string())?;

@@ -191,7 +191,7 @@ impl Directory {
             Ok(dir) => dir,
             // it is made when there is something to write
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(FilesError::system("make the directory", path)(error)),
+            Err(error) => return Err(FilesError::not_made(path, error)),
         };
         drop(lock(&dir, purpose.access, path)?);
         match examine(&dir, path)? {
@@ -671,7 +671,7 @@ fn open(
     access: Access,
     made: &mut Vec<PathBuf>,
 ) -> Result<(Dir, Option<File>), FilesError> {
-    let failed = |error| FilesError::system("make the directory", path)(error);
+    let failed = |error| FilesError::not_made(path, error);
     loop {
         match Dir::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
