@@ -129,7 +129,7 @@ impl Failure {
             | Self::Data(DataError::Files(error)) => error.is_refusal(),
             // what may not be read is the input's fault; what cannot be, the system's
             Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
-                foretell_input::is_refusal(error)
+                foretell_input::is_refusal(error) || leads_nowhere(error)
             }
             Self::Data(error) => !matches!(error, DataError::Interrupted),
             Self::Incomplete
@@ -170,6 +170,13 @@ impl Failure {
         }
         status
     }
+}
+
+/// Whether a name that the user gave leads to nothing that could be used.
+fn leads_nowhere(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
 /// Characters of a line of a message, at the most: what is quoted from a file may be long.

@@ -35,19 +35,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let found = precision.warmed_up(&scenario, arguments.limit, |seen| watch.look(seen))?;
         document = found.into_document();
     }
-    // traces are opened before anything of an earlier run is removed
     let mut simulation = Simulation::new(&document)?;
     if let Some(precision) = &arguments.precision {
         simulation.aim_at(precision.goal(&simulation.scenario, arguments.limit)?);
     }
     let scenario = simulation.scenario.clone();
     let prepare = |path| RunDirectory::prepare(path, &arguments.scenario, arguments.force);
-    let directory = arguments.output.as_deref().map(prepare).transpose()?;
+    let mut directory = arguments.output.as_deref().map(prepare).transpose()?;
     let look = |progress| watch.look(progress);
-    let (mut truth, kept) = match &directory {
+    let (mut truth, summary) = match &mut directory {
         Some(directory) => {
-            let (truth, summary) = simulation.record(directory.directory(), look)?;
-            (truth, Some((directory, summary)))
+            let (truth, summary) = directory.record(simulation, look)?;
+            (truth, Some(summary))
         }
         None => (simulation.run(look)?, None),
     };
@@ -61,8 +60,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let duration_ns = (outcome.truth.simulated_seconds * 1e9).round();
         document.set("duration", &format!("{duration_ns} ns"))?;
     }
-    if let Some((directory, _)) = &kept {
-        keep(directory, &document, &scenario, &outcome).inspect_err(|_| directory.discard())?;
+    let mut kept = None;
+    if let Some((directory, summary)) = directory.zip(summary) {
+        let path = directory.path().to_owned();
+        keep(directory, &document, &scenario, &outcome)?;
+        kept = Some((path, summary));
     }
     let printed = if arguments.json {
         output::json(&outcome)
@@ -70,8 +72,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let mut text = outcome.precision.as_ref().map(in_words).unwrap_or_default();
         text += &tables::of_run(&scenario, &outcome.truth, cpu);
         let _ = write!(text, "\n{}", crate::capacity::text(&outcome.capacity));
-        if let Some((directory, summary)) = &kept {
-            text += &tables::what_was_kept(directory.path(), summary);
+        if let Some((path, summary)) = &kept {
+            text += &tables::what_was_kept(path, summary);
         }
         text
     };
@@ -91,9 +93,9 @@ fn in_words(reached: &Reached) -> String {
     )
 }
 
-/// Writes what stands beside the records.
+/// Writes what stands beside the records, and replaces an earlier run.
 fn keep(
-    directory: &RunDirectory,
+    mut directory: RunDirectory,
     document: &Document,
     scenario: &Scenario,
     outcome: &Outcome,
@@ -102,13 +104,20 @@ fn keep(
     for (file, text) in crate::cosbench::archive(scenario, &outcome.truth)? {
         directory.write(&file, &text)?;
     }
-    // the truth comes last: where it is, everything is
-    Ok(directory.write(TRUTH_FILE, &output::json(outcome))?)
+    directory.write(TRUTH_FILE, &output::json(outcome))?;
+    Ok(directory.replace()?)
 }
 
 /// The scenario with the changes asked for.
 fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     let path = &arguments.scenario;
+    if path == Path::new("-") {
+        return Err(Failure::Usage(
+            "`run` reads no standard input. Write the scenario to a file; a trace becomes one with \
+             `foretell import auto - -o x.trace`"
+                .to_owned(),
+        ));
+    }
     let mut document = if is_trace(path) {
         let mut document = Document::parse("trace-replay.toml", TRACE_SCENARIO, ".")?;
         document.set("workload.replay.file", &path.display().to_string())?;

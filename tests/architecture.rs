@@ -31,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "sim",
         &["units", "input", "metrics", "algorithms", "scenarios", "systems", "workloads", "ati"],
     ),
-    ("whatif", &["units", "algorithms", "scenarios", "systems", "ati"]),
+    ("whatif", &["units", "algorithms", "scenarios", "systems", "ati", "input"]),
     ("learn", &["units", "input"]),
     ("estimate", &["units"]),
     ("datasets", &["units", "input", "files", "scenarios"]),

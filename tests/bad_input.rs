@@ -704,3 +704,28 @@ fn more_flash_than_there_is_memory_for_is_refused() {
     );
     assert!(message.contains("disk  = ") && message.contains("pages_per_block"), "{message}");
 }
+
+/// A name that leads nowhere is the user's to mend: status 2, whatever the command does with it.
+#[test]
+fn what_is_not_there_is_wrong_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = dir.path().join("set");
+    std::fs::create_dir(&sweep).unwrap();
+    let missing = dir.path().join("missing").display().to_string();
+    let page = dir.path().join("page.html").display().to_string();
+    for (line, why) in [
+        (vec!["report", &missing, "-o", &page], "No such file or directory"),
+        (vec!["score", &missing, "--what-if", "node.a.count=2"], "has no `run.db`; make one with"),
+        (vec!["ask", &missing], "has no `run.db`; make one with"),
+        (vec!["run", "-"], "`run` reads no standard input"),
+        (vec!["import", "ceph", "scenarios/first-look.toml"], "is no file of a Ceph cluster"),
+        (
+            vec!["learn", "evaluate", "--data", &missing, "--target", "y", "--model", "lrm"],
+            "missing",
+        ),
+    ] {
+        let done = run(&line);
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""), "{line:?}: {}", done.stderr);
+        assert!(done.stderr.contains(why), "{line:?}: {}", done.stderr);
+    }
+}

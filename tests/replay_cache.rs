@@ -397,3 +397,21 @@ fn a_wrong_trace_is_named_with_its_line() {
     let (_directory, path) = trace("");
     assert!(fault(&[path.to_str().unwrap()]).contains("is empty"));
 }
+
+#[test]
+fn a_trace_comes_from_standard_input_too() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(["replay-cache", "-", "--size", "2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"1\n2\n1\n2\n3\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    // two of five references hit
+    assert!(output.status.success() && printed.contains("0.4000"), "{printed}");
+}

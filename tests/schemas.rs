@@ -122,6 +122,7 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
         ("score", format!("score {run} {crash}")),
         ("ask", format!("ask {run} --what-if workload.mail.reads=30%")),
         ("score", format!("score {run} --what-if workload.mail.outstanding=8")),
+        ("score", format!("score {run} --what-if workload.mail.reads=80%")),
         ("trace", format!("trace {run} {breadcrumb}")),
         ("replay-cache", format!("replay-cache {blocks} --policy all --size 10% --curve")),
         ("replay-cache", format!("replay-cache {blocks} --sample 50%")),

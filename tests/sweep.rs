@@ -504,3 +504,33 @@ fn sweeps_that_come_with_the_program_are_right() {
         assert!(printed.contains(" runs (shard 1 of 50): "), "{}: {printed}", file.display());
     }
 }
+
+#[test]
+fn an_event_can_be_a_level() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = dir.path().join("sweep.toml");
+    let text = r#"
+title    = "With and without a failure"
+seed     = 1
+scenario = "first-look"
+set      = ["warmup=500 ms", "duration=2 s"]
+
+[factor.failure.levels]
+none = []
+disk = ['event.e={ at = "500 ms", what = "fail", host = "brick1", for = "500 ms" }']
+"#;
+    std::fs::write(&sweep, text).unwrap();
+    let (sweep, set) = (sweep.display().to_string(), dir.path().join("set"));
+    let done = run(["sweep", &sweep, "--csv", "-o", set.to_str().unwrap()]);
+    assert_eq!(
+        (done.status, content(&set)["failures"].as_u64()),
+        (Some(0), Some(0)),
+        "{}",
+        done.stderr
+    );
+    let file = std::fs::read_dir(set.join("data")).unwrap().next().unwrap().unwrap().path();
+    let rows = std::fs::read_to_string(file).unwrap();
+    let header = rows.lines().next().unwrap();
+    assert!(header.contains("degraded"), "{header}");
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+}

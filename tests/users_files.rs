@@ -274,10 +274,8 @@ fn what_users_put_beside_our_files_stays() {
     altered["files"].as_object_mut().unwrap().remove("truth.json");
     place.write("out/run/.foretell.json", &altered.to_string());
     place.write("out/run/truth.json", "mine");
-    let done = place.done("run scenario.toml -o out/run");
-    assert_eq!(done.status, Some(2), "{}", done.stderr);
-    assert!(done.stderr.contains("truth.json`: foretell did not make the file of that name"));
-    assert_eq!(place.text("out/run/truth.json"), "mine");
+    let why = "truth.json`: foretell did not make the file of that name";
+    place.refused("run scenario.toml -o out/run", why);
 }
 
 #[test]
@@ -313,6 +311,15 @@ fn another_commands_results_are_replaced_by_force_alone() {
     // what is read is not removed first
     place.refused("export run -o run --force", "is in the directory that `--force` would replace");
     place.refused("run set/scenario.toml -o set --force", "is in the directory that `--force`");
+    // nor before there is something in its place
+    let sweep = snapshot(&place.path("set/data"));
+    let line = "run scenario.toml --set duration=1000h -o set --force";
+    let mut child = place.command(line).spawn().unwrap();
+    until(&mut child, "it writes", || place.path("set/run.db.partial").exists());
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(snapshot(&place.path("set/data")), sweep);
+    place.refused("run scenario.toml -o set", "holds what `foretell sweep` made");
     place.succeed("run scenario.toml -o set --force");
     assert_eq!(tree(&place.path("set")), [MANIFEST, "run.db", "run.toml", "truth.json"]);
     // a sweep may be made again from what it kept
@@ -683,7 +690,8 @@ fn a_killed_command_is_cleaned_up_by_the_next() {
     until(&mut child, "it writes", || fs::metadata(&partial).is_ok_and(|file| file.len() > 0));
     signal(&child, "KILL");
     child.wait().unwrap();
-    assert_eq!(tree(&place.path("out")), [MANIFEST, "run.db.partial"]);
+    let left = [MANIFEST, "run.db", "run.db.partial", "run.toml", "truth.json"];
+    assert_eq!(tree(&place.path("out")), left);
     place.succeed("run scenario.toml -o out");
     assert_eq!(tree(&place.path("out")), [MANIFEST, "run.db", "run.toml", "truth.json"]);
     // runs that a reproduction would not have kept

@@ -185,12 +185,34 @@ impl Recorder {
     }
 
     /// As [`Recorder::finish`], with the metrics that collectors posted.
-    pub fn conclude(mut self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
-        let batch = std::mem::take(&mut self.batch);
+    pub fn conclude(self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
         #[cfg(feature = "sqlite")]
-        if let Ending::Stored(store) = self.ending {
-            return store.conclude(batch, self.selection, conclusion);
+        if matches!(self.ending, Ending::Stored(_)) {
+            let (summary, file) = self.conclude_unnamed(conclusion)?;
+            file.commit()?;
+            return Ok(summary);
         }
+        self.conclude_in_memory(conclusion)
+    }
+
+    /// As [`Recorder::conclude`] for a recorder with a store, but the store has no name yet: the caller gives it
+    /// one together with what stands beside it. Dropped before, it is removed.
+    ///
+    /// # Panics
+    ///
+    /// If records do not go to a store.
+    #[cfg(feature = "sqlite")]
+    pub fn conclude_unnamed(
+        mut self,
+        conclusion: &Conclusion<'_>,
+    ) -> Result<(Summary, foretell_files::NewFile), StoreError> {
+        let batch = std::mem::take(&mut self.batch);
+        let Ending::Stored(store) = self.ending else { panic!("records go to a store") };
+        store.conclude(batch, self.selection, conclusion)
+    }
+
+    fn conclude_in_memory(mut self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
+        let batch = std::mem::take(&mut self.batch);
         conclusion.facts.check()?;
         let mut records = [0; RecordKind::COUNT];
         let kept = match &self.ending {

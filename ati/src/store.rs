@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender};
-use foretell_files::Directory;
+use foretell_files::{Directory, NewFile};
 use rusqlite::Connection;
 
 use crate::pages::PageWriter;
@@ -45,8 +45,7 @@ struct Writing {
 impl Recorder {
     /// A recorder that writes `dir/run.db`, making `dir` if need be.
     ///
-    /// Removes an earlier `run.db`; the new one appears when [`Recorder::finish`] succeeds. Errors
-    /// if the directory cannot be written or another process records into it.
+    /// An earlier `run.db` stays until [`Recorder::finish`] succeeds and replaces it. Errors if the directory cannot be written or another process records into it.
     pub fn create(dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         Self::create_by(Method::default(), dir, selection)
     }
@@ -98,13 +97,13 @@ impl Store {
         writing.empty.recv().ok()
     }
 
-    /// Writes the last batch and all else, and gives the file its name.
+    /// Writes the last batch and all else. The file has no name yet.
     pub(crate) fn conclude(
         mut self,
         batch: Batch,
         selection: Selection,
         conclusion: &Conclusion<'_>,
-    ) -> Result<Summary, StoreError> {
+    ) -> Result<(Summary, NewFile), StoreError> {
         let writing = self.writing.take().expect("a store is concluded once");
         // If this fails the writer has failed, and says so when it is joined.
         let _ = writing.full.send(batch);
@@ -114,9 +113,9 @@ impl Store {
         let (db, tally) = written?;
         let partial = writing.target.partial();
         conclude::conclude(db, selection, &tally, conclusion, &partial)?;
-        let path = writing.target.publish()?;
-        let bytes = std::fs::metadata(&path).map_err(io_error("look at", &path))?.len();
-        Ok(Summary { records: tally.records(), bytes })
+        let file = writing.target.finished()?;
+        let bytes = std::fs::metadata(&partial).map_err(io_error("look at", &partial))?.len();
+        Ok((Summary { records: tally.records(), bytes }, file))
     }
 }
 

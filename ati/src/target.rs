@@ -5,9 +5,10 @@
 //! the directory is synced. A process killed at any moment, a full disk or a power cut leaves a
 //! `run.db.partial` at most.
 //!
-//! A `run.db` of an earlier run is removed *before* a rerun begins: if the rerun dies, records of
-//! one scenario must not stand beside the description of another. One process at a time writes
-//! into a directory ([`Directory`] sees to it).
+//! A `run.db` of an earlier run stays until the new one gets its name. Records of one scenario must not stand
+//! beside the description of another: who writes both takes the file before it has its name
+//! ([`crate::Recorder::conclude_unnamed`]) and replaces everything at once ([`Directory::replace`]). One process
+//! at a time writes into a directory ([`Directory`] sees to it).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Makes a directory ready: removes what earlier runs left.
+    /// Begins the file; what interrupted runs left under its unfinished name is removed.
     pub(crate) fn prepare(directory: &Directory) -> Result<Self, StoreError> {
-        directory.remove(STORE_FILE)?;
         Ok(Self { file: directory.begin_as(STORE_FILE, PARTIAL_FILE)? })
     }
 
@@ -43,11 +43,10 @@ impl Target {
         self.file.temporary_path()
     }
 
-    /// Gives the finished file its name; it is on the disk when this returns.
-    pub(crate) fn publish(self) -> Result<PathBuf, StoreError> {
-        let store = self.file.path().to_owned();
-        self.file.commit()?;
-        Ok(store)
+    /// The finished file, which is on the disk and has no name yet.
+    pub(crate) fn finished(mut self) -> Result<NewFile, StoreError> {
+        self.file.close()?;
+        Ok(self.file)
     }
 }
 

@@ -199,12 +199,19 @@ fn nothing_has_the_name_of_a_store_until_it_is_whole() {
     let (whole, partial) = (dir.path().join(STORE_FILE), dir.path().join(PARTIAL_FILE));
     store(dir.path(), Method::Pages, &[]);
     assert!(whole.exists() && !partial.exists());
-    // A rerun removes the old store first ...
+    // A rerun leaves the old store until the new one is whole ...
+    let recorder = Recorder::create(dir.path(), Selection::ALL).unwrap();
+    assert!(whole.exists() && partial.exists());
+    open_run(dir.path()).unwrap();
+    // ... and one that is given up leaves it for good.
+    drop(recorder);
+    assert!(whole.exists() && !partial.exists());
+    // An unfinished store without an old one is no run.
+    std::fs::remove_file(&whole).unwrap();
     let recorder = Recorder::create(dir.path(), Selection::ALL).unwrap();
     assert!(!whole.exists() && partial.exists());
     let message = open_run(dir.path()).unwrap_err().to_string();
     assert!(message.contains("interrupted") && message.contains("run it again"), "{message}");
-    // ... and one that is given up leaves nothing.
     drop(recorder);
     assert!(!whole.exists() && !partial.exists());
 }

@@ -13,6 +13,17 @@ use foretell_algorithms::crush::{
 use crate::error::ReadError;
 use crate::text::did_you_mean;
 
+/// Whether a text has a line that begins as lines of maps do: with what is declared, its number or name, and no `=`.
+pub(crate) fn looks_like_a_map(text: &str) -> bool {
+    let declares = |line: &str| {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let known = ["tunable", "device", "type", "rule", "choose_args", "host", "root"];
+        known.contains(&first) && words.next().is_some_and(|second| !second.starts_with('='))
+    };
+    text.lines().any(declares)
+}
+
 /// Reads a map's text; `file` names it in errors.
 pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     let mut reader = Reader::new(file, text);

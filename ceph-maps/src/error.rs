@@ -22,6 +22,15 @@ pub enum ReadError {
         /// What is wrong, and where.
         error: serde_json::Error,
     },
+    /// Text of something else.
+    #[error(
+        "{file} is no file of a Ceph cluster: it is neither JSON (`ceph report`, `ceph osd dump -f json`, \
+         `ceph osd crush dump`) nor the text of a CRUSH map (`crushtool -d`)"
+    )]
+    NoMap {
+        /// Its name.
+        file: String,
+    },
     /// JSON of something else.
     #[error(
         "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`, `ceph osd df`, \

@@ -133,6 +133,9 @@ impl Parts {
             if is_prometheus(text) && self.statistics.add_prometheus(text) {
                 return Ok(());
             }
+            if !crush_text::looks_like_a_map(text) {
+                return Err(ReadError::NoMap { file });
+            }
             let crush = crush_text::read(&file, text)?;
             return self.add_crush(file, crush);
         }

@@ -5,8 +5,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use foretell_ati::{MemoryRun, Record};
-#[cfg(feature = "files")]
-use foretell_files::Directory;
 use foretell_scenarios::model;
 use foretell_sim::Progress;
 use foretell_sim::truth::Truth;
@@ -18,7 +16,7 @@ use crate::error::Error;
 use crate::precision::Reached;
 use crate::prices::Prices;
 #[cfg(feature = "files")]
-use crate::run_directory::{SCENARIO_FILE, TRUTH_FILE};
+use crate::run_directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
@@ -76,29 +74,23 @@ pub fn remember(
 /// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all
 /// defaults (`run.toml`) and the truth (`truth.json`).
 ///
-/// A directory that holds an earlier run is replaced; one that holds anything else is refused. A run that fails
-/// leaves nothing that looks whole.
+/// An earlier run in the directory is replaced when the new one is whole: one that fails leaves it as it was. A
+/// directory that holds anything else is refused.
 #[cfg(feature = "files")]
 pub fn record(
     scenario: &Scenario,
     directory: impl AsRef<Path>,
     observer: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error> {
-    // files that workloads read are opened before anything of an earlier run is removed
     let simulation = Simulation::new(scenario.document())?;
     let model = simulation.scenario.clone();
-    let directory = Directory::take(directory.as_ref(), foretell_ati::RUN)?;
-    directory.clear(&[])?;
-    let kept = || {
-        let (truth, _) = simulation.record(&directory, observer)?;
-        let outcome = Outcome::new(truth, &model, &Prices::shipped());
-        directory.write(SCENARIO_FILE, scenario.resolved()?.as_bytes())?;
-        // the truth comes last: where it is, everything is
-        directory.write(TRUTH_FILE, to_json(&outcome).as_bytes())?;
-        Ok(outcome)
-    };
-    // the error that led here says more than a second one
-    kept().inspect_err(|_| drop(directory.clear(&[])))
+    let mut directory = RunDirectory::prepare(directory.as_ref(), Path::new(""), false)?;
+    let (truth, _) = directory.record(simulation, observer)?;
+    let outcome = Outcome::new(truth, &model, &Prices::shipped());
+    directory.write(SCENARIO_FILE, &scenario.resolved()?)?;
+    directory.write(TRUTH_FILE, &to_json(&outcome))?;
+    directory.replace()?;
+    Ok(outcome)
 }
 
 /// Version of all JSON documents: another number says that a key has gone or has another meaning. New keys

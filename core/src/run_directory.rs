@@ -1,11 +1,21 @@
-//! The directory of a run. A file is there whole or not at all.
+//! The directory of a run. It holds a whole run or none.
+//!
+//! A new run is written beside the earlier one, which stays until the new one is whole: a run that fails or is
+//! interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), with `run.db` as the one
+//! without which nobody takes the directory for a run. So records of one scenario never stand beside the
+//! description of another.
 
+use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use foretell_ati::RUN;
-use foretell_files::Directory;
+use foretell_ati::{PARTIAL_FILE, RUN, STORE_FILE, Summary};
+use foretell_files::{Directory, FilesError, NewFile};
+use foretell_sim::Progress;
+use foretell_sim::truth::Truth;
 
 use crate::error::Error;
+use crate::simulation::Simulation;
 
 /// The scenario with all its defaults.
 pub const SCENARIO_FILE: &str = "run.toml";
@@ -15,20 +25,37 @@ pub const TRUTH_FILE: &str = "truth.json";
 /// A directory that a run is kept in. Nobody else writes into it meanwhile.
 pub struct RunDirectory {
     directory: Directory,
-    /// What stays: the scenario, if it is the one that is run.
-    spared: &'static [&'static str],
+    /// Files of the new run that are written and have no names yet.
+    files: Vec<(NewFile, String)>,
 }
 
 impl RunDirectory {
-    /// Takes the directory, and clears it of what an earlier run left there, but for the scenario
-    /// that is to be run: that is replaced when the new one is there.
+    /// Takes the directory. An earlier run in it stays until [`RunDirectory::replace`].
+    ///
+    /// Errors if something in it may not be replaced. Its `run.toml` may be, whoever has changed it, if that is
+    /// the `scenario` to be run.
     pub fn prepare(path: &Path, scenario: &Path, force: bool) -> Result<Self, Error> {
-        let directory = Directory::take(path, RUN.forced(force).reading(&[scenario]))?;
+        let inputs = [scenario];
+        let purpose = RUN.forced(force).replacing_late().reading(&inputs);
+        let directory = Directory::take(path, purpose)?;
         let same = |old: &Path| matches!((old.canonicalize(), scenario.canonicalize()), (Ok(a), Ok(b)) if a == b);
         let own_scenario = same(&path.join(SCENARIO_FILE));
         let spared: &[&str] = if own_scenario { &[SCENARIO_FILE] } else { &[] };
-        directory.clear(spared)?;
-        Ok(Self { directory, spared })
+        let names = [STORE_FILE, PARTIAL_FILE, SCENARIO_FILE, TRUTH_FILE];
+        directory.may_replace(&names, spared)?;
+        Ok(Self { directory, files: Vec::new() })
+    }
+
+    /// The same for a directory that was taken before, whose `run.toml` nobody runs.
+    pub fn of(directory: Directory) -> Result<Self, Error> {
+        let names = [STORE_FILE, PARTIAL_FILE, SCENARIO_FILE, TRUTH_FILE];
+        directory.may_replace(&names, &[])?;
+        Ok(Self { directory, files: Vec::new() })
+    }
+
+    /// Removes the run in a directory. What is not ours in it stays.
+    pub fn remove(path: &Path) -> Result<(), Error> {
+        Ok(Directory::take(path, RUN)?.clear(&[])?)
     }
 
     /// Where it is.
@@ -36,19 +63,30 @@ impl RunDirectory {
         self.directory.path()
     }
 
-    /// The directory itself.
-    pub fn directory(&self) -> &Directory {
-        &self.directory
+    /// Runs a simulation and keeps its records beside what is there.
+    pub fn record(
+        &mut self,
+        simulation: Simulation<'_>,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Truth, Summary), Error> {
+        let (truth, summary, store) = simulation.record_unnamed(&self.directory, watch)?;
+        self.files.push((store, STORE_FILE.to_owned()));
+        Ok((truth, summary))
     }
 
-    /// Removes what a run that failed has left, as far as possible: nothing may look whole.
-    pub fn discard(&self) {
-        // the error that led here says more than a second one
-        let _ = self.directory.clear(self.spared);
+    /// Writes a file of the new run beside what is there.
+    pub fn write(&mut self, name: &str, content: &str) -> Result<(), Error> {
+        let mut file = self.directory.begin(name)?;
+        let written = file.write_all(content.as_bytes());
+        written
+            .map_err(|error| FilesError::cannot_write(&self.directory.path().join(name), error))?;
+        file.close()?;
+        self.files.push((file, name.to_owned()));
+        Ok(())
     }
 
-    /// Writes a file of the run, whole or not at all.
-    pub fn write(&self, name: &str, content: &str) -> Result<(), Error> {
-        Ok(self.directory.write(name, content.as_bytes())?)
+    /// Replaces an earlier run, with all its files, by what was written since.
+    pub fn replace(self) -> Result<(), Error> {
+        Ok(self.directory.replace(self.files, STORE_FILE)?)
     }
 }

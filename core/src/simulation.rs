@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use foretell_ati::{Conclusion, Facts, Summary};
 use foretell_ati::{KindSet, MemoryRun, Record, RecordKind, Recorder, Selection, SelectionError};
 #[cfg(feature = "files")]
-use foretell_files::Directory;
+use foretell_files::{Directory, NewFile};
 use foretell_metrics::Collected;
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Scenario, Tracking};
@@ -93,14 +93,26 @@ impl<'a> Simulation<'a> {
         Ok((truth, self.cluster.into_recorder().into_run(facts, demands)?))
     }
 
-    /// Runs it and keeps its records in a directory, which holds a whole `run.db` only if
-    /// the run came to its end.
+    /// Runs it and keeps its records in a directory, without the scenario and the truth. If the run does not come
+    /// to its end, no `run.db` is written, and an earlier one stays.
     #[cfg(feature = "files")]
     pub fn record(
-        mut self,
+        self,
         directory: &Directory,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Truth, Summary), Error> {
+        let (truth, summary, store) = self.record_unnamed(directory, watch)?;
+        store.commit()?;
+        Ok((truth, summary))
+    }
+
+    /// The same, but the store is not called `run.db` yet: it gets its name together with what stands beside it.
+    #[cfg(feature = "files")]
+    pub(crate) fn record_unnamed(
+        mut self,
+        directory: &Directory,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Truth, Summary, NewFile), Error> {
         self.cluster.record_to(Recorder::create_in(directory, self.selection)?);
         let outcome = self.cluster.run(watch);
         let demands = self.cluster.demands();
@@ -112,8 +124,8 @@ impl<'a> Simulation<'a> {
                 crate::shelf::measure_devices(&mut facts, &self.scenario);
                 facts::ended(&mut facts, &truth);
                 let conclusion = Conclusion { facts: &facts, demands: &demands, metrics: &metrics };
-                let summary = recorder.conclude(&conclusion)?;
-                Ok((truth, summary))
+                let (summary, store) = recorder.conclude_unnamed(&conclusion)?;
+                Ok((truth, summary, store))
             }
             // the store knows better than the simulation why it failed
             Err(SimError::StoreFailed) => {

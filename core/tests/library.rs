@@ -37,8 +37,19 @@ fn a_run_gives_the_same_with_and_without_a_directory() {
     assert_eq!(document, comparable(&file));
     assert_eq!(document["schema_version"], 1);
     assert!(document["capacity"]["volumes"]["mail"]["overhead"].as_f64().unwrap() > 1.0);
+    // a run that fails leaves the earlier one
+    let store = || std::fs::read(directory.path().join("run.db")).unwrap();
+    let before = store();
+    let mut endless = short();
+    endless.set("duration", "1000 h").unwrap();
+    record(&endless, directory.path(), |_| ControlFlow::Break(())).unwrap_err();
+    assert_eq!(store(), before);
+    Run::open(directory.path()).unwrap();
     // a run replaces a run
-    record(&short(), directory.path(), unwatched).unwrap();
+    let mut other = short();
+    other.set("seed", "99").unwrap();
+    record(&other, directory.path(), unwatched).unwrap();
+    assert_ne!(store(), before);
     // and nothing else
     let other = tempfile::tempdir().unwrap();
     std::fs::write(other.path().join("thesis.tex"), "mine").unwrap();

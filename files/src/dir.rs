@@ -102,7 +102,7 @@ pub(crate) fn make(path: &Path) -> Result<Vec<PathBuf>, FilesError> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
             Err(error) => {
                 unmake(&made);
-                return Err(FilesError::system("make the directory", &path)(error));
+                return Err(FilesError::not_made(&path, error));
             }
         }
     }

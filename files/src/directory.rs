@@ -5,6 +5,7 @@
 //! directory of ours, with manifests and locks of their own.
 
 mod clear;
+mod replace;
 #[cfg(test)]
 mod tests;
 
@@ -42,13 +43,14 @@ pub struct Purpose<'a> {
     command: &'static str,
     access: Access,
     force: bool,
+    late: bool,
     inputs: &'a [&'a Path],
 }
 
 impl<'a> Purpose<'a> {
     /// For what `foretell COMMAND` writes: `run`, `reproduce ursa-minor`.
     pub const fn of(command: &'static str) -> Self {
-        Self { command, access: Access::Alone, force: false, inputs: &[] }
+        Self { command, access: Access::Alone, force: false, late: false, inputs: &[] }
     }
 
     /// Alone, or with others.
@@ -61,6 +63,13 @@ impl<'a> Purpose<'a> {
     #[must_use]
     pub const fn forced(self, force: bool) -> Self {
         Self { force, ..self }
+    }
+
+    /// What another command made stays until [`Directory::replace`] or [`Directory::clear`] is called; else it
+    /// is removed when the directory is taken by force.
+    #[must_use]
+    pub const fn replacing_late(self) -> Self {
+        Self { late: true, ..self }
     }
 
     /// What the command reads, which must not be in the directory if that is replaced by force.
@@ -114,6 +123,8 @@ struct State {
     stored: Option<String>,
     /// Whether it was ours before.
     was_ours: bool,
+    /// The command that will have made it when what another made is removed.
+    becomes: Option<&'static str>,
     /// Files that may be replaced although somebody has changed them.
     spared: Vec<String>,
     /// Directories in it that are open.
@@ -180,7 +191,7 @@ impl Directory {
             Ok(dir) => dir,
             // it is made when there is something to write
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(FilesError::system("make the directory", path)(error)),
+            Err(error) => return Err(FilesError::not_made(path, error)),
         };
         drop(lock(&dir, purpose.access, path)?);
         match examine(&dir, path)? {
@@ -260,6 +271,7 @@ impl Directory {
                 manifest,
                 stored,
                 was_ours,
+                becomes: other.then_some(purpose.command),
                 spared: Vec::new(),
                 open: BTreeMap::new(),
             }),
@@ -277,9 +289,8 @@ impl Directory {
         });
         *inner.entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
         let directory = Self { inner };
-        if other {
+        if other && !purpose.late {
             directory.clear(&[])?;
-            purpose.command.clone_into(&mut directory.state().manifest.command);
         }
         Ok(directory)
     }
@@ -660,7 +671,7 @@ fn open(
     access: Access,
     made: &mut Vec<PathBuf>,
 ) -> Result<(Dir, Option<File>), FilesError> {
-    let failed = |error| FilesError::system("make the directory", path)(error);
+    let failed = |error| FilesError::not_made(path, error);
     loop {
         match Dir::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

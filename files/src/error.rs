@@ -101,6 +101,19 @@ pub enum FilesError {
         /// Bytes now.
         is: u64,
     },
+    /// Something else stands where a directory is wanted.
+    #[error(
+        "cannot make the directory `{}`: `{}` is {found}; choose another directory",
+        path.display(), at.display()
+    )]
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What is in the way.
+        at: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
     /// What stands there is no ordinary file.
     #[error("cannot write `{}`: {found}; results go to ordinary files", path.display())]
     Special {
@@ -135,6 +148,32 @@ impl FilesError {
     ) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| Self::System { what, path, error }
+    }
+
+    /// A directory cannot be made or opened at a path that the user gave. Says what is there instead, if that is the
+    /// reason.
+    pub(crate) fn not_made(path: &Path, error: io::Error) -> Self {
+        if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+            // the nearest thing on the way that is there
+            let there = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)));
+            if let Some((at, _)) = there
+                && !at.is_dir()
+            {
+                let found = match std::fs::metadata(at) {
+                    Ok(found) if found.is_file() => "a file",
+                    Ok(_) => "a pipe or a device",
+                    Err(_) => "a symbolic link that leads nowhere",
+                };
+                let (path, at) = (path.to_owned(), at.to_owned());
+                return Self::NoDirectory { path, at, found };
+            }
+        }
+        Self::system("make the directory", path)(error)
+    }
+
+    /// A file of ours cannot be written.
+    pub fn cannot_write(path: &Path, error: io::Error) -> Self {
+        Self::system("write", path)(error)
     }
 
     /// Whether the user asked for what cannot be, rather than the system or another process being in

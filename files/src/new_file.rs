@@ -94,12 +94,19 @@ impl Temporary {
             self.rename_now(to, before)
         };
         if renamed.is_ok() {
-            self.entered = None;
+            self.is_named();
         }
         renamed
     }
 
-    fn rename_now(&self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
+    /// It has its name, so that nothing is left to be removed.
+    pub(crate) fn is_named(&mut self) {
+        self.entered = None;
+    }
+
+    /// [`Temporary::rename`] for a caller who lets nothing be abandoned meanwhile, and who says afterwards that it
+    /// is named.
+    pub(crate) fn rename_now(&self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
         self.entry()?;
         let Some(before) = before else { return self.dir.rename_new(&self.name, to) };
         match self.dir.entry(to)? {
@@ -188,6 +195,12 @@ impl NewFile {
         Ok(Self { temporary, path: path.to_owned(), owner: Owner::User { before, made } })
     }
 
+    /// The part of it that has a name for the time being; the file must be of that directory.
+    pub(crate) fn into_temporary(self, directory: &Directory) -> Temporary {
+        assert!(matches!(&self.owner, Owner::Ours(owner, _) if owner == directory));
+        self.temporary
+    }
+
     /// A file of a directory of ours.
     pub(crate) fn of_directory(
         temporary: Temporary,
@@ -264,10 +277,7 @@ impl NewFile {
         directory: &Directory,
         files: impl IntoIterator<Item = (Self, String)>,
     ) -> Result<(), FilesError> {
-        let of_it = |(file, name): (Self, String)| {
-            assert!(matches!(&file.owner, Owner::Ours(owner, _) if owner == directory));
-            (file.temporary, name)
-        };
+        let of_it = |(file, name): (Self, String)| (file.into_temporary(directory), name);
         directory.commit(files.into_iter().map(of_it).collect())
     }
 }

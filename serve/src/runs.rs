@@ -242,7 +242,7 @@ impl Runs {
         if is_run(&path) {
             lock(&self.open).retain(|(open, _)| open != id);
             // what the user put beside the run stays
-            drop(RunDirectory::prepare(&path, Path::new(""), false)?);
+            RunDirectory::remove(&path)?;
             return Ok(());
         }
         if known { Ok(()) } else { Err(Problem::missing("such run")) }

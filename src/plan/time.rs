@@ -19,6 +19,8 @@ const TAKEN_FOR: (f64, f64) = (150.0 * MIB, 1200.0 * MIB);
 const RECOVERY: f64 = 0.5;
 
 const MIB: f64 = (1_u64 << 20) as f64;
+/// Seconds.
+const YEAR: f64 = 365.25 * 86_400.0;
 
 /// How long a plan takes.
 pub(super) struct Time {
@@ -140,8 +142,8 @@ impl Time {
         for (class, (osds, rate, share)) in classes {
             let _ = writeln!(
                 text,
-                "  {osds} {class} OSDs: recovery at {:.0} MiB/s, {:.0} % of the device left for clients",
-                rate / MIB,
+                "  {osds} {class} OSDs: recovery at {}, {:.0} % of the device left for clients",
+                pace_of(*rate),
                 100.0 * (1.0 - share)
             );
         }
@@ -173,6 +175,29 @@ fn span(seconds: f64) -> String {
         less if less < 90.0 => format!("{less:.0} s"),
         less if less < 5400.0 => format!("{:.0} min", less / 60.0),
         less if less < 172_800.0 => format!("{:.1} h", less / 3600.0),
-        more => format!("{:.1} days", more / 86_400.0),
+        more if more < YEAR => format!("{:.1} days", more / 86_400.0),
+        more => format!("{:.0} years", more / YEAR),
+    }
+}
+
+/// A rate as people say it.
+fn pace_of(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        less if less < 1024.0 => format!("{less:.0} B/s"),
+        less if less < MIB => format!("{:.0} KiB/s", less / 1024.0),
+        more => format!("{:.0} MiB/s", more / MIB),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates_are_said_in_units_of_their_size() {
+        assert_eq!([60.0, 7200.0, 864_000.0].map(span), ["60 s", "2.0 h", "10.0 days"]);
+        // a tebibyte at 1 B/s
+        assert_eq!(span(1.1e12), "34857 years");
+        assert_eq!([1.0, 2048.0, 75.0 * MIB].map(pace_of), ["1 B/s", "2 KiB/s", "75 MiB/s"]);
     }
 }

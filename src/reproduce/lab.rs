@@ -16,9 +16,7 @@ use foretell_whatif::{Answer, Model, Observed};
 use super::plan::{Plan, Setup};
 use crate::failure::Failure;
 use crate::{interrupt, jobs};
-use foretell_core::PartsShelf;
-use foretell_core::SCENARIO_FILE;
-use foretell_core::Simulation;
+use foretell_core::{PartsShelf, RunDirectory, SCENARIO_FILE, Simulation};
 
 /// The models, in the order in which their answers are kept.
 pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva];
@@ -136,9 +134,14 @@ fn perform_one(job: &Job<'_>, directory: &Directory, keep: bool) -> Result<Outco
     }
     let scenario = document.resolved()?;
     let part = directory.part(&name_of(job, keep, &scenario), RUN)?;
-    part.clear(&[])?;
+    // an earlier run of the same cluster stays until this one is whole
     let recorded = || {
-        let (truth, _) = simulation.record(&part, interrupt::unless_asked)?;
+        let mut kept = RunDirectory::of(part.clone())?;
+        let (truth, _) = kept.record(simulation, interrupt::unless_asked)?;
+        if keep {
+            kept.write(SCENARIO_FILE, &scenario)?;
+        }
+        kept.replace()?;
         let observed = Observed::open(part.path())?;
         let mut predictions = BTreeMap::new();
         for target in &job.questions {
@@ -150,9 +153,7 @@ fn perform_one(job: &Job<'_>, directory: &Directory, keep: bool) -> Result<Outco
         Ok(Outcome { truth, predictions })
     };
     let outcome = recorded();
-    if keep && outcome.is_ok() {
-        part.write(SCENARIO_FILE, scenario.as_bytes())?;
-    } else {
+    if !keep {
         // what cannot be removed is told by whoever finds the disk full
         let _ = part.clear(&[]);
     }

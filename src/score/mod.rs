@@ -13,7 +13,7 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_ati::RUN;
+use foretell_ati::{RUN, open_run};
 use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
@@ -33,6 +33,8 @@ use random::Draw;
 struct Scores<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    assumed: &'a [String],
     comparisons: &'a [Comparison],
     model: Model,
     changes: Vec<String>,
@@ -56,12 +58,17 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
     };
     // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
+    if !directory.join(SCENARIO_FILE).exists() {
+        // says what is missing of a run; the records alone are no run that could be simulated
+        open_run(directory).map_err(Failure::NotARun)?;
+    }
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
-    let (mut learned, mut notes, mut model) = (Vec::new(), Vec::new(), Model::Replay);
+    let (mut learned, mut notes, mut assumed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut model = Model::Replay;
     let mut once = |directory: &Path, document: &Document| -> Result<_, Failure> {
         let scored = predict(directory, document, &arguments.changes, judge)?;
         learned.extend(scored.learned);
-        (notes, model) = (scored.notes, scored.model);
+        (notes, assumed, model) = (scored.notes, scored.assumed, scored.model);
         Ok(scored.comparisons)
     };
     let mut runs = vec![once(directory, &document)?];
@@ -80,10 +87,12 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let comparisons = together(&runs);
     let text = if arguments.json {
         let changes = arguments.changes.iter().map(ToString::to_string).collect();
-        let scores = Scores { notes: &notes, comparisons: &comparisons, model, changes };
+        let comparisons = &comparisons;
+        let scores = Scores { notes: &notes, assumed: &assumed, comparisons, model, changes };
         crate::output::json(&scores)
     } else {
-        crate::output::notes(&notes) + &table(&comparisons)
+        let about = about(model, &assumed, &comparisons, runs.len());
+        crate::output::notes(&notes) + &table(&comparisons) + &about
     };
     crate::output::print(&text)
 }
@@ -160,8 +169,8 @@ fn predict(
     let truth = simulate(&after)?;
     let learned = predicted.learned(changes, &truth);
     let comparisons = compare(&predicted.answer, &truth);
-    let Answer { notes, model, .. } = predicted.answer;
-    Ok(Once { comparisons, learned, notes, model })
+    let Answer { notes, assumed, model, .. } = predicted.answer;
+    Ok(Once { comparisons, learned, notes, assumed, model })
 }
 
 /// A prediction beside what happened.
@@ -171,6 +180,8 @@ struct Once {
     learned: Vec<PastScore>,
     /// What was asked for and has no effect.
     notes: Vec<String>,
+    /// What the answer assumes.
+    assumed: Vec<String>,
     /// Who answered.
     model: Model,
 }
@@ -353,6 +364,35 @@ fn of_many(
 fn figure(mean: f64, deviation: Option<f64>) -> String {
     let deviation = deviation.map_or_else(String::new, |sd| format!(" ± {sd:.4}"));
     format!("{mean:.4}{deviation}")
+}
+
+/// What else is to be known of a score: who answered, what was assumed, and which figures are not where the answer
+/// says that they are. Means over several runs have no interval.
+fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usize) -> String {
+    let mut text = format!("\nModel: {model}\n");
+    for assumed in assumed {
+        let _ = writeln!(text, "Assumed: {assumed}");
+    }
+    let known = |found: &&Comparison| found.low.is_some() && found.high.is_some();
+    let known: Vec<&Comparison> = comparisons.iter().filter(known).filter(|_| runs == 1).collect();
+    let is_outside = |found: &&&Comparison| {
+        found.low.is_some_and(|low| found.measured < low)
+            || found.high.is_some_and(|high| found.measured > high)
+    };
+    let outside: Vec<String> = known
+        .iter()
+        .filter(is_outside)
+        .map(|found| {
+            let [low, high] = [found.low, found.high].map(Option::unwrap_or_default);
+            format!("{} {} ({low:.4} to {high:.4})", found.workload, found.metric)
+        })
+        .collect();
+    if !outside.is_empty() {
+        let _ = writeln!(text, "Measured outside the 90 % interval: {}", outside.join("; "));
+    } else if !known.is_empty() {
+        let _ = writeln!(text, "Measured within the 90 % intervals: all {}", known.len());
+    }
+    text
 }
 
 fn table(comparisons: &[Comparison]) -> String {

@@ -22,7 +22,9 @@ const NAMED: usize = 10;
 const TRIED: u64 = 20;
 const ONE_IN: u64 = 100;
 /// Time given to each of them; the rest is reckoned.
-const TRIAL: Duration = Duration::from_secs(2);
+const TRIAL: Duration = Duration::from_millis(500);
+/// Time after which no more are tried.
+const TRIALS: Duration = Duration::from_secs(1);
 
 /// What a sweep, or a shard of it, will do.
 pub(super) struct Plan {
@@ -40,7 +42,8 @@ pub(super) struct Plan {
 
 struct Estimate {
     run_s: f64,
-    run_bytes: f64,
+    /// `None`: no run that was tried came to its end.
+    run_bytes: Option<f64>,
 }
 
 impl Plan {
@@ -59,13 +62,10 @@ impl Plan {
         }
         if let Some(estimate) = &self.estimate {
             let seconds = share(estimate.run_s * self.runs as f64, self.threads);
-            let _ = write!(
-                text,
-                "; about {} with {} at once, {}",
-                told(seconds),
-                self.threads,
-                size(estimate.run_bytes * self.runs as f64)
-            );
+            let _ = write!(text, "; about {} with {} at once", told(seconds), self.threads);
+            if let Some(bytes) = estimate.run_bytes {
+                let _ = write!(text, ", {}", size(bytes * self.runs as f64));
+            }
         }
         text + "\n"
     }
@@ -79,7 +79,7 @@ impl Plan {
             "points_left_out": self.left_out,
             "estimated_run_s": estimate.map(|estimate| estimate.run_s),
             "estimated_s": estimate.map(|estimate| share(estimate.run_s * self.runs as f64, self.threads)),
-            "estimated_bytes": estimate.map(|estimate| estimate.run_bytes * self.runs as f64),
+            "estimated_bytes": estimate.and_then(|it| Some(it.run_bytes? * self.runs as f64)),
             "jobs": self.threads,
         }))
     }
@@ -172,10 +172,16 @@ fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
     let mut draws = Seed(prepared.sweep.seed).stream("sweep/estimate");
     let wanted: Vec<u64> = (0..tried).map(|_| draws.below(runs)).collect();
     let mine = prepared.sweep.runs().filter(|run| shard.has(run.number));
-    let (mut seconds, mut bytes, mut ended) = (0.0, 0.0, 0_u32);
+    let (mut seconds, mut tried) = (0.0, 0_u32);
+    let (mut bytes, mut whole) = (0.0, 0_u32);
     let last = wanted.iter().copied().max().unwrap_or(0);
     let mine = mine.take(usize::try_from(last + 1).unwrap_or(usize::MAX));
+    #[expect(clippy::disallowed_methods, reason = "runs are timed to say how long all take")]
+    let begin = Instant::now();
     for (_, run) in mine.enumerate().filter(|(index, _)| wanted.contains(&(*index as u64))) {
+        if begin.elapsed() > TRIALS {
+            break;
+        }
         #[expect(clippy::disallowed_methods, reason = "runs are timed to say how long all take")]
         let start = Instant::now();
         let mut came = 1.0;
@@ -191,13 +197,14 @@ fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
             Ok(entry) => {
                 seconds += elapsed;
                 bytes += entry.bytes() as f64;
+                whole += 1;
             }
             // it was cut off: reckoned from how far it came; its size is that of the others
             Err(_) if came < 1.0 && came > 0.0 => seconds += elapsed / came,
             Err(_) => return None,
         }
-        ended += 1;
+        tried += 1;
     }
-    let ended = f64::from(ended.max(1));
-    Some(Estimate { run_s: seconds / ended, run_bytes: bytes / ended })
+    let run_bytes = (whole > 0).then(|| bytes / f64::from(whole));
+    Some(Estimate { run_s: seconds / f64::from(tried.max(1)), run_bytes })
 }

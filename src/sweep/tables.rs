@@ -56,7 +56,7 @@ pub(super) struct Tables {
     records: Vec<RecordKind>,
     /// Whether runs collect low-level metrics.
     metrics: bool,
-    /// Whether the base scenario has events.
+    /// Whether the base scenario, or a level of a factor, has events.
     outages: bool,
     schemas: Vec<TableSchema>,
 }
@@ -107,7 +107,8 @@ impl Tables {
             .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
         let (intervals, metrics) = (base.intervals.is_some(), base.tracking.metrics.is_some());
         let schemas = Vec::new();
-        let outages = base.outages.is_some();
+        let outages = base.outages.is_some()
+            || factors.iter().flat_map(Factor::paths).any(|path| path.starts_with("event."));
         let hedges = base.hedges()
             || factors
                 .iter()

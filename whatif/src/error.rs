@@ -9,6 +9,10 @@ use thiserror::Error;
 
 use crate::answer::{Model, Overload};
 
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1_u64 << 30) as f64
+}
+
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum WhatIfError {
@@ -68,6 +72,21 @@ pub enum WhatIfError {
         change: String,
         /// Why not.
         reason: String,
+    },
+    /// The replay would need more memory than there is.
+    #[error(
+        "a prediction for {hosts} hosts with {disks} disks takes {:.1} GiB of memory, and {:.1} GiB are free",
+        gib(*needed), gib(*available)
+    )]
+    TooLarge {
+        /// Hosts of the changed cluster.
+        hosts: usize,
+        /// Their disks.
+        disks: usize,
+        /// Bytes that the replay needs.
+        needed: u64,
+        /// Bytes that the process may still use.
+        available: u64,
     },
     /// What is recorded would be replayed without end.
     #[error(

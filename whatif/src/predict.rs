@@ -289,7 +289,27 @@ fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
     scenario.workloads.iter().map(of).collect()
 }
 
+/// Memory of the replay for a host, and for each of its disks, before its first request. Measured on 20,000 nodes
+/// with one and with four disks: 33 and 118 KiB a node.
+const BYTES_BY_HOST: u64 = 5 << 10;
+const BYTES_BY_DISK: u64 = 29 << 10;
+
+/// Errors if the replay would need more memory than is `available`.
+fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfError> {
+    let hosts = scenario.hosts.len();
+    let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
+    let disks: usize = storage.map(|storage| storage.disks.len()).sum();
+    let needed = hosts as u64 * BYTES_BY_HOST + disks as u64 * BYTES_BY_DISK;
+    match available {
+        Some(available) if needed > available => {
+            Err(WhatIfError::TooLarge { hosts, disks, needed, available })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn replayed(cluster: &Changed, detail: Detail) -> Result<Outcome, WhatIfError> {
+    has_room(&cluster.scenario, foretell_input::available_memory())?;
     replay(&Material {
         detail,
         scenario: &cluster.scenario,
@@ -690,4 +710,23 @@ struct Limit {
     peak_rps: f64,
     /// `brick3.disk0`.
     resource: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_does_not_fit_into_memory_is_refused() {
+        let document = foretell_scenarios::Document::shipped("first-look").unwrap().unwrap();
+        let scenario = document.check().unwrap();
+        // 12 hosts and 8 disks
+        let needed = 12 * (5 << 10) + 8 * (29 << 10);
+        has_room(&scenario, None).unwrap();
+        has_room(&scenario, Some(needed)).unwrap();
+        let error = has_room(&scenario, Some(needed - 1)).unwrap_err().to_string();
+        let said =
+            "a prediction for 12 hosts with 8 disks takes 0.0 GiB of memory, and 0.0 GiB are free";
+        assert_eq!(error, said);
+    }
 }

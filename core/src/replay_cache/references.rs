@@ -176,8 +176,14 @@ fn page_of(objects: Objects) -> Option<u64> {
     }
 }
 
+/// `-` means standard input.
+fn named(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("/dev/stdin") } else { path }
+}
+
 /// Opens a trace, and a count of the bytes read of its file.
 fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU64>), TraceError> {
+    let path = named(path);
     let name = path.display().to_string();
     let file = foretell_input::open(path)
         .map_err(|source| TraceError::Open { trace: name.clone(), source })?;
@@ -206,7 +212,7 @@ pub(crate) fn footprint(arguments: &CacheReplay, observer: Observer<'_>) -> Resu
     let by_size = arguments.objects == Objects::BySize;
     if !arguments.trace.is_file() {
         let trace = arguments.trace.display();
-        return Err(match foretell_input::open(&arguments.trace) {
+        return Err(match foretell_input::open(named(&arguments.trace)) {
             Err(source) => TraceError::Open { trace: trace.to_string(), source }.into(),
             Ok(_) => Error::Invalid(format!(
                 "a size in % of all objects needs a trace that can be read twice; `{trace}` is \

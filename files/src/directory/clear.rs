@@ -26,13 +26,10 @@ impl Directory {
             self.inner.become_alone(&mut state)?;
         }
         state.spared = spared.iter().map(|&name| name.to_owned()).collect();
-        let all = Contents {
-            dir: self.inner.dir.clone(),
-            path: self.path().to_owned(),
-            force: self.inner.force,
-        };
+        let all = self.contents();
         all.check(&state.manifest, spared)?;
         all.remove(&mut state.manifest, spared)?;
+        state.becomes();
         // nothing of an earlier command stands beside what comes now, even after a power cut
         self.inner.dir.sync().map_err(FilesError::system("sync", self.path()))?;
         if state.stored.is_some() { self.inner.store(&mut state) } else { Ok(()) }
@@ -73,11 +70,30 @@ impl Directory {
     }
 }
 
+impl Directory {
+    pub(super) fn contents(&self) -> Contents {
+        Contents {
+            dir: self.inner.dir.clone(),
+            path: self.path().to_owned(),
+            force: self.inner.force,
+        }
+    }
+}
+
+impl State {
+    /// What another command made is removed, or about to be.
+    pub(super) fn becomes(&mut self) {
+        if let Some(command) = self.becomes.take() {
+            command.clone_into(&mut self.manifest.command);
+        }
+    }
+}
+
 /// The directory that something is in, its name there, and what it is.
 type Found<'a> = (Arc<Dir>, &'a str, Entry);
 
 /// A directory of ours that is cleared.
-struct Contents {
+pub(super) struct Contents {
     dir: Arc<Dir>,
     path: PathBuf,
     force: bool,
@@ -85,7 +101,7 @@ struct Contents {
 
 impl Contents {
     /// Errors if something in it may not be removed.
-    fn check(&self, manifest: &Manifest, spared: &[&str]) -> Result<(), FilesError> {
+    pub(super) fn check(&self, manifest: &Manifest, spared: &[&str]) -> Result<(), FilesError> {
         for (name, bytes) in &manifest.files {
             let path = self.path.join(name);
             let Some((_, _, there)) = self.find(name)? else { continue };
@@ -110,7 +126,11 @@ impl Contents {
     }
 
     /// Removes what the manifest lists, and takes it from the list.
-    fn remove(&self, manifest: &mut Manifest, spared: &[&str]) -> Result<(), FilesError> {
+    pub(super) fn remove(
+        &self,
+        manifest: &mut Manifest,
+        spared: &[&str],
+    ) -> Result<(), FilesError> {
         self.parts(manifest, |dir, last, part, manifest| {
             part.remove_with_manifest(dir, last, manifest)
         })?;

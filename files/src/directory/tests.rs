@@ -462,3 +462,96 @@ fn several_files_get_their_names_together() {
     assert_eq!(listed(&place.out()), ["data/a-of-2", "data/b-of-2"]);
     assert_eq!(place.text("out/late"), "");
 }
+
+/// Files of a directory that are written, and not named yet.
+fn written(directory: &Directory, names: &[&str]) -> Vec<(NewFile, String)> {
+    let begin = |&name: &&str| {
+        let mut file = match name {
+            "run.db" => directory.begin_as(name, "run.db.partial"),
+            _ => directory.begin(name),
+        }
+        .unwrap();
+        file.write_all(format!("new {name}").as_bytes()).unwrap();
+        (file, name.to_owned())
+    };
+    names.iter().map(begin).collect()
+}
+
+#[test]
+fn files_are_replaced_together_and_stay_until_then() {
+    let place = Place::new();
+    let out = place.with(&["a", "archive/b", "run.db"]);
+    fs::write(out.join("notes"), "mine").unwrap();
+    let old = tree(&out);
+    let contents = || ["a", "run.db"].map(|name| place.text(&format!("out/{name}")));
+    // given up: nothing has changed
+    let directory = place.take().unwrap();
+    directory.may_replace(&["a", "run.db"], &[]).unwrap();
+    drop(written(&directory, &["a", "tables/c", "run.db"]));
+    drop(directory);
+    assert_eq!((tree(&out), contents()), (old, ["a".to_owned(), "run.db".to_owned()]));
+    assert_eq!(listed(&out), ["a", "archive/b", "run.db"]);
+    // carried through: what is not replaced has gone
+    let directory = place.take().unwrap();
+    let files = written(&directory, &["run.db", "tables/c", "a"]);
+    assert_eq!(contents(), ["a".to_owned(), "run.db".to_owned()]);
+    directory.replace(files, "run.db").unwrap();
+    assert_eq!(contents(), ["new a".to_owned(), "new run.db".to_owned()]);
+    assert_eq!(tree(&out), [MANIFEST, "a", "notes", "run.db", "tables", "tables/c"]);
+    drop(directory);
+    assert_eq!(listed(&out), ["a", "run.db", "tables/c"]);
+    // the list has the new sizes
+    fs::write(out.join("a"), "longer than it was").unwrap();
+    let directory = place.take().unwrap();
+    refused(directory.may_replace(&["a"], &[]), "was changed after foretell wrote it");
+    let files = written(&directory, &["run.db"]);
+    refused(directory.replace(files, "run.db"), "was changed after foretell wrote it");
+    assert_eq!(place.text("out/run.db"), "new run.db");
+    directory.may_replace(&["a"], &["a"]).unwrap();
+    directory.replace(written(&directory, &["run.db"]), "run.db").unwrap();
+    drop(directory);
+    assert_eq!(tree(&out), [MANIFEST, "notes", "run.db"]);
+}
+
+#[test]
+fn what_a_killed_replacement_leaves_is_replaced() {
+    let place = Place::new();
+    let out = place.with(&["a", "archive/b", "run.db"]);
+    // killed when the old marker was removed, before anything had its name
+    let text = fs::read_to_string(out.join(MANIFEST)).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for name in ["a", "run.db", "run.db.partial"] {
+        manifest["files"][name] = serde_json::Value::Null;
+    }
+    fs::write(out.join(MANIFEST), manifest.to_string()).unwrap();
+    fs::remove_file(out.join("run.db")).unwrap();
+    fs::write(out.join("run.db.partial"), "whole").unwrap();
+    fs::write(out.join(".a.123-0.partial"), "whole").unwrap();
+    fs::write(out.join("a"), "of another size").unwrap();
+    let directory = place.take().unwrap();
+    directory.may_replace(&["a", "run.db"], &[]).unwrap();
+    directory.replace(written(&directory, &["run.db", "a"]), "run.db").unwrap();
+    drop(directory);
+    assert_eq!(tree(&out), [MANIFEST, "a", "run.db"]);
+    assert_eq!(listed(&out), ["a", "run.db"]);
+}
+
+#[test]
+fn another_commands_files_stay_until_they_are_replaced() {
+    let place = Place::new();
+    let out = place.with(&["a", "sub/b"]);
+    let purpose = Purpose::of("sweep").forced(true).replacing_late();
+    let old = tree(&out);
+    let directory = Directory::take(&out, purpose).unwrap();
+    drop(written(&directory, &["c", "run.db"]));
+    drop(directory);
+    assert_eq!(tree(&out), old);
+    // it is still the first command's
+    let directory = place.take().unwrap();
+    drop(directory);
+    let directory = Directory::take(&out, purpose).unwrap();
+    directory.replace(written(&directory, &["c", "run.db"]), "run.db").unwrap();
+    drop(directory);
+    assert_eq!(tree(&out), [MANIFEST, "c", "run.db"]);
+    refused(place.take(), "holds what `foretell sweep` made");
+}
