@@ -101,6 +101,18 @@ impl From<foretell_core::Error> for Failure {
     }
 }
 
+impl From<foretell_reproduce::Error> for Failure {
+    fn from(error: foretell_reproduce::Error) -> Self {
+        use foretell_reproduce::Error;
+        match error {
+            Error::Core(error) => error.into(),
+            Error::Learn(error) => Self::Learn(error),
+            Error::Metrics(error) => Self::Metrics(error),
+            Error::File { what, path, error } => Self::File { what, path, error },
+        }
+    }
+}
+
 impl Failure {
     /// For `map_err`: `what` was tried with the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {

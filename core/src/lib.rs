@@ -49,7 +49,11 @@
 mod capacity;
 mod error;
 mod facts;
+#[cfg(feature = "files")]
+pub mod jobs;
 mod kept;
+#[cfg(feature = "files")]
+pub mod observed;
 mod precision;
 mod prices;
 pub mod replay_cache;
