@@ -38,14 +38,17 @@
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
 //! - [`Sweep`]: the runs of a design of experiments, on several threads.
+//! - [`calibrate`]: profiles of real devices and processors from measurements.
+//! - [`random`]: random clusters and questions, by which predictions are judged.
 //! - [`remember()`]: a run whose records stay in memory, to be asked at once.
 //!
 //! Without the default feature `files` nothing needs C, threads or files: the library builds for
 //! `wasm32-unknown-unknown` and gives the same results there.
 //!
-//! Examples of each are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
+//! Examples of most are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
 //! own.
 
+pub mod calibrate;
 mod capacity;
 mod error;
 mod facts;
@@ -56,6 +59,7 @@ mod kept;
 pub mod observed;
 mod precision;
 mod prices;
+pub mod random;
 pub mod replay_cache;
 mod run;
 #[cfg(feature = "files")]

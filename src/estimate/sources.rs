@@ -5,16 +5,16 @@ use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use foretell_core::TRUTH_FILE;
+use foretell_core::calibrate::disk::evidence::{self, Run};
 use foretell_estimate::{Point, ReadShare};
 use foretell_input::Limit;
 use foretell_units::{Bytes, Op};
 use foretell_workloads::fio::{Order, quantity};
 use serde::Deserialize;
 
-use crate::calibrate::disk::evidence::{self, Run};
 use crate::cli::EstimateArguments;
 use crate::failure::Failure;
-use foretell_core::TRUTH_FILE;
 
 /// Sizes of reads and writes of one run that differ by less are the same.
 const SAME_SIZE: f64 = 0.01;

@@ -213,16 +213,21 @@ impl Measured {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
+    use foretell_core::jobs::Unwatched;
     use foretell_files::Purpose;
 
     use super::super::design;
     use super::*;
 
+    const WORKERS: Workers<'static> = Workers { threads: NonZeroUsize::MIN, watch: &Unwatched };
+
     #[test]
     fn what_was_measured_is_known_after_a_line_was_cut_off() {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::take(place.path(), Purpose::of("test")).unwrap();
-        let open = || Laboratory::open(&directory, Effort::Usual, NonZeroUsize::MIN).unwrap();
+        let open = || Laboratory::open(&directory, Effort::Usual, WORKERS).unwrap();
         let points = design::extrapolated(true);
         let measured = |seconds| Measured { read: None, write: None, seconds };
         let mut lab = open();
@@ -254,7 +259,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::take(place.path(), Purpose::of("test")).unwrap();
         for effort in [Effort::Usual, Effort::Quick, Effort::Full] {
-            let lab = Laboratory::open(&directory, effort, NonZeroUsize::MIN).unwrap();
+            let lab = Laboratory::open(&directory, effort, WORKERS).unwrap();
             for point in design::extrapolated(true).iter().chain(&design::distributed(3, 2)) {
                 let (_, document) = lab.document(point, "").unwrap();
                 document.check().unwrap_or_else(|error| panic!("{point:?}: {}", error.lines()));

@@ -20,10 +20,10 @@ use foretell_workloads::fio;
 
 use super::closed_loop::{self, Driven, Got};
 use super::evidence::{Evidence, Run, RunJob, words};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Error of IOPS and of latency that is borne.
-pub(super) const TOLERANCES: [f64; 2] = [0.10, 0.15];
+pub const TOLERANCES: [f64; 2] = [0.10, 0.15];
 /// Share of its time that a job spends outside the device without being told to, beyond which that is
 /// said.
 const OUTSIDE: f64 = 0.05;
@@ -34,16 +34,18 @@ const MOST_CANDIDATES: usize = 64;
 
 /// Runs of equal jobs.
 #[derive(Clone, Debug)]
-pub(super) struct Condition {
+pub struct Condition {
     /// Which, in [`Evidence::runs`].
-    pub(super) runs: Vec<usize>,
-    pub(super) jobs: Vec<Wanted>,
+    pub runs: Vec<usize>,
+    /// What the device is to give to each of its jobs.
+    pub jobs: Vec<Wanted>,
 }
 
 /// A job of a condition and what the device is to give it.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
-    pub(super) of: RunJob,
+pub struct Wanted {
+    /// The job.
+    pub of: RunJob,
     gap_ns: f64,
     /// By [`Op`].
     points: [Option<Point>; 2],
@@ -75,12 +77,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Whether both lie within what is borne of the measured: IOPS and latency.
-pub(super) fn within(errors: [f64; 2]) -> bool {
+pub fn within(errors: [f64; 2]) -> bool {
     errors.iter().zip(TOLERANCES).all(|(error, borne)| error.abs() <= borne)
 }
 
 /// The conditions of all runs, in the order of their first.
-pub(super) fn conditions(evidence: &Evidence) -> Vec<Condition> {
+pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
     let mut found: Vec<Condition> = Vec::new();
     let alike = |a: &Run, b: &Run| {
         a.jobs.len() == b.jobs.len()
@@ -189,13 +191,15 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
 }
 
 /// A device and what it gave to each job of each condition.
-pub(super) struct Fitted {
-    pub(super) device: Curves,
-    pub(super) got: Vec<Vec<Got>>,
+pub struct Fitted {
+    /// The device.
+    pub device: Curves,
+    /// By condition and job.
+    pub got: Vec<Vec<Got>>,
 }
 
 /// The device that gives each condition what it is to, as far as one device can.
-pub(super) fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Failure> {
+pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     let mut tuned = conditions.to_vec();
     let mut round = 0;
     loop {
@@ -228,11 +232,11 @@ pub(super) fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, F
 
 /// What a device that was fitted to the other conditions gives to this one; `None` if the others say
 /// nothing of such requests.
-pub(super) fn left_out(
+pub fn left_out(
     conditions: &[Condition],
     number: usize,
     capacity: Bytes,
-) -> Result<Option<Vec<Got>>, Failure> {
+) -> Result<Option<Vec<Got>>, Error> {
     let mut others = conditions.to_vec();
     let mut condition = others.remove(number);
     let kinds = |of: &Condition| -> Vec<(Order, Op)> {
@@ -255,7 +259,7 @@ pub(super) fn left_out(
     drive(&device(&others, capacity), &condition).map(Some)
 }
 
-fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Failure> {
+fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Error> {
     let driven = |wanted: &Wanted| (wanted.of.job.clone(), wanted.gap_ns);
     let jobs: Vec<_> = condition.jobs.iter().map(driven).collect();
     let jobs: Vec<Driven<'_>> = jobs
@@ -410,7 +414,7 @@ fn completed(curve: &Sampled, all: &[Sampled]) -> Vec<(u32, f64)> {
 }
 
 /// What the device's curves rest on besides measurements, in words.
-pub(super) fn assumptions(conditions: &[Condition]) -> Vec<String> {
+pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let jobs = || conditions.iter().flat_map(|condition| &condition.jobs);
     let points: Vec<Point> = jobs().flat_map(|job| job.points.into_iter().flatten()).collect();
     let mut notes = Vec::new();

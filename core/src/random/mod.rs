@@ -3,7 +3,7 @@
 //! Everything that can be asked about is drawn; each system has a file that says what that is. How long a
 //! cluster is run follows from a short run of it: long enough that the truth itself is known well.
 
-pub(super) mod failures;
+pub mod failures;
 mod guest;
 mod objects;
 mod ursa_minor;
@@ -11,23 +11,59 @@ mod ursa_minor;
 use foretell_scenarios::{Change, Document};
 use foretell_units::{Seed, Stream};
 
-use crate::cli::{GeneratorChoice, SystemChoice};
 use ursa_minor::Cluster;
 
+/// Systems that can be drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum System {
+    /// Clients encode and place data themselves.
+    UrsaMinor,
+    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    Ceph,
+    /// Swift: proxies and object servers.
+    Swift,
+    /// Virtual machines with block layers of their own.
+    Guest,
+}
+
+impl System {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::UrsaMinor, Self::Ceph, Self::Swift, Self::Guest];
+}
+
+/// What clusters are drawn by. A generator stays as it is, so that versions can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Generator {
+    /// Clusters of Ursa Minor.
+    V1,
+    /// Clusters of any system.
+    V2,
+    /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
+    V3,
+    /// As `V3`; also other loads: shares of reads, sizes, patterns, working sets, volumes.
+    V4,
+    /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good, at times
+    /// together with another change.
+    Failures,
+}
+
 /// A cluster and what is asked of it.
-pub(super) struct Case {
+pub struct Case {
     /// It runs for 20 seconds, which is for the caller to change; with failures, as long as these take.
-    pub(super) document: Document,
-    pub(super) changes: Vec<Change>,
+    pub document: Document,
+    /// What would be different.
+    pub changes: Vec<Change>,
 }
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draw {
-    pub(super) seed: u64,
+pub struct Draw {
+    /// Of all draws.
+    pub seed: u64,
     /// Of this system; without it, what the generator says.
-    pub(super) system: Option<SystemChoice>,
-    pub(super) generator: GeneratorChoice,
+    pub system: Option<System>,
+    /// By what is drawn.
+    pub generator: Generator,
 }
 
 /// Draws from lists.
@@ -74,21 +110,17 @@ impl Dice {
 
 impl Draw {
     /// Case number `index`.
-    pub(super) fn case(&self, index: u32) -> Case {
+    pub fn case(&self, index: u32) -> Case {
         let owner = format!("random/{index}");
-        let more = self.generator >= GeneratorChoice::V3;
-        let loads = self.generator == GeneratorChoice::V4;
+        let more = self.generator >= Generator::V3;
+        let loads = self.generator == Generator::V4;
         let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
         let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more, loads };
         let system = match (self.system, self.generator) {
             (Some(system), _) => system,
-            (None, GeneratorChoice::V1) => SystemChoice::UrsaMinor,
-            (None, GeneratorChoice::Failures) => {
-                *dice.of(&[SystemChoice::UrsaMinor, SystemChoice::Ceph])
-            }
-            (None, GeneratorChoice::V2 | GeneratorChoice::V3 | GeneratorChoice::V4) => {
-                *dice.of(&SystemChoice::ALL)
-            }
+            (None, Generator::V1) => System::UrsaMinor,
+            (None, Generator::Failures) => *dice.of(&[System::UrsaMinor, System::Ceph]),
+            (None, Generator::V2 | Generator::V3 | Generator::V4) => *dice.of(&System::ALL),
         };
         loop {
             if let Some(case) = draw(&mut dice, system, self.generator) {
@@ -99,16 +131,16 @@ impl Draw {
 }
 
 /// A cluster and a question about it, if what was drawn is possible and the question changes anything.
-fn draw(dice: &mut Dice, system: SystemChoice, generator: GeneratorChoice) -> Option<Case> {
+fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
     let (text, cluster) = match system {
-        SystemChoice::UrsaMinor => ursa_minor::draw_cluster(dice),
-        SystemChoice::Ceph => objects::draw_ceph(dice),
-        SystemChoice::Swift => objects::draw_swift(dice),
-        SystemChoice::Guest => guest::draw_cluster(dice),
+        System::UrsaMinor => ursa_minor::draw_cluster(dice),
+        System::Ceph => objects::draw_ceph(dice),
+        System::Swift => objects::draw_swift(dice),
+        System::Guest => guest::draw_cluster(dice),
     };
     let mut document = Document::parse("random.toml", &text, "").ok()?;
     document.check().ok()?;
-    let fails = generator == GeneratorChoice::Failures;
+    let fails = generator == Generator::Failures;
     if fails {
         let (warmup, duration) = failures::TIMES;
         document.set("warmup", warmup).ok()?;
@@ -136,15 +168,15 @@ fn draw(dice: &mut Dice, system: SystemChoice, generator: GeneratorChoice) -> Op
 }
 
 /// One or two changes, or none if what was drawn does not apply.
-fn draw_changes(dice: &mut Dice, system: SystemChoice, cluster: &Cluster) -> Option<Vec<Change>> {
+fn draw_changes(dice: &mut Dice, system: System, cluster: &Cluster) -> Option<Vec<Change>> {
     let count = if dice.chance(0.3) { 2 } else { 1 };
     let mut one = || match system {
         _ if dice.loads && dice.chance(0.5) => Some(draw_load(dice, cluster)),
         _ if dice.more && dice.chance(0.35) => draw_more(dice, cluster),
-        SystemChoice::UrsaMinor => ursa_minor::draw_change(dice, cluster),
-        SystemChoice::Ceph => objects::draw_ceph_change(dice, cluster),
-        SystemChoice::Swift => objects::draw_swift_change(dice, cluster),
-        SystemChoice::Guest => guest::draw_change(dice, cluster),
+        System::UrsaMinor => ursa_minor::draw_change(dice, cluster),
+        System::Ceph => objects::draw_ceph_change(dice, cluster),
+        System::Swift => objects::draw_swift_change(dice, cluster),
+        System::Guest => guest::draw_change(dice, cluster),
     };
     let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
     changes?.iter().map(|text| text.parse().ok()).collect()

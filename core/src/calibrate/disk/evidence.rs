@@ -12,7 +12,7 @@ use foretell_units::{Bytes, Op, SimSpan};
 use foretell_workloads::fio::{FioError, Job, Order};
 use foretell_workloads::results::fio::{JobResult, parse};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Share of a job's requests that must be outstanding on average for it to be called full.
 const FULL: f64 = 0.9;
@@ -24,57 +24,61 @@ const MOST_SLOTS: u64 = 1 << 16;
 
 /// All that was read.
 #[derive(Debug)]
-pub(crate) struct Evidence {
-    pub(crate) runs: Vec<Run>,
+pub struct Evidence {
+    /// What was measured.
+    pub runs: Vec<Run>,
     /// Runs that cannot be used, and why.
-    pub(crate) left_out: Vec<(String, String)>,
+    pub left_out: Vec<(String, String)>,
     /// What was passed over.
-    pub(crate) notes: BTreeSet<String>,
+    pub notes: BTreeSet<String>,
 }
 
 /// Jobs that ran at the same time.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
-    pub(crate) name: String,
-    pub(crate) jobs: Vec<RunJob>,
+pub struct Run {
+    /// The file's name, and the first job's where it holds several runs.
+    pub name: String,
+    /// In the file's order.
+    pub jobs: Vec<RunJob>,
 }
 
 /// A job and what was measured of it.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct RunJob {
+pub struct RunJob {
     /// What it asks for, without what tells repetitions apart.
-    pub(crate) job: Job,
+    pub job: Job,
     /// Bytes of its files.
-    pub(crate) files: Option<Bytes>,
+    pub files: Option<Bytes>,
     /// By [`Op`]; one at least.
-    pub(crate) seen: [Option<Seen>; 2],
+    pub seen: [Option<Seen>; 2],
 }
 
 /// What was measured of the reads or writes of a job.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Seen {
-    pub(crate) iops: f64,
+pub struct Seen {
+    /// Requests a second.
+    pub iops: f64,
     /// From submission to completion, mean.
-    pub(crate) latency_ns: f64,
+    pub latency_ns: f64,
     /// The hundredth of them that was fastest ended after this.
-    pub(crate) fastest_ns: Option<f64>,
+    pub fastest_ns: Option<f64>,
     /// Mean size of a request.
-    pub(crate) bytes: f64,
+    pub bytes: f64,
 }
 
 impl RunJob {
     /// Requests that it may have outstanding.
-    pub(crate) fn slots(&self) -> u32 {
+    pub fn slots(&self) -> u32 {
         self.job.iodepth.saturating_mul(self.job.numjobs)
     }
 
     /// Both directions' requests per second.
-    pub(crate) fn iops(&self) -> f64 {
+    pub fn iops(&self) -> f64 {
         self.seen.iter().flatten().map(|seen| seen.iops).sum()
     }
 
     /// Share of reads among its requests.
-    pub(crate) fn read_share(&self) -> f64 {
+    pub fn read_share(&self) -> f64 {
         self.seen[Op::Read as usize].map_or(0.0, |reads| reads.iops) / self.iops()
     }
 
@@ -84,20 +88,20 @@ impl RunJob {
     }
 
     /// Requests outstanding on average, or as many as may be if they nearly are.
-    pub(crate) fn outstanding(&self) -> f64 {
+    pub fn outstanding(&self) -> f64 {
         let (slots, present) = (f64::from(self.slots()), self.present());
         if present > FULL * slots { slots } else { present.max(1.0) }
     }
 
     /// Time between a completion and the submission that follows it, ns: the host's own work, and
     /// what the job itself waits for (`rate`, `thinktime`).
-    pub(crate) fn gap_ns(&self) -> f64 {
+    pub fn gap_ns(&self) -> f64 {
         let mean = self.present() / self.iops() * 1e9;
         (f64::from(self.slots()) / self.iops() * 1e9 - mean).max(0.0)
     }
 
     /// Whether it waits by its own settings.
-    pub(crate) fn throttled(&self) -> bool {
+    pub fn throttled(&self) -> bool {
         let job = &self.job;
         !job.think.is_zero() || job.rate.iter().chain(&job.rate_iops).any(Option::is_some)
     }
@@ -109,20 +113,20 @@ impl RunJob {
 ///
 /// If one is no result of fio, jobs failed, the results are of several devices (unless
 /// `one_device`), or nothing can be used.
-pub(crate) fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Failure> {
+pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
     let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
     let mut under: Option<(Vec<String>, String)> = None;
     for path in files {
         let file = path.display().to_string();
         let text = foretell_input::text(path, Limit::RESULT)
-            .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
-        let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
+            .map_err(|error| Error::Invalid(format!("cannot read `{file}`: {error}")))?;
+        let found = parse(&file, &text).map_err(|error| Error::Invalid(error.to_string()))?;
         if let Some((devices, first)) = &under
             && !found.devices.is_empty()
             && !found.devices.iter().any(|device| devices.contains(device))
             && !one_device
         {
-            return Err(Failure::Usage(format!(
+            return Err(Error::Invalid(format!(
                 "the results are of different devices, {} in `{first}` and {} in `{file}`; \
                  calibrate each by itself, or say `--one-device` if they are alike",
                 quoted(devices),
@@ -138,7 +142,7 @@ pub(crate) fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Fail
     if evidence.runs.is_empty() {
         let reasons: Vec<String> =
             evidence.left_out.iter().map(|(run, why)| format!("`{run}`: {why}")).collect();
-        return Err(Failure::Usage(format!(
+        return Err(Error::Invalid(format!(
             "none of the results can be used: {}",
             reasons.join("; ")
         )));
@@ -287,7 +291,7 @@ fn seen(alike: &[&JobResult], op: Op) -> Option<Seen> {
 }
 
 /// A job in words: `randrw 70 % reads, 4 KiB, 16 outstanding`.
-pub(crate) fn words(run: &RunJob) -> String {
+pub fn words(run: &RunJob) -> String {
     let job = &run.job;
     let random = if job.order == Order::Random { "rand" } else { "" };
     let [reads, writes] = job.sizes.each_ref().map(|mix| match mix.0.as_slice() {

@@ -10,7 +10,7 @@ use foretell_units::{Bytes, Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime};
 use foretell_workloads::fio::{Job, JobRequests, SizeMix};
 use foretell_workloads::source::Source;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Requests that are counted of each job, at the least.
 const COUNTED: u64 = 8_000;
@@ -27,11 +27,11 @@ pub(super) struct Driven<'a> {
 
 /// What a job got from the device.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Got {
+pub struct Got {
     /// Requests a second, by [`Op`].
-    pub(super) iops: [f64; 2],
+    pub iops: [f64; 2],
     /// Mean latency, by [`Op`]; not a number without requests.
-    pub(super) latency_ns: [f64; 2],
+    pub latency_ns: [f64; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ struct Count {
 }
 
 /// Drives the jobs at the same time; for each, what it got.
-pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Failure> {
+pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Error> {
     let disk = Disk {
         device_name: "calibrated".to_owned(),
         device: Profile::Curves(device.clone()),
@@ -135,11 +135,11 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Fail
 }
 
 /// What a process asks for; files lie one behind the other as far as there is room.
-fn requests(job: &Job, capacity: Bytes, process: usize) -> Result<JobRequests, Failure> {
+fn requests(job: &Job, capacity: Bytes, process: usize) -> Result<JobRequests, Error> {
     let largest = job.sizes.iter().map(SizeMix::largest).max().unwrap_or(Bytes::ZERO);
     let span = job.size.unwrap_or(capacity).min(capacity).max(largest);
     let fitting = (capacity.get() / span.get()).max(1);
     let base = span * (process as u64 % fitting);
     let stream = Seed(1).stream(&format!("calibrate/process{process}"));
-    JobRequests::new(job, base, span, stream).map_err(|error| Failure::Usage(error.to_string()))
+    JobRequests::new(job, base, span, stream).map_err(|error| Error::Invalid(error.to_string()))
 }

@@ -7,19 +7,19 @@ use foretell_scenarios::model::Cost;
 use foretell_units::{Rate, SimSpan};
 
 /// A measurement: bytes, and nanoseconds.
-pub(crate) type Point = (f64, f64);
+pub type Point = (f64, f64);
 
 /// A cost that was fitted.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Fit {
+pub struct Fit {
     /// Rounded to three digits.
-    pub(crate) cost: Cost,
+    pub cost: Cost,
     /// The largest relative error at any of the measurements.
-    pub(crate) worst: f64,
+    pub worst: f64,
 }
 
 /// The cost that fits `points` best; those that took no time are passed over.
-pub(crate) fn fit(points: &[Point]) -> Fit {
+pub fn fit(points: &[Point]) -> Fit {
     let points: Vec<Point> = points.iter().copied().filter(|&(_, ns)| ns > 0.0).collect();
     let sum = |term: fn(f64, f64) -> f64| points.iter().map(|&(x, t)| term(x, t)).sum::<f64>();
     // minimise the sum of ((a + b x) / t - 1)^2

@@ -7,16 +7,15 @@
 
 use foretell_scenarios::{Change, Document};
 
-use super::Dice;
 use super::ursa_minor::Cluster;
-use crate::cli::SystemChoice;
+use super::{Dice, System};
 
 /// Warm-up and measured time.
-pub(in crate::score) const TIMES: (&str, &str) = ("10 s", "90 s");
+pub const TIMES: (&str, &str) = ("10 s", "90 s");
 /// Requests a second of the slowest workload, at the least, and of all together, at the most.
-pub(in crate::score) const RATES: (f64, f64) = (20.0, 8000.0);
+pub const RATES: (f64, f64) = (20.0, 8000.0);
 /// Requests of each workload in the degraded phase, at the least: of fewer the truth itself is not known.
-pub(in crate::score) const LEAST_DEGRADED: u64 = 100;
+pub const LEAST_DEGRADED: u64 = 100;
 
 const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
 const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6)];
@@ -25,7 +24,7 @@ const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 
 pub(super) fn fit(
     dice: &mut Dice,
     document: &mut Document,
-    (cluster, system): (&Cluster, SystemChoice),
+    (cluster, system): (&Cluster, System),
 ) -> Option<()> {
     let nodes = cluster.nodes();
     let fitting: Vec<(u64, u64)> =
@@ -37,7 +36,7 @@ pub(super) fn fit(
         set("size", size).ok()?;
         set("encoding", &format!("{m}-of-{n}")).ok()?;
         set("nodes", &nodes.join(", ")).ok()?;
-        if system == SystemChoice::UrsaMinor {
+        if system == System::UrsaMinor {
             set("write_quorum", "all").ok()?;
         }
     }
@@ -47,10 +46,10 @@ pub(super) fn fit(
 /// A question about a failure.
 pub(super) fn draw_changes(
     dice: &mut Dice,
-    system: SystemChoice,
+    system: System,
     cluster: &Cluster,
 ) -> Option<Vec<Change>> {
-    let is_ceph = system == SystemChoice::Ceph;
+    let is_ceph = system == System::Ceph;
     let host = dice.of(&cluster.nodes()).clone();
     let at = dice.between(8, 15);
     let mut texts = Vec::new();
