@@ -183,7 +183,7 @@ fn table_of_claims(rows: &[Claim]) -> String {
     }
     let mut text = format!("{}\n", fitted(&claims, 1));
     for row in rows {
-        if let Some(why) = row.why {
+        if let Some(why) = &row.why {
             let _ = writeln!(text, "\nNO, {}: {}\n  {why}", row.figure, row.said);
         }
     }

@@ -4,7 +4,7 @@
 //! and these are answered from them. Jobs are independent, and their results are put in order, so
 //! nothing depends on how many are done at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_ati::RUN;
 use foretell_core::PartsShelf;
@@ -40,6 +40,27 @@ impl Results {
     /// Of each seed, what this cluster did.
     pub(crate) fn truths(&self, setup: &Setup, of: impl Fn(&Truth) -> f64) -> Vec<f64> {
         self.outcomes[setup].values().map(|outcome| of(&outcome.truth)).collect()
+    }
+
+    /// The mean over the seeds of what this cluster did.
+    pub(crate) fn mean(&self, setup: &Setup, of: impl Fn(&Truth) -> f64) -> f64 {
+        let all = self.truths(setup, of);
+        all.iter().sum::<f64>() / all.len() as f64
+    }
+
+    /// How busy a resource was, in the mean over the seeds.
+    pub(crate) fn busy(&self, setup: &Setup, host: &str, resource: &str) -> f64 {
+        self.mean(setup, |truth| truth.hosts[host][resource].utilization)
+    }
+
+    /// What this cluster waited for most, with any seed: `disk of osd`, `nic_transmit of proxy`.
+    pub(crate) fn bottlenecks(&self, setup: &Setup) -> BTreeSet<String> {
+        let kind = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let bottleneck = |outcome: &Outcome| {
+            let found = &outcome.truth.bottleneck;
+            format!("{} of {}", kind(&found.resource), kind(&found.host))
+        };
+        self.outcomes[setup].values().map(bottleneck).collect()
     }
 
     /// Of each seed, what the records of one cluster say that another would do, by this model.

@@ -87,7 +87,6 @@ impl Paper {
 }
 
 /// How much is done, and by whom.
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// Less of everything.

@@ -30,12 +30,12 @@ impl Page {
         self.rows.push(cells);
     }
 
-    /// Adds a claim; `why` says why it does not hold, if it does not.
+    /// Adds a claim; `why` says why it does not hold, as far as figures of this run show it.
     pub(crate) fn claim(
         &mut self,
         said: (&'static str, &'static str),
         found: (bool, String),
-        why: &'static str,
+        why: Option<String>,
     ) {
         self.claims.push(Claim::new(said, found, why));
     }

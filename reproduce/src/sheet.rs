@@ -50,22 +50,26 @@ pub struct Claim {
     pub ours: String,
     /// Whether that agrees.
     pub holds: bool,
-    /// Why not, where it does not.
+    /// Why not, where it does not: what figures of this run show, or that it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<&'static str>,
+    pub why: Option<String>,
 }
 
-/// Where nobody has found out yet.
+/// Shares that differ by less are near each other.
+const NEAR_SHARES: f64 = 0.02;
+
+/// Where no figure of the run shows a reason.
 pub(crate) const NOT_KNOWN: &str = "why is not known";
 
 impl Claim {
-    /// `why` says why it does not hold, if it does not.
+    /// `why` says why it does not hold, if it does not; only where figures of this run show it.
     pub(crate) fn new(
         (figure, said): (&'static str, &'static str),
         (holds, ours): (bool, String),
-        why: &'static str,
+        why: Option<String>,
     ) -> Self {
-        Self { figure, said, ours, holds, why: (!holds).then_some(why) }
+        let why = (!holds).then(|| why.unwrap_or_else(|| NOT_KNOWN.to_owned()));
+        Self { figure, said, ours, holds, why }
     }
 }
 
@@ -122,13 +126,13 @@ impl Sheet {
         self.rows.last().expect("it was just added")
     }
 
-    /// Adds a claim; `why` says why it does not hold, if it does not.
+    /// Adds a claim; `why` says why it does not hold, as far as figures of this run show it.
     pub(crate) fn claim(
         &mut self,
         figure: &'static str,
         claim: &'static str,
         found: (bool, String),
-        why: &'static str,
+        why: Option<String>,
     ) {
         self.claims.push(Claim::new((figure, claim), found, why));
     }
@@ -175,6 +179,39 @@ impl Sheet {
     pub(crate) fn worst(&self, of: impl Fn(&Row) -> bool) -> f64 {
         let errors = self.rows.iter().filter(|row| of(row)).filter_map(|row| row.error(0));
         errors.fold(0.0, f64::max)
+    }
+
+    /// Which of these points the replay is farthest off, in words.
+    pub(crate) fn farthest(&self, of: impl Fn(&Row) -> bool) -> Option<String> {
+        let (row, error) = self.farthest_row(of)?;
+        let Row { series, x, metric, measured, .. } = row;
+        let (measured, predicted) = (figure(measured.mean), figure(row.predicted[0].mean));
+        Some(format!(
+            "the farthest off is {series}, {x}: {metric} {predicted} predicted, {measured} measured, {:.1} % off",
+            100.0 * error
+        ))
+    }
+
+    /// The same where its values, which are shares, are near each other for all that: a small share has a large
+    /// relative error.
+    pub(crate) fn farthest_of_shares(&self, of: impl Fn(&Row) -> bool) -> Option<String> {
+        let (row, _) = self.farthest_row(of)?;
+        let (measured, predicted) = (row.measured.mean, row.predicted[0].mean);
+        let apart = (measured - predicted).abs();
+        (apart < NEAR_SHARES).then(|| {
+            format!(
+                "a small share has a large relative error: {}, {}, {:.1} % measured, {:.1} % predicted",
+                row.series,
+                row.x,
+                100.0 * measured,
+                100.0 * predicted
+            )
+        })
+    }
+
+    fn farthest_row(&self, of: impl Fn(&Row) -> bool) -> Option<(&Row, f64)> {
+        let rows = self.rows.iter().filter(|row| of(row));
+        rows.filter_map(|row| Some((row, row.error(0)?))).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The table, with a line for each point.

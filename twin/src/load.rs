@@ -322,7 +322,7 @@ fn run(
     table.insert("duration".to_owned(), Value::String(format!("{duration_ns} ns")));
     let text = toml::to_string(table).expect("it was read from such a text");
     let document = Document::parse("scenario of a point", &text, "")?;
-    Ok(Simulation::new(&document)?.run(|progress| workers.go_on(progress))?)
+    Simulation::new(&document)?.run(|progress| workers.go_on(progress))
 }
 
 /// What all clients saw together.

@@ -14,6 +14,11 @@ use crate::statistics::Spread;
 /// Sizes up to this many KiB are small to the paper.
 const SMALL_KIB: u32 = 32;
 
+/// Whether such requests are small to the paper.
+pub(super) fn small(kib: u32) -> bool {
+    kib <= SMALL_KIB
+}
+
 fn size(kib: u32) -> Bytes {
     Bytes::kib(u64::from(kib))
 }
@@ -66,7 +71,7 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
             let judged = share(reads).is_mixed() && known.told[&kib] != reads;
             let estimates =
                 [rule.throughput(share(reads)).total(), aware.expect("the size was measured").iops];
-            errors[usize::from(kib > SMALL_KIB)].rows.push(Row {
+            errors[usize::from(!small(kib))].rows.push(Row {
                 series: named(kib),
                 x: reads.to_string(),
                 metric: "iops",

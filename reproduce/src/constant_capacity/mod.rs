@@ -10,7 +10,7 @@ mod mixes;
 mod sizes;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 use foretell_estimate::{
@@ -104,7 +104,7 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
     for sheet in &sheets {
         sheet.write(directory)?;
     }
-    let verdict = Verdict::of(&sheets, &known, options.quick, seeds);
+    let verdict = Verdict::of(&sheets, &known, &measured, options.quick, seeds);
     directory.write("summary.json", foretell_core::to_json(&verdict).as_bytes())?;
     Ok(verdict)
 }
@@ -182,6 +182,12 @@ impl Measurements<'_> {
     fn runs(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> Vec<f64> {
         let setup = self.laboratory.setup(storage, sizes, reads);
         self.results.truths(&setup, |truth| storage.iops(truth))
+    }
+
+    /// What clusters under requests of these sizes, this share of which are reads, waited for most.
+    fn bottlenecks(&self, storage: Storage, sizes: &[u32], reads: u32) -> BTreeSet<String> {
+        let setup = |kib: &u32| self.laboratory.setup(storage, &vec![(*kib, 100)], reads);
+        sizes.iter().flat_map(|kib| self.results.bottlenecks(&setup(kib))).collect()
     }
 
     /// Whether that was measured.

@@ -14,7 +14,7 @@ use super::runs::{Request, Rows, Work, run, staged};
 use super::{READ_THROUGHPUT, Results, scenarios};
 use crate::error::Error;
 use crate::page::Page;
-use crate::sheet::{NOT_KNOWN, figure};
+use crate::sheet::figure;
 
 /// Stages of the paper's twelve hours, and with `--quick`.
 const STAGES: u64 = 720;
@@ -83,7 +83,7 @@ pub(super) fn page(
                 "{before:.1} % in the first half; in the second {rebuilt:.1} %, {kept:.1} % by the first model"
             ),
         ),
-        NOT_KNOWN,
+        None,
     );
     Ok(page)
 }
