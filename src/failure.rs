@@ -96,6 +96,7 @@ impl From<foretell_core::Error> for Failure {
             Error::Store(error) => Self::Store(error),
             Error::NotARun(error) => Self::NotARun(error),
             Error::WhatIf(error) => Self::WhatIf(error),
+            Error::File { what, path, error } => Self::File { what, path, error },
             Error::Interrupted { done } => Self::Interrupted { done },
         }
     }
@@ -108,7 +109,6 @@ impl From<foretell_reproduce::Error> for Failure {
             Error::Core(error) => error.into(),
             Error::Learn(error) => Self::Learn(error),
             Error::Metrics(error) => Self::Metrics(error),
-            Error::File { what, path, error } => Self::File { what, path, error },
         }
     }
 }

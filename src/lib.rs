@@ -5,7 +5,6 @@ mod calibrate;
 mod capacity;
 pub mod cli;
 mod completions;
-mod cosbench;
 mod estimate;
 mod export;
 mod failure;

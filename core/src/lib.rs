@@ -50,11 +50,14 @@
 
 pub mod calibrate;
 mod capacity;
+pub mod cosbench;
 mod error;
 mod facts;
 #[cfg(feature = "files")]
 pub mod jobs;
 mod kept;
+#[cfg(feature = "files")]
+pub mod measured_points;
 #[cfg(feature = "files")]
 pub mod observed;
 mod precision;

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use foretell_ati::StoreError;
 use foretell_files::FilesError;
@@ -23,16 +23,6 @@ pub enum Error {
     /// Features cannot be computed.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// A file cannot be read or written.
-    #[error("cannot {what} `{}`: {error}", path.display())]
-    File {
-        /// What was tried.
-        what: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
 }
 
 impl Error {
@@ -43,8 +33,8 @@ impl Error {
 
     /// For `map_err`: `what` was tried with the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |error| Self::File { what, path, error }
+        let core = foretell_core::Error::file(what, path);
+        |error| Self::Core(core(error))
     }
 }
 

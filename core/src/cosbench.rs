@@ -18,7 +18,7 @@ use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_sim::truth::{JobTruth, Truth};
 use foretell_workloads::cosbench::{Work, Workload};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The columns of a workload's report; further states follow the last.
 const REPORT: &str = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,60%-ResTime,\
@@ -41,18 +41,15 @@ const BUCKET_MS: f64 = 10.0;
 const MOST_MS: f64 = 500_000.0;
 
 /// The files of the archive, with their paths in the run's directory; none without such a workload.
-pub(crate) fn archive(
-    scenario: &Scenario,
-    truth: &Truth,
-) -> Result<Vec<(String, String)>, Failure> {
+pub fn archive(scenario: &Scenario, truth: &Truth) -> Result<Vec<(String, String)>, Error> {
     let (mut files, mut history) = (Vec::new(), format!("{HISTORY}\n"));
     let mut all = format!("{MATRIX}\n");
     for workload in &scenario.workloads {
         let WorkloadKind::Cosbench { path } = &workload.kind else { continue };
         let Some(found) = truth.workloads.get(&workload.name) else { continue };
-        let text = foretell_input::text(path, Limit::JOBS).map_err(Failure::file("read", path))?;
+        let text = foretell_input::text(path, Limit::JOBS).map_err(Error::file("read", path))?;
         let described =
-            Workload::parse(&text).map_err(|error| Failure::Usage(error.to_string()))?;
+            Workload::parse(&text).map_err(|error| Error::Invalid(error.to_string()))?;
         // a name is part of a file's, and of a table's line
         let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let name: String = described.name.chars().map(plain).collect();

@@ -5,16 +5,15 @@ use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use foretell_core::TRUTH_FILE;
-use foretell_core::calibrate::disk::evidence::{self, Run};
 use foretell_estimate::{Point, ReadShare};
 use foretell_input::Limit;
 use foretell_units::{Bytes, Op};
 use foretell_workloads::fio::{Order, quantity};
 use serde::Deserialize;
 
-use crate::cli::EstimateArguments;
-use crate::failure::Failure;
+use crate::calibrate::disk::evidence::{self, Run};
+use crate::error::Error;
+use crate::run_directory::TRUTH_FILE;
 
 /// Sizes of reads and writes of one run that differ by less are the same.
 const SAME_SIZE: f64 = 0.01;
@@ -22,51 +21,59 @@ const SAME_SIZE: f64 = 0.01;
 const HEADING: u64 = 4096;
 
 /// All that was read.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) points: Vec<Point>,
+#[derive(Debug, Default)]
+pub struct Found {
+    /// In the order of the sources.
+    pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
-    pub(super) outstanding: BTreeMap<String, NonZeroU32>,
+    pub outstanding: BTreeMap<String, NonZeroU32>,
     /// What was passed over.
-    pub(super) notes: BTreeSet<String>,
+    pub notes: BTreeSet<String>,
+    /// Runs that failed or are no points, and why.
+    pub unusable: Vec<String>,
 }
 
-/// Reads all sources; runs that failed are errors, or with `--skip` notes.
-pub(super) fn read(arguments: &EstimateArguments) -> Result<Found, Failure> {
+/// Where points are.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Directories with results of fio.
+    pub fio: &'a [PathBuf],
+    /// Directories with reports of COSBench workloads.
+    pub cosbench: &'a [PathBuf],
+    /// Tables.
+    pub csv: &'a [PathBuf],
+    /// Directories with runs of the simulator.
+    pub run: &'a [PathBuf],
+}
+
+/// Reads all sources.
+pub fn read(sources: Sources<'_>) -> Result<Found, Error> {
     let mut found = Found::default();
     let mut unusable = Vec::new();
-    for directory in &arguments.fio {
+    for directory in sources.fio {
         fio(directory, &mut found, &mut unusable)?;
     }
-    for directory in &arguments.cosbench {
+    for directory in sources.cosbench {
         cosbench(directory, &mut found, &mut unusable)?;
     }
-    for file in &arguments.csv {
+    for file in sources.csv {
         table(file, &mut found)?;
     }
-    for directory in &arguments.run {
+    for directory in sources.run {
         runs(directory, &mut found, &mut unusable)?;
     }
-    match unusable.first() {
-        Some(why) if !arguments.skip || found.points.is_empty() => {
-            let hint = if arguments.skip { "" } else { "; `--skip` passes over such runs" };
-            Err(Failure::Usage(format!("{why}{hint}")))
-        }
-        _ => {
-            found.notes.extend(unusable.into_iter().map(|why| format!("left out: {why}")));
-            Ok(found)
-        }
-    }
+    found.unusable = unusable;
+    Ok(found)
 }
 
-fn text_of(path: &Path, limit: Limit) -> Result<String, Failure> {
+fn text_of(path: &Path, limit: Limit) -> Result<String, Error> {
     foretell_input::text(path, limit)
-        .map_err(|error| Failure::Usage(format!("cannot read `{}`: {error}", path.display())))
+        .map_err(|error| Error::Invalid(format!("cannot read `{}`: {error}", path.display())))
 }
 
 /// Files below a directory that `wanted` names, sorted.
-fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", directory.display()));
+fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, Error> {
+    let fault = |error| Error::Invalid(format!("cannot read `{}`: {error}", directory.display()));
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(fault)? {
         let entry = entry.map_err(fault)?;
@@ -82,9 +89,9 @@ fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf
     Ok(found)
 }
 
-fn some(found: Vec<PathBuf>, directory: &Path, what: &str) -> Result<Vec<PathBuf>, Failure> {
+fn some(found: Vec<PathBuf>, directory: &Path, what: &str) -> Result<Vec<PathBuf>, Error> {
     if found.is_empty() {
-        return Err(Failure::Usage(format!("there are no {what} in `{}`", directory.display())));
+        return Err(Error::Invalid(format!("there are no {what} in `{}`", directory.display())));
     }
     Ok(found)
 }
@@ -94,7 +101,7 @@ fn with_extension(extension: &'static str) -> impl Fn(&Path) -> bool {
 }
 
 /// Runs of fio. Orders and numbers outstanding are series of their own.
-fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Failure> {
+fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
     let paths = files(directory, &with_extension("json"))?;
     let paths = some(paths, directory, "results of fio (`*.json`)")?;
     let evidence = evidence::read(&paths, true)?;
@@ -151,7 +158,7 @@ fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
 }
 
 /// What series of sequential requests begin with.
-pub(super) const SEQUENTIAL: &str = "sequential";
+pub const SEQUENTIAL: &str = "sequential";
 
 fn share(fraction: f64) -> Result<ReadShare, String> {
     ReadShare::from_percent(fraction * 100.0)
@@ -226,11 +233,7 @@ impl Stage {
 }
 
 /// Reports of COSBench workloads: each stage with reads or writes is a point.
-fn cosbench(
-    directory: &Path,
-    found: &mut Found,
-    unusable: &mut Vec<String>,
-) -> Result<(), Failure> {
+fn cosbench(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
     let mut any = false;
     for path in files(directory, &with_extension("csv"))? {
         if !is_report(&path)? {
@@ -248,7 +251,7 @@ fn cosbench(
             return Err(at.into_iter().find_map(Result::err).expect("one is missing"));
         };
         for (record, line) in reader.records().zip(2..) {
-            let record = record.map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
+            let record = record.map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
             let op = match record.get(kind).unwrap_or_default() {
                 "read" => Op::Read,
                 "write" => Op::Write,
@@ -259,7 +262,7 @@ fn cosbench(
                 let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
                 number.ok_or_else(|| {
                     let fault = format!("`{file}` line {line}, `{name}`: `{text}` is not a count");
-                    Failure::Usage(fault)
+                    Error::Invalid(fault)
                 })
             };
             let (per_s, count) = (number(throughput, "Throughput")?, number(count, "Op-Count")?);
@@ -284,15 +287,15 @@ fn cosbench(
     if any {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
+    Err(Error::Invalid(format!(
         "there are no reports of COSBench workloads (`*.csv` with columns `Stage` and `Op-Type`) in `{}`",
         directory.display()
     )))
 }
 
 /// Whether a table begins as a report of COSBench does.
-fn is_report(path: &Path) -> Result<bool, Failure> {
-    let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
+fn is_report(path: &Path) -> Result<bool, Error> {
+    let fault = |error| Error::Invalid(format!("cannot read `{}`: {error}", path.display()));
     let mut beginning = Vec::new();
     let file = foretell_input::open(path).map_err(fault)?;
     file.take(HEADING).read_to_end(&mut beginning).map_err(fault)?;
@@ -305,14 +308,14 @@ fn is_report(path: &Path) -> Result<bool, Failure> {
 fn columns(
     reader: &mut csv::Reader<&[u8]>,
     path: &Path,
-) -> Result<impl Fn(&str) -> Result<usize, Failure> + use<>, Failure> {
+) -> Result<impl Fn(&str) -> Result<usize, Error> + use<>, Error> {
     let file = path.display().to_string();
     let header =
-        reader.headers().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?.clone();
+        reader.headers().map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?.clone();
     Ok(move |name: &str| {
         header.iter().position(|found| found.trim() == name).ok_or_else(|| {
             let found: Vec<&str> = header.iter().collect();
-            Failure::Usage(format!(
+            Error::Invalid(format!(
                 "`{file}` has no column `{name}`; its first line has `{}`",
                 found.join(",")
             ))
@@ -321,7 +324,7 @@ fn columns(
 }
 
 /// A table of points.
-fn table(path: &Path, found: &mut Found) -> Result<(), Failure> {
+fn table(path: &Path, found: &mut Found) -> Result<(), Error> {
     let text = text_of(path, Limit::POINTS)?;
     let file = path.display();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -329,11 +332,11 @@ fn table(path: &Path, found: &mut Found) -> Result<(), Failure> {
     let (size, reads, iops) = (column("bs")?, column("read_percent")?, column("iops")?);
     let series = column("series").ok();
     for record in reader.records() {
-        let record = record.map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
+        let record = record.map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
         let line = record.position().map_or(0, csv::Position::line);
         let origin = format!("`{file}` line {line}");
         let fault = |name: &str, at: usize, wanted: &str| {
-            Failure::Usage(format!("{origin}: `{name}` is `{}`; wanted is {wanted}", &record[at]))
+            Error::Invalid(format!("{origin}: `{name}` is `{}`; wanted is {wanted}", &record[at]))
         };
         let number = |at: usize| record[at].parse::<f64>().ok();
         found.points.push(Point {
@@ -370,11 +373,11 @@ struct Direction {
 }
 
 /// Runs of the simulator: all workloads of a run together are a point.
-fn runs(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Failure> {
+fn runs(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
     let is_truth = |path: &Path| path.file_name().is_some_and(|name| name == TRUTH_FILE);
     for path in some(files(directory, &is_truth)?, directory, "runs (`truth.json`)")? {
         let origin = format!("`{}`", path.display());
-        let no_truth = |what: &str| Failure::Usage(format!("{origin}: {what}"));
+        let no_truth = |what: &str| Error::Invalid(format!("{origin}: {what}"));
         let truth: Truth = serde_json::from_str(&text_of(&path, Limit::TRUTH)?)
             .map_err(|error| no_truth(&format!("no truth of a run: {error}")))?;
         let workloads = truth.workloads.ok_or_else(|| no_truth("it has no `workloads`"))?;
