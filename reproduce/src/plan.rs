@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_scenarios::{Change, Document, ScenarioErrors};
+use foretell_scenarios::{Change, Document, ScenarioErrors, ShippedKind};
 
-/// The scenarios of the papers, by name.
+/// The scenarios of the papers, by name: what figures call them, and what they come with the program as.
 const SCENARIOS: [(&str, &str); 9] = [
-    ("ceph", include_str!("../../scenarios/ceph.toml")),
-    ("swift", include_str!("../../scenarios/swift.toml")),
-    ("micro", include_str!("../../scenarios/ursa-minor/micro.toml")),
-    ("coding", include_str!("../../scenarios/ursa-minor/coding.toml")),
-    ("oltp", include_str!("../../scenarios/ursa-minor/oltp.toml")),
-    ("postmark", include_str!("../../scenarios/ursa-minor/postmark.toml")),
-    ("iozone", include_str!("../../scenarios/ursa-minor/iozone.toml")),
-    ("movement", include_str!("../../scenarios/ursa-minor/movement.toml")),
-    ("interference", include_str!("../../scenarios/ursa-minor/interference.toml")),
+    ("ceph", "ceph"),
+    ("swift", "swift"),
+    ("micro", "ursa-minor/micro"),
+    ("coding", "ursa-minor/coding"),
+    ("oltp", "ursa-minor/oltp"),
+    ("postmark", "ursa-minor/postmark"),
+    ("iozone", "ursa-minor/iozone"),
+    ("movement", "ursa-minor/movement"),
+    ("interference", "ursa-minor/interference"),
 ];
 
 /// A cluster under load: a scenario, and what is changed in it.
@@ -44,10 +44,11 @@ impl Setup {
 
     /// The scenario with its changes.
     pub(crate) fn document(&self) -> Result<Document, ScenarioErrors> {
-        let (_, text) = SCENARIOS
+        let (_, shipped) = SCENARIOS
             .iter()
             .find(|(name, _)| *name == self.scenario)
             .expect("figures name scenarios that are there");
+        let text = ShippedKind::Scenario.shipped(shipped).expect("it comes with the program");
         let mut document = Document::parse(&format!("{}.toml", self.scenario), text, ".")?;
         for (path, value) in &self.changes {
             document.set(path, value)?;

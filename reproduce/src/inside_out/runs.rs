@@ -8,16 +8,11 @@ use foretell_core::jobs::Workers;
 use foretell_core::observed::prefix;
 use foretell_learn::Matrix;
 use foretell_metrics::{Collected, Features, Observed, Smoothing, features};
-use foretell_scenarios::Document;
 use foretell_scenarios::model::Scenario;
+use foretell_scenarios::{Document, INSIDE_OUT};
 use foretell_units::Seed;
 
 use crate::error::Error;
-
-/// The cluster of the paper.
-const CLUSTER: &str = include_str!("../../../scenarios/inside-out/cluster.toml");
-/// Two of them.
-const TENANTS: &str = include_str!("../../../scenarios/inside-out/tenants.toml");
 
 /// Of the rows that end every 5 s, each so many is kept: their windows of a minute overlap.
 const EVERY: usize = 3;
@@ -88,7 +83,8 @@ impl Setup {
     }
 
     fn document(&self, workload: &Path) -> Result<Document, Error> {
-        let text = if self.neighbour { TENANTS } else { CLUSTER };
+        let [cluster, tenants] = INSIDE_OUT;
+        let text = if self.neighbour { tenants } else { cluster };
         let mut document = Document::parse("inside-out.toml", text, ".")?;
         let mut set = |path: &str, value: String| document.set(path, &value);
         set("node.osd.count", self.osds.to_string())?;

@@ -16,7 +16,7 @@ use foretell_core::jobs::Workers;
 use foretell_datasets::hex_of;
 use foretell_files::Directory;
 use foretell_input::Limit;
-use foretell_scenarios::Document;
+use foretell_scenarios::{Document, ShippedKind};
 use foretell_sim::truth::{OpTruth, Truth};
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use super::design::Point;
 use crate::error::Error;
 
 /// The system under study.
-const SCENARIO: &str = include_str!("../../../scenarios/virtualized.toml");
+const SCENARIO: &str = "virtualized";
 
 /// How long is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,7 +172,8 @@ impl<'a> Laboratory<'a> {
     /// The scenario of a configuration, and what tells it from others: all changes, seed included, and
     /// the digest of all that they and the scenario's file come to.
     fn document(&self, point: &Point, draws: &str) -> Result<(String, Document), Error> {
-        let mut document = Document::parse("virtualized.toml", SCENARIO, ".")?;
+        let text = ShippedKind::Scenario.shipped(SCENARIO).expect("it comes with the program");
+        let mut document = Document::parse("virtualized.toml", text, ".")?;
         let mut name = String::new();
         let own = self.effort.changes().iter().map(|(path, value)| (*path, (*value).to_owned()));
         for (path, value) in own.chain(point.changes()) {
