@@ -1,10 +1,9 @@
 //! `foretell calibrate`: profiles of real hardware, and costs of clusters' software, from measurements.
 
-pub(crate) mod cluster;
+mod cluster;
 mod codecs;
 mod cpu;
-pub(crate) mod disk;
-mod fit;
+mod disk;
 mod machine;
 mod profile;
 mod sockets;

@@ -1,13 +1,12 @@
 //! `foretell estimate`: the throughput of mixed loads from points measured elsewhere.
 
 mod report;
-mod sources;
 
+use foretell_core::measured_points::{Sources, read};
 use foretell_estimate::{Knowledge, Links, ReadShare, Survey, WritePath};
 
 use crate::cli::{EstimateArguments, WritePathChoice};
 use crate::failure::Failure;
-
 use report::Report;
 
 /// Runs the command.
@@ -18,8 +17,16 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
         })
     });
     let asked = asked.collect::<Result<Vec<_>, _>>()?;
-    let found = sources::read(arguments)?;
+    let EstimateArguments { fio, cosbench, csv, run, .. } = arguments;
+    let found = read(Sources { fio, cosbench, csv, run })?;
     let mut notes = found.notes;
+    match found.unusable.first() {
+        Some(why) if !arguments.skip || found.points.is_empty() => {
+            let hint = if arguments.skip { "" } else { "; `--skip` passes over such runs" };
+            return Err(Failure::Usage(format!("{why}{hint}")));
+        }
+        _ => notes.extend(found.unusable.iter().map(|why| format!("left out: {why}"))),
+    }
     let (survey, left_out) = Survey::new(&found.points, arguments.skip).map_err(|fault| {
         let hint = match fault {
             foretell_estimate::Fault::Missing { .. } if !arguments.skip => {

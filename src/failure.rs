@@ -96,7 +96,19 @@ impl From<foretell_core::Error> for Failure {
             Error::Store(error) => Self::Store(error),
             Error::NotARun(error) => Self::NotARun(error),
             Error::WhatIf(error) => Self::WhatIf(error),
+            Error::File { what, path, error } => Self::File { what, path, error },
             Error::Interrupted { done } => Self::Interrupted { done },
+        }
+    }
+}
+
+impl From<foretell_reproduce::Error> for Failure {
+    fn from(error: foretell_reproduce::Error) -> Self {
+        use foretell_reproduce::Error;
+        match error {
+            Error::Core(error) => error.into(),
+            Error::Learn(error) => Self::Learn(error),
+            Error::Metrics(error) => Self::Metrics(error),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `foretell inspect`: what a block trace is like.
 
-mod picture;
 mod pictures;
 
 use std::fmt::Write as _;

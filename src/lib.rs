@@ -4,14 +4,10 @@ mod ask;
 mod calibrate;
 mod capacity;
 pub mod cli;
-mod clusters;
 mod completions;
-mod cosbench;
 mod estimate;
 mod export;
 mod failure;
-#[cfg(feature = "pictures")]
-mod font;
 mod import;
 mod init;
 mod inspect;
@@ -21,11 +17,8 @@ mod laboratory;
 mod learn;
 mod list;
 mod man;
-mod observed;
 mod output;
 mod plan;
-#[cfg(feature = "pictures")]
-mod png;
 mod prices;
 mod progress;
 mod replay_cache;

@@ -1,57 +1,44 @@
 //! `foretell reproduce`: the experiments of a paper, each figure as a table and a picture, and what
 //! holds of its claims.
 //!
-//! A figure says which clusters it needs simulated and which questions it asks of their records
-//! ([`plan`]); all runs of all figures are then done side by side ([`lab`]), and each figure turns
-//! what came out into a [`sheet`]. Predictions come from `run.db` alone.
+//! `foretell-reproduce` does them; here are the arguments, and the tables at the end.
 
-mod clusters;
-mod constant_capacity;
-mod figures;
-mod inside_out;
-mod lab;
-mod page;
-pub(crate) mod picture;
-mod plan;
-mod sheet;
-mod statistics;
-mod summary;
-mod virtualized;
-
-use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
 use foretell_files::{Directory, Purpose};
+use foretell_reproduce::{
+    Claim, Options, Reproduction, Summary, Verdict, reproduce as perform, size_name,
+};
 
 use crate::cli::{Paper, ReproduceArguments};
 use crate::failure::Failure;
 use crate::jobs;
-use figures::Figure;
-use lab::Results;
-use plan::Plan;
-use sheet::Sheet;
-use summary::Summary;
+use crate::screen::fitted;
 
-/// How often each point is measured, as in Thereska et al. 2006 (IV-A).
-const SEEDS: u64 = 10;
-/// The same with `--quick`.
-const QUICK_SEEDS: u64 = 3;
-
-/// Names of the figures that a paper's experiments can be reduced to.
-fn files(paper: Paper) -> Vec<&'static str> {
-    match paper {
-        Paper::UrsaMinor => figures::ALL.iter().map(|figure| figure.file).collect(),
-        Paper::ConstantCapacity => constant_capacity::FILES.to_vec(),
-        Paper::InsideOut => inside_out::names().collect(),
-        Paper::Clusters => clusters::names().collect(),
-        Paper::Virtualized => Vec::new(),
-    }
-}
+/// The environment variable that says where the sources are.
+const VARIABLE: &str = "FORETELL_CLUSTERS";
+/// Where they are, if nothing says it.
+const USUAL: &str = "../shared/data/clusters";
 
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let all: BTreeSet<&str> = Paper::value_variants().iter().copied().flat_map(files).collect();
-    all.into_iter()
+    foretell_reproduce::Paper::all_figures()
+}
+
+impl From<Paper> for foretell_reproduce::Paper {
+    fn from(paper: Paper) -> Self {
+        match paper {
+            Paper::UrsaMinor => Self::UrsaMinor,
+            Paper::Virtualized => Self::Virtualized,
+            Paper::ConstantCapacity => Self::ConstantCapacity,
+            Paper::InsideOut => Self::InsideOut,
+            Paper::Clusters => Self::Clusters,
+        }
+    }
 }
 
 /// Runs the command.
@@ -72,7 +59,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let kept = "`reproduce clusters` keeps all that it predicts anyway, without `--keep`";
         return Err(Failure::Usage(kept.to_owned()));
     }
-    let there = files(paper);
+    let there = foretell_reproduce::Paper::from(paper).figures();
     if let Some(name) = arguments.figures.iter().find(|name| !there.contains(&name.as_str())) {
         let paper = paper.to_possible_value();
         let paper = paper.as_ref().map_or("it", |paper| paper.get_name());
@@ -92,59 +79,121 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     // figures made before stay until they are made again
     let purpose = Purpose::of(made).forced(arguments.force);
     let directory = Directory::take(&arguments.output, purpose)?;
-    match paper {
-        Paper::UrsaMinor => ursa_minor(arguments, &directory),
-        Paper::ConstantCapacity => constant_capacity::reproduce(arguments, &directory),
-        Paper::Virtualized => virtualized::reproduce(arguments, &directory),
-        Paper::InsideOut => inside_out::reproduce(arguments, &directory),
-        Paper::Clusters => clusters::reproduce(arguments, &directory),
-    }
+    let data = if paper == Paper::Clusters { data(arguments)? } else { PathBuf::new() };
+    let options = Options {
+        quick: arguments.quick,
+        full: arguments.full,
+        keep: arguments.keep,
+        figures: &arguments.figures,
+        data: &data,
+        workers: jobs::workers(arguments.jobs),
+    };
+    let found = perform(paper.into(), &options, &directory)?;
+    crate::output::print(&text(&found, directory.path()))
 }
 
-/// Thereska et al. 2006.
-fn ursa_minor(arguments: &ReproduceArguments, directory: &Directory) -> Result<(), Failure> {
-    let wanted = |figure: &&Figure| arguments.wants(figure.file);
-    let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
-    let seeds = if arguments.quick { QUICK_SEEDS } else { SEEDS };
-    let mut plan = Plan::default();
-    for figure in &figures {
-        (figure.needs)(&mut plan);
+/// Where the measured clusters are.
+fn data(arguments: &ReproduceArguments) -> Result<PathBuf, Failure> {
+    let named = arguments.data.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    let path = named.unwrap_or_else(|| PathBuf::from(USUAL));
+    if path.is_dir() {
+        return Ok(path);
     }
-    let threads = jobs::threads(arguments.jobs);
-    let (results, failure) = lab::perform(&plan, seeds, threads, directory, arguments.keep);
-    let mut sheets = Vec::new();
-    for figure in figures {
-        // what is finished is kept
-        if let Some(sheet) = finished(figure, &results, seeds) {
-            write(directory, &sheet)?;
-            sheets.push(sheet);
+    Err(Failure::Usage(format!(
+        "there is no directory `{}` with measured clusters; `--data DIR` or the environment variable \
+         `{VARIABLE}` says where they are",
+        path.display()
+    )))
+}
+
+/// What is printed at the end.
+fn text(found: &Reproduction, directory: &Path) -> String {
+    let text = match found {
+        Reproduction::UrsaMinor(summary) => ursa_minor(summary),
+        Reproduction::ConstantCapacity(verdict) => constant_capacity(verdict),
+        Reproduction::Virtualized(claims) | Reproduction::InsideOut(claims) => {
+            table_of_claims(claims)
+        }
+        Reproduction::Clusters(text) => {
+            return format!(
+                "{text}\nTables, picture and summary.json in {}\n",
+                directory.display()
+            );
+        }
+    };
+    format!("{text}\nTables and pictures are in {}\n", directory.display())
+}
+
+/// Of Thereska et al. 2006: claims, and how near predictions came.
+fn ursa_minor(summary: &Summary) -> String {
+    let mut text = table_of_claims(&summary.rows);
+    let mut models = Table::new();
+    models.load_preset(NOTHING);
+    models.set_header(["model", "comparisons", "median error", "worst error"]);
+    for (name, found) in &summary.predictions {
+        models.add_row([
+            name.clone(),
+            found.comparisons.to_string(),
+            format!("{:.1} %", 100.0 * found.median_error),
+            format!("{:.1} %", 100.0 * found.worst_error),
+        ]);
+    }
+    right(&mut models, 1..=3);
+    let _ = writeln!(text, "\nPredictions of Figures 5 to 11\n{}", fitted(&models, 1));
+    if let Some(replay) = summary.predictions.get("replay") {
+        let mut worst = Table::new();
+        worst.load_preset(NOTHING);
+        worst.set_header(["", "series", "x", "metric", "predicted", "measured", "error"]);
+        for found in &replay.worst {
+            worst.add_row([
+                found.figure.to_owned(),
+                found.series.clone(),
+                found.x.clone(),
+                found.metric.to_owned(),
+                format!("{:.4}", found.predicted),
+                format!("{:.4}", found.measured),
+                format!("{:.1} %", 100.0 * found.error),
+            ]);
+        }
+        right(&mut worst, 4..=6);
+        let _ = writeln!(text, "\nFarthest off (replay)\n{}", fitted(&worst, 4));
+    }
+    text
+}
+
+/// Of Ra and Lee 2018: claims, and what the better estimator is told.
+fn constant_capacity(verdict: &Verdict) -> String {
+    let mut text = table_of_claims(&verdict.rows);
+    for (storage, told) in &verdict.told_read_percent {
+        let told: Vec<String> =
+            told.iter().map(|(kib, reads)| format!("{} at {reads} %", size_name(*kib))).collect();
+        let _ = writeln!(text, "\nTold of {storage}: {} reads", told.join(", "));
+    }
+    text
+}
+
+/// A paper's claims as people read them.
+fn table_of_claims(rows: &[Claim]) -> String {
+    let mut claims = Table::new();
+    claims.load_preset(NOTHING);
+    claims.set_header(["", "the paper says", "we find", "holds"]);
+    for row in rows {
+        let holds = if row.holds { "yes" } else { "NO" };
+        claims.add_row([row.figure, row.said, &row.ours, holds]);
+    }
+    let mut text = format!("{}\n", fitted(&claims, 1));
+    for row in rows {
+        if let Some(why) = &row.why {
+            let _ = writeln!(text, "\nNO, {}: {}\n  {why}", row.figure, row.said);
         }
     }
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let summary = Summary::of(&sheets, arguments.quick, seeds);
-    directory.write("summary.json", summary.json().as_bytes())?;
-    crate::output::print(&summary.table(directory.path()))
+    text
 }
 
-/// The sheet of a figure, if all of its runs are there.
-fn finished(figure: &Figure, results: &Results, seeds: u64) -> Option<Sheet> {
-    let mut needs = Plan::default();
-    (figure.needs)(&mut needs);
-    results.have(&needs, seeds).then(|| {
-        let mut sheet = Sheet::new(figure.file, figure.title);
-        (figure.report)(results, &mut sheet);
-        sheet
-    })
-}
-
-fn write(directory: &Directory, sheet: &Sheet) -> Result<(), Failure> {
-    if !sheet.rows.is_empty() {
-        directory.write(&format!("{}.csv", sheet.file), sheet.csv().as_bytes())?;
+fn right(table: &mut Table, columns: std::ops::RangeInclusive<usize>) {
+    for index in columns {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
-    for (name, chart) in sheet.pictures() {
-        picture::draw(directory, &name, chart)?;
-    }
-    Ok(())
 }

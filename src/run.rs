@@ -101,7 +101,7 @@ fn keep(
     outcome: &Outcome,
 ) -> Result<(), Failure> {
     directory.write(SCENARIO_FILE, &document.resolved()?)?;
-    for (file, text) in crate::cosbench::archive(scenario, &outcome.truth)? {
+    for (file, text) in foretell_core::cosbench::archive(scenario, &outcome.truth)? {
         directory.write(&file, &text)?;
     }
     directory.write(TRUTH_FILE, &output::json(outcome))?;

@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
+use foretell_twin::{Effort, Twin, Values, outcomes, points, report};
 use serde_json::json;
 
 use crate::cli::ValidateArguments;
-use crate::clusters::load::{Effort, Twin, predict};
-use crate::clusters::parameters::Values;
-use crate::clusters::points::{self, Row};
-use crate::clusters::report::{self, Outcome};
 use crate::failure::Failure;
 use crate::jobs;
 
@@ -22,8 +19,8 @@ pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
     let fitted = if arguments.unfitted { None } else { Values::load(&arguments.directory)? };
     let is_fitted = fitted.is_some();
     let values = fitted.unwrap_or_default();
-    let threads = jobs::threads(arguments.jobs);
-    let outcomes = outcomes(&twin, &rows, &values, Effort::FULL, threads)?;
+    let workers = jobs::workers(arguments.jobs);
+    let outcomes = outcomes(&twin, &rows, &values, Effort::FULL, workers)?;
     if outcomes.iter().all(|outcome| outcome.predicted.is_err()) {
         let reason = outcomes[0].predicted.as_ref().expect_err("all are");
         return Err(Failure::Usage(format!("no row can be simulated; row 1: {reason}")));
@@ -45,22 +42,4 @@ pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
         text
     };
     crate::output::print(&printed)
-}
-
-/// What is predicted of rows.
-pub(crate) fn outcomes(
-    twin: &Twin,
-    rows: &[Row],
-    values: &Values,
-    effort: Effort,
-    threads: std::num::NonZeroUsize,
-) -> Result<Vec<Outcome>, Failure> {
-    let one = |row: &Row| {
-        let predicted = match twin.scenario_of(row) {
-            Ok(_) => Ok(predict(twin, row, values, effort)?),
-            Err(reason) => Err(reason),
-        };
-        Ok(Outcome { row: row.clone(), predicted, calibrates: false })
-    };
-    jobs::perform(rows, threads, one).all()
 }

@@ -55,6 +55,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "datasets",
         ],
     ),
+    ("pictures", &["files"]),
+    ("twin", &["units", "input", "scenarios", "sim", "core"]),
+    (
+        "reproduce",
+        &[
+            "units",
+            "input",
+            "files",
+            "metrics",
+            "algorithms",
+            "scenarios",
+            "ati",
+            "sim",
+            "whatif",
+            "learn",
+            "estimate",
+            "datasets",
+            "pictures",
+            "core",
+            "twin",
+        ],
+    ),
 ];
 
 /// Crates of ours named anywhere in a manifest.

@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use std::path::{Path, PathBuf};
+
 use foretell_ati::StoreError;
 #[cfg(feature = "files")]
 use foretell_files::FilesError;
@@ -34,6 +36,16 @@ pub enum Error {
     /// What was given as a run cannot be read as one.
     #[error(transparent)]
     NotARun(StoreError),
+    /// A file cannot be read.
+    #[error("cannot {what} `{}`: {error}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// There is no prediction.
     #[error(transparent)]
     WhatIf(#[from] WhatIfError),
@@ -46,6 +58,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// For `map_err`: `what` was tried with the file at `path`.
+    pub fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::File { what, path, error }
+    }
+
     /// All that is wrong, with what would be right where that is known; a line for each fault of a scenario.
     pub fn lines(&self) -> String {
         match self {

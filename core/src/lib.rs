@@ -38,20 +38,31 @@
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
 //! - [`Sweep`]: the runs of a design of experiments, on several threads.
+//! - [`calibrate`]: profiles of real devices and processors from measurements.
+//! - [`random`]: random clusters and questions, by which predictions are judged.
 //! - [`remember()`]: a run whose records stay in memory, to be asked at once.
 //!
 //! Without the default feature `files` nothing needs C, threads or files: the library builds for
 //! `wasm32-unknown-unknown` and gives the same results there.
 //!
-//! Examples of each are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
+//! Examples of most are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
 //! own.
 
+pub mod calibrate;
 mod capacity;
+pub mod cosbench;
 mod error;
 mod facts;
+#[cfg(feature = "files")]
+pub mod jobs;
 mod kept;
+#[cfg(feature = "files")]
+pub mod measured_points;
+#[cfg(feature = "files")]
+pub mod observed;
 mod precision;
 mod prices;
+pub mod random;
 pub mod replay_cache;
 mod run;
 #[cfg(feature = "files")]

@@ -62,4 +62,4 @@ pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use names::meant;
 pub use profiles::ProfileKind;
 pub use shape::{Word, schema_text, words, workload_kinds_with};
-pub use shipped::{Named, ShippedKind, about, shipped_names, shipped_sweep};
+pub use shipped::{INSIDE_OUT, Named, ShippedKind, about, shipped_names, shipped_sweep};

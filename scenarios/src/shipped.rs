@@ -34,6 +34,11 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("ursa-minor/postmark", include_str!("../ursa-minor/postmark.toml")),
 ];
 
+/// The scenarios of Hsu et al. 2016, for `reproduce`: one tenant's cluster, and two of them. They read a workload file,
+/// which is made for each run, and so cannot be found by name.
+pub const INSIDE_OUT: [&str; 2] =
+    [include_str!("../inside-out/cluster.toml"), include_str!("../inside-out/tenants.toml")];
+
 const SWEEPS: &[(&str, &str)] = &[
     ("encoding-choice", include_str!("../sweeps/encoding-choice.toml")),
     ("inside-out", include_str!("../sweeps/inside-out.toml")),
@@ -93,6 +98,11 @@ impl ShippedKind {
             Self::Device => Some(ProfileKind::Device),
             Self::Cpu => Some(ProfileKind::Cpu),
         }
+    }
+
+    /// The text of a file that comes with the program.
+    pub fn shipped(self, name: &str) -> Option<&'static str> {
+        self.files().iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
     }
 
     /// The names there are: those that come with the program, and profiles in the directory below

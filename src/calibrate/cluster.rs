@@ -4,17 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_files::{Directory, Purpose};
-use serde_json::{Value, json};
+use foretell_twin::fitted::{at_points, document, same, table};
+use foretell_twin::points::{self, Row};
+use foretell_twin::report::{self, Outcome};
+use foretell_twin::{Effort, FITTED_FILE, Fitted, Twin, fit, outcomes};
+use serde_json::json;
 
 use crate::cli::CalibrateClusterArguments;
-use crate::clusters::fit::{Fitted, fit};
-use crate::clusters::load::{Effort, Twin};
-use crate::clusters::parameters::{FITTED_FILE, PARAMETERS, Values};
-use crate::clusters::points::{self, Row};
-use crate::clusters::report::{self, Outcome};
 use crate::failure::Failure;
 use crate::jobs;
-use crate::validate::outcomes;
 
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Failure> {
@@ -23,14 +21,14 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
     let others = arguments.predict.as_deref().map(points::load).transpose()?;
     // only a directory of ours gets another file
     Directory::may_take(&arguments.directory, Purpose::of("import cluster"))?;
-    let threads = jobs::threads(arguments.jobs);
-    let fitted = fit(&twin, &rows, threads)?;
+    let workers = jobs::workers(arguments.jobs);
+    let fitted = fit(&twin, &rows, workers)?;
     let directory = Directory::take(&arguments.directory, Purpose::of("import cluster"))?;
     directory.write(FITTED_FILE, fitted.values.text(&head(&rows, &fitted)).as_bytes())?;
     let predicted = match &others {
         None => None,
         Some(all) => {
-            let mut predicted = outcomes(&twin, all, &fitted.values, Effort::FULL, threads)?;
+            let mut predicted = outcomes(&twin, all, &fitted.values, Effort::FULL, workers)?;
             for outcome in &mut predicted {
                 outcome.calibrates = rows.iter().any(|row| same(row, &outcome.row));
             }
@@ -50,12 +48,6 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
     crate::output::print(&printed)
 }
 
-/// Whether two tables have the same point.
-pub(crate) fn same(one: &Row, other: &Row) -> bool {
-    let plain = |row: &Row| Row { number: 0, note: String::new(), ..row.clone() };
-    plain(one) == plain(other)
-}
-
 fn head(rows: &[Row], fitted: &Fitted) -> String {
     format!(
         "Fitted by `foretell calibrate cluster` to {} points; `foretell validate` uses it.\n\
@@ -63,46 +55,6 @@ fn head(rows: &[Row], fitted: &Fitted) -> String {
          tail: by how much measured 99th percentiles exceed simulated ones.",
         rows.len() - fitted.unused.len()
     )
-}
-
-/// Parameters, the points fitted to, what was not used.
-pub(crate) fn document(fitted: &Fitted, rows: usize) -> Value {
-    let values = &fitted.values;
-    let parameters = PARAMETERS.iter().enumerate().map(|(at, parameter)| {
-        let (log, doubt) = (values.logs[at], values.doubts[at]);
-        json!({
-            "name": parameter.name,
-            "meaning": parameter.meaning,
-            "factor": log.exp(),
-            "low": (log - 1.96 * doubt).exp(),
-            "high": (log + 1.96 * doubt).exp(),
-            "bounds": [parameter.bounds.0, parameter.bounds.1],
-            "learned": learned(at, values),
-        })
-    });
-    let unused = fitted.unused.iter().map(|(row, why)| json!({ "row": row, "reason": why }));
-    json!({
-        "points": rows,
-        "parameters": parameters.collect::<Vec<_>>(),
-        "tail": { "read": values.tails.0, "write": values.tails.1 },
-        "drives": values.drives.keys().collect::<Vec<_>>(),
-        "fitted": report::json(&at_points(fitted)),
-        "unused": unused.collect::<Vec<_>>(),
-    })
-}
-
-/// Whether the points say something of a parameter: its uncertainty is less than the prior's.
-fn learned(at: usize, values: &Values) -> bool {
-    values.doubts[at] < 0.9 * PARAMETERS[at].doubt
-}
-
-fn at_points(fitted: &Fitted) -> Vec<Outcome> {
-    let outcome = |(row, figures): &(Row, _)| Outcome {
-        row: row.clone(),
-        predicted: Ok(*figures),
-        calibrates: false,
-    };
-    fitted.points.iter().map(outcome).collect()
 }
 
 fn text(directory: &Path, fitted: &Fitted, predicted: Option<&[Outcome]>) -> String {
@@ -122,29 +74,5 @@ fn text(directory: &Path, fitted: &Fitted, predicted: Option<&[Outcome]>) -> Str
         text.push_str(&report::table_of_errors(predicted));
     }
     let _ = writeln!(text, "\nin {}", directory.join(FITTED_FILE).display());
-    text
-}
-
-/// Parameters in a line each.
-pub(crate) fn table(values: &Values) -> String {
-    let mut text = String::new();
-    for (at, parameter) in PARAMETERS.iter().enumerate() {
-        let (log, doubt) = (values.logs[at], values.doubts[at]);
-        let _ = write!(text, " {:<16} {:>7.3}", parameter.name, log.exp());
-        if learned(at, values) {
-            let (low, high) = ((log - 1.96 * doubt).exp(), (log + 1.96 * doubt).exp());
-            let _ = writeln!(text, "  {low:>7.3} to {high:>7.3}  {}", parameter.meaning);
-        } else {
-            let _ = writeln!(text, "  {:>18}  {}", "not learned", parameter.meaning);
-        }
-    }
-    for name in values.drives.keys() {
-        let _ = writeln!(text, " drive `{name}` is as its points alone measure it");
-    }
-    let _ = writeln!(
-        text,
-        " tails: 99th percentiles are {:.2} (reads) and {:.2} (writes) times the simulated ones",
-        values.tails.0, values.tails.1
-    );
     text
 }

@@ -7,9 +7,9 @@
 use std::hint::black_box;
 
 use foretell_algorithms::codec::{Cipher, Encoding, Erasure, KEY_LEN, Shares};
+use foretell_core::calibrate::cost::Point;
 use foretell_units::{Bytes, Seed, VolumeId};
 
-use super::fit::Point;
 use super::stopwatch::Stopwatch;
 use crate::failure::Failure;
 

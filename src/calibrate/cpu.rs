@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_algorithms::codec::{Cipher, Encoding};
+use foretell_core::calibrate::cost::{Fit, fit};
 use foretell_scenarios::model::{Cost, CpuProfile};
 use foretell_units::{Bytes, SimSpan};
 use serde_json::{Value, json};
 
 use super::codecs::{self, BlockCost};
-use super::fit::{Fit, fit};
 use super::machine::Machine;
 use super::profile::{self, Notes, assumed};
 use super::sockets;

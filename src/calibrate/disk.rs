@@ -1,23 +1,17 @@
 //! `foretell calibrate disk`: the profile of a device from results of fio.
 //!
-//! The device's inside is not guessed. What fio measured, latency by operation, order, size, share of
-//! reads and number outstanding, becomes the curves of a device of kind `curves`; then the same jobs
-//! are run on the simulated device, and both are shown beside each other. And since a table can repeat
-//! whatever it was filled with, each job is also predicted by a device that was fitted to the others
-//! alone.
+//! The library fits the device ([`foretell_core::calibrate::disk`]); here measured and simulated are shown beside each
+//! other.
 
-mod closed_loop;
-pub(crate) mod evidence;
-mod fit;
 mod report;
 
+use foretell_core::calibrate::disk::{self as curves, evidence};
 use foretell_scenarios::curves_file;
 use foretell_units::{Bytes, SECTOR_BYTES};
 
 use super::cpu::profile_name;
 use crate::cli::CalibrateDiskArguments;
 use crate::failure::Failure;
-
 use report::Report;
 
 /// What a device holds if nothing tells.
@@ -30,9 +24,9 @@ pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failur
         foretell_files::check(path)?;
     }
     let evidence = evidence::read(&arguments.fio, arguments.one_device)?;
-    let conditions = fit::conditions(&evidence);
+    let conditions = curves::conditions(&evidence);
     let mut notes: Vec<String> = evidence.notes.iter().cloned().collect();
-    notes.extend(fit::assumptions(&conditions));
+    notes.extend(curves::assumptions(&conditions));
     let files = evidence
         .runs
         .iter()
@@ -52,9 +46,9 @@ pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failur
             ASSUMED_CAPACITY
         }
     };
-    let fitted = fit::fit(&conditions, capacity)?;
+    let fitted = curves::fit(&conditions, capacity)?;
     let left_out = (0..conditions.len())
-        .map(|number| fit::left_out(&conditions, number, capacity))
+        .map(|number| curves::left_out(&conditions, number, capacity))
         .collect::<Result<Vec<_>, _>>()?;
     let report = Report::new(&evidence, &conditions, &fitted, &left_out, notes);
     let profile = curves_file::write(&fitted.device, &report.source(), &report.head());

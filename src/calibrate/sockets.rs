@@ -11,10 +11,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use foretell_core::calibrate::cost::Point;
 use foretell_units::Bytes;
 
 use super::codecs::SIZES;
-use super::fit::Point;
 use super::stopwatch::{RUNS, Stopwatch, median};
 use crate::failure::Failure;
 

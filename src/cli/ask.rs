@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
+use foretell_core::random::{Generator, System};
 use foretell_scenarios::Change;
 use foretell_whatif::{Asked, Model};
 
@@ -89,9 +90,15 @@ pub enum SystemChoice {
     Guest,
 }
 
-impl SystemChoice {
-    /// Every one.
-    pub const ALL: [Self; 4] = [Self::UrsaMinor, Self::Ceph, Self::Swift, Self::Guest];
+impl From<SystemChoice> for System {
+    fn from(choice: SystemChoice) -> Self {
+        match choice {
+            SystemChoice::UrsaMinor => Self::UrsaMinor,
+            SystemChoice::Ceph => Self::Ceph,
+            SystemChoice::Swift => Self::Swift,
+            SystemChoice::Guest => Self::Guest,
+        }
+    }
 }
 
 /// What random scenarios are drawn by.
@@ -110,6 +117,18 @@ pub enum GeneratorChoice {
     /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good,
     /// at times together with another change.
     Failures,
+}
+
+impl From<GeneratorChoice> for Generator {
+    fn from(choice: GeneratorChoice) -> Self {
+        match choice {
+            GeneratorChoice::V1 => Self::V1,
+            GeneratorChoice::V2 => Self::V2,
+            GeneratorChoice::V3 => Self::V3,
+            GeneratorChoice::V4 => Self::V4,
+            GeneratorChoice::Failures => Self::Failures,
+        }
+    }
 }
 
 /// How an answer is found.

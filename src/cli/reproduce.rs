@@ -45,13 +45,6 @@ pub struct ReproduceArguments {
     pub jobs: Option<NonZeroUsize>,
 }
 
-impl ReproduceArguments {
-    /// Whether a figure is to be made.
-    pub(crate) fn wants(&self, figure: &str) -> bool {
-        self.figures.is_empty() || self.figures.iter().any(|name| name == figure)
-    }
-}
-
 /// Papers whose experiments can be reproduced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Paper {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use foretell_core::measured_points::SEQUENTIAL;
 use foretell_estimate::{
     Bottleneck, Doubt, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput, Z95,
     doubts, total_of_sizes,
@@ -10,7 +11,6 @@ use foretell_estimate::{
 use foretell_units::Bytes;
 use serde_json::{Value, json};
 
-use super::sources::SEQUENTIAL;
 use crate::cli::ShareOfSize;
 use crate::failure::Failure;
 use crate::screen::fitted;

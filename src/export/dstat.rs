@@ -5,11 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use foretell_ati::RunDb;
+use foretell_core::observed;
 use foretell_files::{Directory, Purpose};
 use foretell_metrics::{write_client_log, write_dstat};
 
 use crate::failure::Failure;
-use crate::{observed, output};
+use crate::output;
 
 /// The clients' log.
 const CLIENTS: &str = "clients.csv";

@@ -4,24 +4,19 @@ use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
 use foretell_scenarios::Document;
+use foretell_twin::{MAP_FILE, Map, Source, Written, points, write};
 use serde_json::json;
 
 use crate::cli::ClusterArguments;
-use crate::clusters::config::Source;
-use crate::clusters::map::{MAP_FILE, Map};
-use crate::clusters::points;
-use crate::clusters::write::{Written, write};
 use crate::failure::Failure;
 
 /// Runs the command.
 pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
     let source = Source::load(&arguments.config)?;
     let rows = arguments.points.as_deref().map(points::load).transpose()?.unwrap_or_default();
-    let unknown =
-        rows.iter().find(|row| source.configs.iter().all(|(name, _)| *name != row.config));
+    let unknown = rows.iter().find(|row| source.names().all(|name| *name != row.config));
     if let Some(row) = unknown {
-        let names = source.configs.iter().map(|(name, _)| name.as_str());
-        let near = foretell_scenarios::meant(&row.config, names).unwrap_or_default();
+        let near = foretell_scenarios::meant(&row.config, source.names()).unwrap_or_default();
         let (number, config) = (row.number, &row.config);
         let fault = format!("row {number}: there is no configuration `{config}`. {near}");
         return Err(Failure::Usage(fault));

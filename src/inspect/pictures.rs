@@ -1,9 +1,9 @@
 //! The pictures of a trace.
 
+use foretell_pictures::{Align, BLACK, Picture, READ, WRITE};
 use foretell_workloads::trace::Profile;
 
 use super::amount;
-use super::picture::{Align, BLACK, Picture, READ, WRITE};
 use crate::tables::number;
 
 /// Pixels of a picture, and of what surrounds its axes.

@@ -8,6 +8,7 @@ use foretell_learn::metrics::Scores;
 use foretell_learn::{
     Dependence, Importance, Learned, Trained, dependence, importance, learning_curve,
 };
+use foretell_pictures::{Chart, draw};
 use foretell_units::Seed;
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use super::rows;
 use crate::cli::{ExplainArguments, training};
 use crate::failure::Failure;
 use crate::jobs;
-use crate::reproduce::picture::{Chart, draw};
 
 /// Features whose dependence is told unless others are asked for.
 const FEATURES: usize = 3;

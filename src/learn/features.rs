@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use foretell_ati::open_run;
+use foretell_core::observed;
 use foretell_metrics::{
     Features, HostSeries, Observed, Smoothing, TARGETS, features as features_of, read_client_log,
     read_dstat, read_joined,
@@ -11,7 +12,6 @@ use foretell_metrics::{
 use super::{keep, rows};
 use crate::cli::FeaturesArguments;
 use crate::failure::Failure;
-use crate::observed;
 
 /// The column that says which rows were observed together.
 const SET: &str = "set";

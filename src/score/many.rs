@@ -1,15 +1,14 @@
 //! `foretell score --random N`: how good predictions are at large.
 
+use foretell_core::random::{Case, Draw, Generator, failures};
 use foretell_files::Scratch;
 use foretell_sim::truth::PhaseTruth;
 use foretell_units::SimSpan;
 use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
-use super::random::{Case, Draw, failures};
 use super::reasons::reasons;
 use super::{Comparison, Judge, change, compare, record, simulate};
-use crate::cli::GeneratorChoice;
 use crate::failure::Failure;
 use crate::jobs;
 
@@ -64,8 +63,8 @@ fn try_one(
     judge: Judge<'_>,
 ) -> Result<Option<Scored>, Failure> {
     let mut document = case.document.clone();
-    let brief = matches!(draw.generator, GeneratorChoice::V3 | GeneratorChoice::V4);
-    let fails = draw.generator == GeneratorChoice::Failures;
+    let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
+    let fails = draw.generator == Generator::Failures;
     if brief || fails {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;

@@ -3,7 +3,6 @@
 mod coverage;
 pub(crate) mod history;
 mod many;
-mod random;
 mod reasons;
 mod suite;
 
@@ -14,6 +13,8 @@ use clap::ValueEnum as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::{RUN, open_run};
+use foretell_core::random::Draw;
+use foretell_core::{Comparison, PartsShelf, SCENARIO_FILE, Simulation, compare};
 use foretell_files::{Directory, Scratch};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::truth::Truth;
@@ -26,8 +27,6 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::fitted;
 use crate::tables;
-use foretell_core::{Comparison, PartsShelf, SCENARIO_FILE, Simulation, compare};
-use random::Draw;
 
 #[derive(Serialize)]
 struct Scores<'a> {
@@ -248,7 +247,11 @@ fn at_large(count: u32, arguments: &ScoreArguments, judge: Judge<'_>) -> Result<
              and `ceph` have them"
         )));
     }
-    let scored = many::score(count, Draw { seed, system, generator }, judge)?;
+    let scored = many::score(
+        count,
+        Draw { seed, system: system.map(Into::into), generator: generator.into() },
+        judge,
+    )?;
     if let Some(path) = &arguments.history {
         let learned: Vec<PastScore> =
             scored.iter().flat_map(|scored| scored.learned.iter().cloned()).collect();

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use foretell_core::calibrate::disk::{
+    Condition, Evidence, Fitted, Got, RunJob, TOLERANCES, within, words,
+};
 use foretell_units::Op;
 use serde_json::{Value, json};
 
-use super::closed_loop::Got;
-use super::evidence::{Evidence, RunJob, words};
-use super::fit::{Condition, Fitted, TOLERANCES, within};
 use crate::screen::fitted;
 use crate::tables::{number, table};
 

@@ -1,0 +1,145 @@
+//! The jobs of a run on a simulated device: each of their slots submits a request, waits for it,
+//! pauses, and submits the next.
+
+use foretell_algorithms::io_scheduler::Io;
+use foretell_scenarios::device::{Curves, Device as Profile};
+use foretell_scenarios::model::{Disk, Scheduler};
+use foretell_sim::agenda::Agenda;
+use foretell_sim::device::Device;
+use foretell_units::{Bytes, Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime};
+use foretell_workloads::fio::{Job, JobRequests, SizeMix};
+use foretell_workloads::source::Source;
+
+use crate::error::Error;
+
+/// Requests that are counted of each job, at the least.
+const COUNTED: u64 = 8_000;
+/// Most requests of a run.
+const MOST: u64 = 2_000_000;
+
+/// A job as it is driven.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Driven<'a> {
+    pub(super) job: &'a Job,
+    /// Pause between a completion and the next submission.
+    pub(super) gap: SimSpan,
+}
+
+/// What a job got from the device.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Got {
+    /// Requests a second, by [`Op`].
+    pub iops: [f64; 2],
+    /// Mean latency, by [`Op`]; not a number without requests.
+    pub latency_ns: [f64; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A slot submits.
+    Submit(u32),
+    /// The device wants to be called.
+    Call,
+}
+
+/// One of a process's outstanding requests.
+struct Slot {
+    job: usize,
+    process: usize,
+    op: Op,
+    since: SimTime,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    requests: u64,
+    latency_ns: u64,
+}
+
+/// Drives the jobs at the same time; for each, what it got.
+pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Error> {
+    let disk = Disk {
+        device_name: "calibrated".to_owned(),
+        device: Profile::Curves(device.clone()),
+        scheduler: Scheduler::Fcfs,
+        class: None,
+    };
+    let mut device: Device<u32> = Device::new(&disk);
+    let (mut slots, mut processes) = (Vec::new(), Vec::new());
+    for (number, driven) in jobs.iter().enumerate() {
+        for _ in 0..driven.job.numjobs {
+            let process = processes.len();
+            processes.push(requests(driven.job, disk.device.capacity(), process)?);
+            slots.extend((0..driven.job.iodepth).map(|_| Slot {
+                job: number,
+                process,
+                op: Op::Read,
+                since: SimTime::ZERO,
+            }));
+        }
+    }
+    let mut agenda = Agenda::new();
+    for slot in 0..slots.len() {
+        agenda.schedule(SimTime::ZERO, Event::Submit(slot as u32));
+    }
+    // the loop is filled, and has gone round a few times
+    let warm = 4 * slots.len() as u64;
+    let mut counts = vec![[Count::default(); 2]; jobs.len()];
+    let (mut done, mut from) = (0, SimTime::ZERO);
+    while let Some(event) = agenda.next() {
+        let now = agenda.now();
+        let call = match event {
+            Event::Submit(number) => {
+                let slot = &mut slots[number as usize];
+                let next = processes[slot.process].next_request();
+                let Ok(Some(request)) = next else { unreachable!("a job here has no end") };
+                (slot.op, slot.since) = (request.access.op, now);
+                let lbn = Sectors(request.access.offset.get() / SECTOR_BYTES);
+                let sectors = Sectors(request.access.size.get().div_ceil(SECTOR_BYTES));
+                let thread = slot.process as u64;
+                device.submit(now, Io { lbn, sectors, op: slot.op, thread, tag: number })
+            }
+            Event::Call => {
+                let completion = device.complete(now);
+                if let Some(completed) = completion.done {
+                    let slot = &slots[completed.io.tag as usize];
+                    if done >= warm {
+                        let count = &mut counts[slot.job][slot.op as usize];
+                        count.requests += 1;
+                        count.latency_ns += (now - slot.since).as_ns();
+                    }
+                    done += 1;
+                    if done == warm {
+                        from = now;
+                    }
+                    let again = now + jobs[slot.job].gap;
+                    agenda.schedule(again, Event::Submit(completed.io.tag));
+                }
+                completion.next
+            }
+        };
+        if let Some(at) = call {
+            agenda.schedule(at, Event::Call);
+        }
+        let enough = |of: &[Count; 2]| of[0].requests + of[1].requests >= COUNTED;
+        if done >= warm + MOST || (done % 256 == 0 && counts.iter().all(enough)) {
+            break;
+        }
+    }
+    let seconds = (agenda.now() - from).as_secs_f64();
+    let got = |of: &[Count; 2]| Got {
+        iops: of.map(|count| count.requests as f64 / seconds),
+        latency_ns: of.map(|count| count.latency_ns as f64 / count.requests as f64),
+    };
+    Ok(counts.iter().map(got).collect())
+}
+
+/// What a process asks for; files lie one behind the other as far as there is room.
+fn requests(job: &Job, capacity: Bytes, process: usize) -> Result<JobRequests, Error> {
+    let largest = job.sizes.iter().map(SizeMix::largest).max().unwrap_or(Bytes::ZERO);
+    let span = job.size.unwrap_or(capacity).min(capacity).max(largest);
+    let fitting = (capacity.get() / span.get()).max(1);
+    let base = span * (process as u64 % fitting);
+    let stream = Seed(1).stream(&format!("calibrate/process{process}"));
+    JobRequests::new(job, base, span, stream).map_err(|error| Error::Invalid(error.to_string()))
+}

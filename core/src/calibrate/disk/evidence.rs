@@ -1,0 +1,311 @@
+//! What results of fio say: runs, and which of them are repetitions.
+//!
+//! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). Processes of
+//! one job (`numjobs`) are one, whether fio reported them together or each by itself.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use foretell_input::Limit;
+use foretell_units::{Bytes, Op, SimSpan};
+use foretell_workloads::fio::{FioError, Job, Order};
+use foretell_workloads::results::fio::{JobResult, parse};
+
+use crate::error::Error;
+
+/// Share of a job's requests that must be outstanding on average for it to be called full.
+const FULL: f64 = 0.9;
+/// Requests a second, and the longest mean latency (an hour): beyond, a result is damaged.
+const POSSIBLE_IOPS: RangeInclusive<f64> = 1e-3..=1e9;
+const LONGEST_NS: f64 = 3.6e12;
+/// Most requests outstanding of a job.
+const MOST_SLOTS: u64 = 1 << 16;
+
+/// All that was read.
+#[derive(Debug)]
+pub struct Evidence {
+    /// What was measured.
+    pub runs: Vec<Run>,
+    /// Runs that cannot be used, and why.
+    pub left_out: Vec<(String, String)>,
+    /// What was passed over.
+    pub notes: BTreeSet<String>,
+}
+
+/// Jobs that ran at the same time.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The file's name, and the first job's where it holds several runs.
+    pub name: String,
+    /// In the file's order.
+    pub jobs: Vec<RunJob>,
+}
+
+/// A job and what was measured of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunJob {
+    /// What it asks for, without what tells repetitions apart.
+    pub job: Job,
+    /// Bytes of its files.
+    pub files: Option<Bytes>,
+    /// By [`Op`]; one at least.
+    pub seen: [Option<Seen>; 2],
+}
+
+/// What was measured of the reads or writes of a job.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Seen {
+    /// Requests a second.
+    pub iops: f64,
+    /// From submission to completion, mean.
+    pub latency_ns: f64,
+    /// The hundredth of them that was fastest ended after this.
+    pub fastest_ns: Option<f64>,
+    /// Mean size of a request.
+    pub bytes: f64,
+}
+
+impl RunJob {
+    /// Requests that it may have outstanding.
+    pub fn slots(&self) -> u32 {
+        self.job.iodepth.saturating_mul(self.job.numjobs)
+    }
+
+    /// Both directions' requests per second.
+    pub fn iops(&self) -> f64 {
+        self.seen.iter().flatten().map(|seen| seen.iops).sum()
+    }
+
+    /// Share of reads among its requests.
+    pub fn read_share(&self) -> f64 {
+        self.seen[Op::Read as usize].map_or(0.0, |reads| reads.iops) / self.iops()
+    }
+
+    /// Requests outstanding on average (Little's law).
+    fn present(&self) -> f64 {
+        self.seen.iter().flatten().map(|seen| seen.iops * seen.latency_ns / 1e9).sum()
+    }
+
+    /// Requests outstanding on average, or as many as may be if they nearly are.
+    pub fn outstanding(&self) -> f64 {
+        let (slots, present) = (f64::from(self.slots()), self.present());
+        if present > FULL * slots { slots } else { present.max(1.0) }
+    }
+
+    /// Time between a completion and the submission that follows it, ns: the host's own work, and
+    /// what the job itself waits for (`rate`, `thinktime`).
+    pub fn gap_ns(&self) -> f64 {
+        let mean = self.present() / self.iops() * 1e9;
+        (f64::from(self.slots()) / self.iops() * 1e9 - mean).max(0.0)
+    }
+
+    /// Whether it waits by its own settings.
+    pub fn throttled(&self) -> bool {
+        let job = &self.job;
+        !job.think.is_zero() || job.rate.iter().chain(&job.rate_iops).any(Option::is_some)
+    }
+}
+
+/// Reads all results.
+///
+/// # Errors
+///
+/// If one is no result of fio, jobs failed, the results are of several devices (unless
+/// `one_device`), or nothing can be used.
+pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
+    let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
+    let mut under: Option<(Vec<String>, String)> = None;
+    for path in files {
+        let file = path.display().to_string();
+        let text = foretell_input::text(path, Limit::RESULT)
+            .map_err(|error| Error::Invalid(format!("cannot read `{file}`: {error}")))?;
+        let found = parse(&file, &text).map_err(|error| Error::Invalid(error.to_string()))?;
+        if let Some((devices, first)) = &under
+            && !found.devices.is_empty()
+            && !found.devices.iter().any(|device| devices.contains(device))
+            && !one_device
+        {
+            return Err(Error::Invalid(format!(
+                "the results are of different devices, {} in `{first}` and {} in `{file}`; \
+                 calibrate each by itself, or say `--one-device` if they are alike",
+                quoted(devices),
+                quoted(&found.devices)
+            )));
+        }
+        if under.is_none() && !found.devices.is_empty() {
+            under = Some((found.devices.clone(), file.clone()));
+        }
+        let stem = path.file_stem().map_or_else(|| file.clone(), |s| s.to_string_lossy().into());
+        evidence.add(&stem, &found.jobs);
+    }
+    if evidence.runs.is_empty() {
+        let reasons: Vec<String> =
+            evidence.left_out.iter().map(|(run, why)| format!("`{run}`: {why}")).collect();
+        return Err(Error::Invalid(format!(
+            "none of the results can be used: {}",
+            reasons.join("; ")
+        )));
+    }
+    Ok(evidence)
+}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(" and ")
+}
+
+impl Evidence {
+    /// Adds the runs of a result.
+    fn add(&mut self, stem: &str, jobs: &[JobResult]) {
+        let groups: BTreeSet<u64> = jobs.iter().map(|job| job.group).collect();
+        for &group in &groups {
+            let members: Vec<&JobResult> = jobs.iter().filter(|job| job.group == group).collect();
+            let name = match groups.len() {
+                1 => stem.to_owned(),
+                _ => format!("{stem}/{}", members[0].name),
+            };
+            match self.run(&members) {
+                Ok(jobs) => self.runs.push(Run { name, jobs }),
+                Err(why) => self.left_out.push((name, why)),
+            }
+        }
+    }
+
+    fn run(&mut self, results: &[&JobResult]) -> Result<Vec<RunJob>, String> {
+        let mut jobs: Vec<RunJob> = Vec::new();
+        // processes of one job that were reported each by itself stand side by side
+        let processes = results.chunk_by(|a, b| {
+            (&a.name, &a.options) == (&b.name, &b.options) && a.options.contains_key("numjobs")
+        });
+        for alike in processes {
+            jobs.push(self.job(alike)?);
+        }
+        Ok(jobs)
+    }
+
+    fn job(&mut self, alike: &[&JobResult]) -> Result<RunJob, String> {
+        let result = alike[0];
+        if let Some(failed) = alike.iter().find(|result| result.error != 0) {
+            return Err(format!("job `{}` ended with error {}", failed.name, failed.error));
+        }
+        if result.options.is_empty() {
+            return Err(format!(
+                "job `{}` has no `job options`, which fio writes from version 2.2 on",
+                result.name
+            ));
+        }
+        let mut job = self.options(result)?;
+        // fio's own engine, where none is named, waits for each request
+        if !result.options.contains_key("ioengine") {
+            job.iodepth = 1;
+        }
+        let seen = [Op::Read, Op::Write].map(|op| {
+            let mut seen = seen(alike, op)?;
+            if let [(only, _)] = job.sizes[op as usize].0.as_slice() {
+                seen.bytes = only.get() as f64;
+            }
+            Some(seen)
+        });
+        for (op, seen) in [Op::Read, Op::Write].into_iter().zip(&seen) {
+            let Some(seen) = seen else { continue };
+            if !(seen.iops > 0.0 && seen.latency_ns > 0.0 && seen.bytes > 0.0) {
+                return Err(format!(
+                    "job `{}` has {} {op}s a second of {} ns and {} B on average, and none of them \
+                     may be zero",
+                    result.name, seen.iops, seen.latency_ns, seen.bytes
+                ));
+            }
+            if !(POSSIBLE_IOPS.contains(&seen.iops) && seen.latency_ns <= LONGEST_NS) {
+                return Err(format!(
+                    "job `{}` has {} {op}s a second of {} ns on average, which no device has",
+                    result.name, seen.iops, seen.latency_ns
+                ));
+            }
+        }
+        if seen.iter().all(Option::is_none) {
+            return Err(format!("job `{}` neither read nor wrote anything", result.name));
+        }
+        let slots = u64::from(job.iodepth) * u64::from(job.numjobs);
+        if slots > MOST_SLOTS {
+            return Err(format!(
+                "job `{}` has {slots} requests outstanding, more than {MOST_SLOTS}",
+                result.name
+            ));
+        }
+        let files = job.size.map(|size| {
+            let processes = if job.filename.is_some() { 1 } else { u64::from(job.numjobs) };
+            job.offset + size * processes
+        });
+        // what differs among repetitions, or is said otherwise
+        job.name = String::new();
+        job.filename = None;
+        (job.offset, job.offset_increment) = (Bytes::ZERO, Bytes::ZERO);
+        (job.runtime, job.ramp_time, job.start_delay) = (None, SimSpan::ZERO, SimSpan::ZERO);
+        (job.number_ios, job.io_size, job.loops) = (None, None, 1);
+        (job.time_based, job.stonewall) = (true, false);
+        Ok(RunJob { job, files, seen })
+    }
+
+    /// The job of a result's options; a key that is not known is passed over, and noted.
+    fn options(&mut self, result: &JobResult) -> Result<Job, String> {
+        let mut result = result.clone();
+        loop {
+            match result.job() {
+                Ok(job) => return Ok(job),
+                Err(FioError::Unsupported { key, .. }) if result.options.remove(&key).is_some() => {
+                    let value = format!("option `{key}` of fio is taken to change nothing");
+                    self.notes.insert(value);
+                }
+                Err(FioError::Value { key, found, wanted, .. }) => {
+                    return Err(format!("option `{key}` is `{found}`; wanted {wanted}"));
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+/// What processes of a job did in one direction, together.
+fn seen(alike: &[&JobResult], op: Op) -> Option<Seen> {
+    let found = alike.iter().flat_map(|result| &result.measured).filter(|found| found.op == op);
+    let (mut requests, mut bytes, mut iops) = (0.0, 0.0, 0.0);
+    let (mut latency_ns, mut fastest_ns) = (0.0, None::<f64>);
+    for measured in found {
+        let count = measured.requests as f64;
+        requests += count;
+        bytes += measured.bytes.get() as f64;
+        iops += measured.iops;
+        latency_ns += measured.mean_ms * 1e6 * count;
+        let first =
+            measured.percentiles_ms.iter().find(|(percent, _)| (*percent - 1.0).abs() < 1e-6);
+        let first = first.map(|(_, ms)| ms * 1e6).filter(|ns| *ns > 0.0);
+        fastest_ns = [fastest_ns, first].into_iter().flatten().reduce(f64::min);
+    }
+    (requests > 0.0).then(|| Seen {
+        iops,
+        latency_ns: latency_ns / requests,
+        fastest_ns,
+        bytes: bytes / requests,
+    })
+}
+
+/// A job in words: `randrw 70 % reads, 4 KiB, 16 outstanding`.
+pub fn words(run: &RunJob) -> String {
+    let job = &run.job;
+    let random = if job.order == Order::Random { "rand" } else { "" };
+    let [reads, writes] = job.sizes.each_ref().map(|mix| match mix.0.as_slice() {
+        [(only, _)] => only.to_string(),
+        _ => format!("{}-{}", mix.smallest(), mix.largest()),
+    });
+    let (what, size) = match job.read_share {
+        share if share >= 1.0 => (format!("{random}read"), reads),
+        share if share <= 0.0 => (format!("{random}write"), writes),
+        share => {
+            let size = if reads == writes { reads } else { format!("{reads}/{writes}") };
+            (format!("{random}rw {:.0} % reads", share * 100.0), size)
+        }
+    };
+    let limited = if run.throttled() { ", limited" } else { "" };
+    format!("{what}, {size}, {} outstanding{limited}", run.slots())
+}

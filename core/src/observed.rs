@@ -1,0 +1,34 @@
+//! A run as Inside-Out sees it: what its storage hosts' collectors posted, and what clients saw.
+
+use foretell_ati::{Facts, HostKind, RunDb};
+use foretell_metrics::{Collected, Observed};
+
+use crate::error::Error;
+
+/// What the prefix of a host's features is, by what the host is for; clients have none.
+pub fn prefix(kind: HostKind) -> Option<&'static str> {
+    match kind {
+        HostKind::Node => Some("osd"),
+        HostKind::Monitor => Some("mon"),
+        HostKind::Client => None,
+    }
+}
+
+/// What collectors posted in a run, which must have had some.
+pub fn collected(run: &RunDb) -> Result<Collected, Error> {
+    let collected = run.metrics().map_err(Error::NotARun)?;
+    if collected.hosts.is_empty() {
+        return Err(Error::Invalid(format!(
+            "`{}` holds no metrics; run it with `--set tracking.metrics=true`",
+            run.path().display()
+        )));
+    }
+    Ok(collected)
+}
+
+/// The storage hosts and clients of a run.
+pub fn of_run(collected: &Collected, facts: &Facts) -> Observed {
+    let kinds: Vec<(Option<&str>, &str)> =
+        facts.hosts.iter().map(|host| (prefix(host.kind), host.name.as_str())).collect();
+    Observed::of_run(collected, &kinds, &[])
+}

@@ -1,0 +1,95 @@
+//! Random failures of hosts: generator `failures`.
+//!
+//! Clusters are those of the first two generators, with volumes that fit a short run: over all nodes, up to 1 GiB,
+//! encoded so that the loss of a node is tolerated. A host, or with Ceph at times a disk, fails for good and is
+//! rebuilt elsewhere, or it returns and catches up; some hosts become slow. A fourth of the questions change the
+//! load, too.
+
+use foretell_scenarios::{Change, Document};
+
+use super::ursa_minor::Cluster;
+use super::{Dice, System};
+
+/// Warm-up and measured time.
+pub const TIMES: (&str, &str) = ("10 s", "90 s");
+/// Requests a second of the slowest workload, at the least, and of all together, at the most.
+pub const RATES: (f64, f64) = (20.0, 8000.0);
+/// Requests of each workload in the degraded phase, at the least: of fewer the truth itself is not known.
+pub const LEAST_DEGRADED: u64 = 100;
+
+const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
+const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6)];
+
+/// Gives the volumes of a cluster codes that tolerate the loss of a node.
+pub(super) fn fit(
+    dice: &mut Dice,
+    document: &mut Document,
+    (cluster, system): (&Cluster, System),
+) -> Option<()> {
+    let nodes = cluster.nodes();
+    let fitting: Vec<(u64, u64)> =
+        ENCODINGS.into_iter().filter(|(_, n)| *n <= nodes.len() as u64).collect();
+    for (name, _) in &cluster.workloads {
+        let (m, n) = *dice.of(&fitting);
+        let size = dice.of(&SIZES);
+        let mut set = |key: &str, value: &str| document.set(&format!("volume.{name}.{key}"), value);
+        set("size", size).ok()?;
+        set("encoding", &format!("{m}-of-{n}")).ok()?;
+        set("nodes", &nodes.join(", ")).ok()?;
+        if system == System::UrsaMinor {
+            set("write_quorum", "all").ok()?;
+        }
+    }
+    document.check().ok().map(drop)
+}
+
+/// A question about a failure.
+pub(super) fn draw_changes(
+    dice: &mut Dice,
+    system: System,
+    cluster: &Cluster,
+) -> Option<Vec<Change>> {
+    let is_ceph = system == System::Ceph;
+    let host = dice.of(&cluster.nodes()).clone();
+    let at = dice.between(8, 15);
+    let mut texts = Vec::new();
+    if dice.chance(0.1) {
+        let (factor, lasts) = (dice.of(&[2, 4, 8]), dice.between(20, 40));
+        texts.push(format!(
+            "event.slow={{ at = \"{at} s\", what = \"slow\", host = \"{host}\", factor = {factor}, for = \
+             \"{lasts} s\" }}"
+        ));
+    } else {
+        let what = if is_ceph && dice.chance(0.3) {
+            format!("disk = \"{host}.disk0\"")
+        } else {
+            format!("host = \"{host}\"")
+        };
+        let returns = dice.chance(0.5);
+        let lasts = dice.between(15, 30);
+        let lasts = if returns { format!(", for = \"{lasts} s\"") } else { String::new() };
+        texts.push(format!("event.crash={{ at = \"{at} s\", what = \"fail\", {what}{lasts} }}"));
+        let (grace, out_after) = (dice.between(2, 5), dice.between(5, 15));
+        let out_after = if returns { "10 min".to_owned() } else { format!("{out_after} s") };
+        let parallel = dice.of(&[1, 2, 4, 8]);
+        let own = if is_ceph {
+            format!("max_backfills = {}", dice.of(&[1, 2, 4]))
+        } else {
+            format!("timeout = \"{} ms\"", dice.of(&[300, 500, 1000]))
+        };
+        texts.push(format!(
+            "recovery={{ heartbeat = \"1 s\", grace = \"{grace} s\", out_after = \"{out_after}\", parallel = \
+             {parallel}, {own} }}"
+        ));
+    }
+    if dice.chance(0.25) {
+        let (name, rate) = dice.of(&cluster.workloads).clone();
+        texts.push(match rate {
+            Some(rate) => {
+                format!("workload.{name}.rate={}", (rate * dice.between(5, 15) / 10).max(1))
+            }
+            None => format!("workload.{name}.outstanding={}", dice.of(&[1, 2, 4, 8, 16])),
+        });
+    }
+    texts.iter().map(|text| text.parse().ok()).collect()
+}

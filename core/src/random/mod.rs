@@ -1,0 +1,222 @@
+//! Random clusters and random questions about them.
+//!
+//! Everything that can be asked about is drawn; each system has a file that says what that is. How long a
+//! cluster is run follows from a short run of it: long enough that the truth itself is known well.
+
+pub mod failures;
+mod guest;
+mod objects;
+mod ursa_minor;
+
+use foretell_scenarios::{Change, Document};
+use foretell_units::{Seed, Stream};
+
+use ursa_minor::Cluster;
+
+/// Systems that can be drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum System {
+    /// Clients encode and place data themselves.
+    UrsaMinor,
+    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    Ceph,
+    /// Swift: proxies and object servers.
+    Swift,
+    /// Virtual machines with block layers of their own.
+    Guest,
+}
+
+impl System {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::UrsaMinor, Self::Ceph, Self::Swift, Self::Guest];
+}
+
+/// What clusters are drawn by. A generator stays as it is, so that versions can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Generator {
+    /// Clusters of Ursa Minor.
+    V1,
+    /// Clusters of any system.
+    V2,
+    /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
+    V3,
+    /// As `V3`; also other loads: shares of reads, sizes, patterns, working sets, volumes.
+    V4,
+    /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good, at times
+    /// together with another change.
+    Failures,
+}
+
+/// A cluster and what is asked of it.
+pub struct Case {
+    /// It runs for 20 seconds, which is for the caller to change; with failures, as long as these take.
+    pub document: Document,
+    /// What would be different.
+    pub changes: Vec<Change>,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    /// Of all draws.
+    pub seed: u64,
+    /// Of this system; without it, what the generator says.
+    pub system: Option<System>,
+    /// By what is drawn.
+    pub generator: Generator,
+}
+
+/// Draws from lists.
+struct Dice {
+    stream: Stream,
+    /// Devices that nodes may have.
+    disks: &'static [&'static str],
+    /// Whether questions of the third generator are drawn, too.
+    more: bool,
+    /// Whether questions about other loads are drawn, too.
+    loads: bool,
+}
+
+/// Devices of the third generator: those of the others, today's, and an array.
+const ALL_DISKS: [&str; 12] = [
+    "sata-7200-2005",
+    "barracuda-7200.8",
+    "cheetah-15k",
+    "fc-15k-2008",
+    "hdd-4tb-7200",
+    "hdd-16tb-7200",
+    "sata-ssd",
+    "nvme-3gbs",
+    "nvme-7gbs",
+    "sata-ssd-no-plp",
+    "optane-p4800x",
+    "ds8700-raid5",
+];
+
+impl Dice {
+    fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.stream.below(list.len() as u64) as usize]
+    }
+
+    /// From the first to the last, both possible.
+    fn between(&mut self, first: u64, last: u64) -> u64 {
+        first + self.stream.below(last - first + 1)
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        self.stream.chance(p)
+    }
+}
+
+impl Draw {
+    /// Case number `index`.
+    pub fn case(&self, index: u32) -> Case {
+        let owner = format!("random/{index}");
+        let more = self.generator >= Generator::V3;
+        let loads = self.generator == Generator::V4;
+        let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
+        let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more, loads };
+        let system = match (self.system, self.generator) {
+            (Some(system), _) => system,
+            (None, Generator::V1) => System::UrsaMinor,
+            (None, Generator::Failures) => *dice.of(&[System::UrsaMinor, System::Ceph]),
+            (None, Generator::V2 | Generator::V3 | Generator::V4) => *dice.of(&System::ALL),
+        };
+        loop {
+            if let Some(case) = draw(&mut dice, system, self.generator) {
+                return case;
+            }
+        }
+    }
+}
+
+/// A cluster and a question about it, if what was drawn is possible and the question changes anything.
+fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
+    let (text, cluster) = match system {
+        System::UrsaMinor => ursa_minor::draw_cluster(dice),
+        System::Ceph => objects::draw_ceph(dice),
+        System::Swift => objects::draw_swift(dice),
+        System::Guest => guest::draw_cluster(dice),
+    };
+    let mut document = Document::parse("random.toml", &text, "").ok()?;
+    document.check().ok()?;
+    let fails = generator == Generator::Failures;
+    if fails {
+        let (warmup, duration) = failures::TIMES;
+        document.set("warmup", warmup).ok()?;
+        document.set("duration", duration).ok()?;
+        failures::fit(dice, &mut document, (&cluster, system))?;
+    }
+    for _ in 0..20 {
+        let changes = if fails {
+            failures::draw_changes(dice, system, &cluster)
+        } else {
+            draw_changes(dice, system, &cluster)
+        };
+        let Some(changes) = changes else { continue };
+        let mut after = document.clone();
+        let set = |change: &Change| after.set(&change.path, &change.value).is_ok();
+        if !changes.iter().all(set) {
+            continue;
+        }
+        let same = after.resolved().ok() == document.resolved().ok();
+        if after.check().is_ok() && !same {
+            return Some(Case { document, changes });
+        }
+    }
+    None
+}
+
+/// One or two changes, or none if what was drawn does not apply.
+fn draw_changes(dice: &mut Dice, system: System, cluster: &Cluster) -> Option<Vec<Change>> {
+    let count = if dice.chance(0.3) { 2 } else { 1 };
+    let mut one = || match system {
+        _ if dice.loads && dice.chance(0.5) => Some(draw_load(dice, cluster)),
+        _ if dice.more && dice.chance(0.35) => draw_more(dice, cluster),
+        System::UrsaMinor => ursa_minor::draw_change(dice, cluster),
+        System::Ceph => objects::draw_ceph_change(dice, cluster),
+        System::Swift => objects::draw_swift_change(dice, cluster),
+        System::Guest => guest::draw_change(dice, cluster),
+    };
+    let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
+    changes?.iter().map(|text| text.parse().ok()).collect()
+}
+
+/// Another load than the recorded one.
+fn draw_load(dice: &mut Dice, cluster: &Cluster) -> String {
+    let (name, _) = dice.of(&cluster.workloads).clone();
+    let key = match dice.between(0, 6) {
+        0 | 1 => format!("reads={}%", dice.of(&[0, 10, 30, 50, 70, 90, 100])),
+        2 => format!("access={}", dice.of(&ursa_minor::ACCESSES)),
+        3 => format!("pattern={}", dice.of(&["random", "sequential", "zipf", "hot-cold"])),
+        4 => format!("alpha={}", dice.of(&["0.6", "0.8", "1.1", "1.3"])),
+        5 => format!("working_set={}%", dice.of(&[5, 20, 50, 100])),
+        _ => {
+            let size = dice.of(&["2 GiB", "8 GiB", "30 GiB", "100 GiB"]);
+            return format!("volume.{name}.size={size}");
+        }
+    };
+    format!("workload.{name}.{key}")
+}
+
+/// A change that the earlier generators do not draw, or none if what was drawn does not apply.
+fn draw_more(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
+    let (name, rate) = dice.of(&cluster.workloads).clone();
+    let group = dice.of(&cluster.groups).0.clone();
+    Some(match dice.between(0, 6) {
+        0..=2 => format!("workload.{name}.client=app"),
+        3 => {
+            let rate = rate?;
+            format!("workload.{name}.rate={}", (rate * dice.between(12, 40) / 10).max(1))
+        }
+        4 if rate.is_none() => {
+            format!("workload.{name}.outstanding={}", dice.of(&[1, 2, 4, 8, 16, 32, 64]))
+        }
+        5 => {
+            let scheduler = dice.of(&ursa_minor::SCHEDULERS);
+            format!("node.{group}.disk.0.scheduler={scheduler}")
+        }
+        6 => format!("node.{group}.cache.write={}", dice.of(&["back", "through"])),
+        _ => return None,
+    })
+}

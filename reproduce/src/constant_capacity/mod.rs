@@ -1,0 +1,251 @@
+//! The experiments of Ra and Lee: does the capacity of Ceph and Swift stay constant over mixes of reads
+//! and writes, and how well do two points for each size predict the rest?
+//!
+//! Every mix is simulated. The plain rule is given the two pure points of each size; the
+//! bottleneck-aware estimator also a measurement of the mix that the two points say is balanced, by which
+//! neither is judged. Several sizes are mixed by their share of the requests.
+
+mod load;
+mod mixes;
+mod sizes;
+mod verdict;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
+use foretell_estimate::{
+    Bottleneck, Fault, Knowledge, Links, Point, ReadShare, Series, Survey, WritePath,
+};
+use foretell_files::Directory;
+use foretell_units::{Bytes, Rate};
+
+use super::lab::{self, Results};
+use super::plan::Plan;
+use super::sheet::Sheet;
+use crate::Options;
+use crate::error::Error;
+use load::{Laboratory, SIZES_KIB, Storage, WORKERS, read_percentages};
+pub use mixes::named as size_name;
+pub use verdict::{Errors, Verdict};
+
+/// How often each point is measured.
+const SEEDS: u64 = 2;
+const QUICK_SEEDS: u64 = 1;
+/// The adapter of Swift's proxy.
+const PROXY_BITS_PER_S: f64 = 10e9;
+/// Names of those who estimate.
+const ESTIMATORS: [&str; 2] = ["plain", "aware"];
+/// Names of the figures' files.
+pub(super) const FILES: [&str; 9] =
+    ["fig02a", "fig02b", "fig02c", "fig02d", "fig02e", "fig02f", "fig03", "fig04", "fig05"];
+
+/// What is known of one storage system.
+struct Known {
+    /// Pure points alone, and what the rule makes of them.
+    series: Series,
+    /// The mix of each size that is told, as the percentage of reads; none: no mixes were needed.
+    told: BTreeMap<u32, u32>,
+    /// With that.
+    aware: Bottleneck,
+}
+
+/// What figures need of a storage system.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Need {
+    Nothing,
+    PureLoads,
+    /// These, and the balanced mix of each size.
+    Balanced,
+    AllMixes,
+}
+
+/// Does the experiments.
+pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<Verdict, Error> {
+    let wanted = |file: &str| options.wants(file);
+    let laboratory = Laboratory::new(directory, options.quick, options.keep)?;
+    let seeds = if options.quick { QUICK_SEEDS } else { SEEDS };
+    let measure = |loads: Vec<(Storage, load::Sizes, u32)>| {
+        let mut plan = Plan::default();
+        for (storage, sizes, reads) in loads {
+            if storage == Storage::Swift {
+                laboratory.write_file(&sizes, reads)?;
+            }
+            plan.measure(&laboratory.setup(storage, &sizes, reads));
+        }
+        match lab::perform(&plan, seeds, options.workers, directory, false) {
+            (results, None) => Ok(results),
+            (_, Some(failure)) => Err(failure),
+        }
+    };
+    let results = measure(loads(&wanted)).and_then(|results| {
+        let pure = Measurements { laboratory: &laboratory, results: &results };
+        let later = measure(balanced(&pure, &wanted)?)?;
+        Ok(results.and(later))
+    });
+    let results = results?;
+    let measured = Measurements { laboratory: &laboratory, results: &results };
+    let mut known = BTreeMap::new();
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, &wanted) > Need::Nothing) {
+        known.insert(storage, measured.known(storage, need(storage, &wanted) > Need::PureLoads)?);
+    }
+    let mut sheets = Vec::new();
+    for (storage, known) in &known {
+        if need(*storage, &wanted) == Need::AllMixes {
+            sheets.extend(mixes::sheets(*storage, known, &measured));
+        }
+    }
+    if wanted("fig03") {
+        sheets.push(mixes::ratios(&known));
+    }
+    if wanted("fig04") || wanted("fig05") {
+        sheets.extend(sizes::sheets(&known[&Storage::Swift], &measured));
+    }
+    sheets.retain(|sheet: &Sheet| wanted(sheet.file));
+    for sheet in &sheets {
+        sheet.write(directory)?;
+    }
+    let verdict = Verdict::of(&sheets, &known, &measured, options.quick, seeds);
+    directory.write("summary.json", foretell_core::to_json(&verdict).as_bytes())?;
+    Ok(verdict)
+}
+
+/// What the figures that are wanted need.
+fn need(storage: Storage, wanted: &impl Fn(&str) -> bool) -> Need {
+    let mixes = match storage {
+        Storage::Ceph => ["fig02a", "fig02b", "fig02c"],
+        Storage::Swift => ["fig02d", "fig02e", "fig02f"],
+    };
+    if mixes.into_iter().any(wanted) {
+        Need::AllMixes
+    } else if storage == Storage::Swift && (wanted("fig04") || wanted("fig05")) {
+        Need::Balanced
+    } else if wanted("fig03") {
+        Need::PureLoads
+    } else {
+        Need::Nothing
+    }
+}
+
+/// Everything that is simulated for the figures that are wanted, but for the balanced mixes.
+fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
+    let mut loads = Vec::new();
+    for storage in Storage::ALL {
+        let need = need(storage, wanted);
+        let needed = |reads: &u32| match need {
+            Need::Nothing => false,
+            Need::PureLoads | Need::Balanced => !share(*reads).is_mixed(),
+            Need::AllMixes => true,
+        };
+        for kib in SIZES_KIB {
+            let reads = read_percentages().filter(needed);
+            loads.extend(reads.map(|reads| (storage, vec![(kib, 100)], reads)));
+        }
+    }
+    if wanted("fig04") || wanted("fig05") {
+        loads.extend(sizes::loads().map(|(sizes, reads)| (Storage::Swift, sizes, reads)));
+    }
+    loads
+}
+
+/// The balanced mixes, which follow from the pure loads, as far as no figure has them.
+fn balanced(
+    measured: &Measurements<'_>,
+    wanted: &impl Fn(&str) -> bool,
+) -> Result<Vec<(Storage, load::Sizes, u32)>, Error> {
+    let mut loads = Vec::new();
+    for storage in Storage::ALL.into_iter().filter(|of| need(*of, wanted) > Need::PureLoads) {
+        let told = told(&measured.pure(storage)?);
+        let mixes = told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads));
+        loads
+            .extend(mixes.filter(|(storage, sizes, reads)| !measured.has(*storage, sizes, *reads)));
+    }
+    Ok(loads)
+}
+
+/// The mix of each size that the better estimator is told, to a whole percentage of reads.
+fn told(pure: &Series) -> BTreeMap<u32, u32> {
+    let balanced = |kib: u32| {
+        let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().telling_percent();
+        (kib, mix)
+    };
+    SIZES_KIB.into_iter().map(balanced).collect()
+}
+
+/// What was measured.
+struct Measurements<'a> {
+    laboratory: &'a Laboratory,
+    results: &'a Results,
+}
+
+impl Measurements<'_> {
+    /// Requests a second of each run.
+    fn runs(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> Vec<f64> {
+        let setup = self.laboratory.setup(storage, sizes, reads);
+        self.results.truths(&setup, |truth| storage.iops(truth))
+    }
+
+    /// What clusters under requests of these sizes, this share of which are reads, waited for most.
+    fn bottlenecks(&self, storage: Storage, sizes: &[u32], reads: u32) -> BTreeSet<String> {
+        let setup = |kib: &u32| self.laboratory.setup(storage, &vec![(*kib, 100)], reads);
+        sizes.iter().flat_map(|kib| self.results.bottlenecks(&setup(kib))).collect()
+    }
+
+    /// Whether that was measured.
+    fn has(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> bool {
+        self.results.has(&self.laboratory.setup(storage, sizes, reads))
+    }
+
+    /// What those who estimate are told of one storage system; `mixes`: also the balanced ones.
+    fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Error> {
+        let series = self.pure(storage)?;
+        let told = if mixes { told(&series) } else { BTreeMap::new() };
+        // Clients of Ceph are on its own nodes, where each link carries what clients and OSDs send and
+        // receive; of Swift the proxy's link is known, and what TCP leaves of it.
+        let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
+        let proxy = Rate::bits_per_s((PROXY_BITS_PER_S * goodput) as u64);
+        let links = Links { into: proxy, out_of: proxy };
+        let (path, links, outstanding) = match storage {
+            Storage::Ceph => (WritePath::Primary, None, None),
+            Storage::Swift => (WritePath::Proxy, Some(links), Some(WORKERS)),
+        };
+        let knowledge = Knowledge { stored: 3, path, links, outstanding, ..Knowledge::default() };
+        let mut points = pure_loads();
+        points.extend(told.iter().map(|(kib, reads)| (*kib, *reads)));
+        let aware = Bottleneck::fit(&self.series(storage, &points)?, knowledge);
+        Ok(Known { series, told, aware })
+    }
+
+    /// The pure loads of all sizes.
+    fn pure(&self, storage: Storage) -> Result<Series, Error> {
+        self.series(storage, &pure_loads())
+    }
+
+    /// Measurements of sizes in KiB with percentages of reads.
+    fn series(&self, storage: Storage, wanted: &[(u32, u32)]) -> Result<Series, Error> {
+        let of = |(kib, reads): &(u32, u32)| {
+            let (kib, reads) = (*kib, *reads);
+            let runs = self.runs(storage, &vec![(kib, 100)], reads);
+            runs.into_iter().enumerate().map(move |(run, iops)| Point {
+                series: String::new(),
+                size: Bytes::kib(u64::from(kib)),
+                reads: share(reads),
+                iops,
+                origin: format!("{} {kib} KiB, {reads} % reads, run {run}", storage.name()),
+            })
+        };
+        let points: Vec<Point> = wanted.iter().flat_map(of).collect();
+        let wrong = |fault: Fault| Error::invalid(fault.to_string());
+        let survey = Survey::of_different_runs(&points).map_err(wrong)?;
+        Ok(survey.series.into_values().next().expect("there is a series"))
+    }
+}
+
+/// All sizes in KiB, with writes alone and reads alone.
+fn pure_loads() -> Vec<(u32, u32)> {
+    SIZES_KIB.into_iter().flat_map(|kib| [(kib, 0), (kib, 100)]).collect()
+}
+
+/// A share of reads by its percentage.
+fn share(percent: u32) -> ReadShare {
+    ReadShare::from_percent(f64::from(percent)).expect("it is a percentage")
+}

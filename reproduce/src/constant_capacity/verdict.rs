@@ -1,0 +1,181 @@
+//! `summary.json` and the table at the end: the paper's claims, and how near estimates came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::load::{SIZES_KIB, Storage};
+use super::mixes::{named, small};
+use super::{ESTIMATORS, Known, Measurements};
+use crate::figures::percent;
+use crate::sheet::{Claim, Sheet};
+use crate::statistics::median;
+
+/// What all figures come to.
+#[derive(Debug, Serialize)]
+pub struct Verdict {
+    paper: &'static str,
+    quick: bool,
+    /// Runs of each point.
+    seeds: u64,
+    /// The paper's claims.
+    pub rows: Vec<Claim>,
+    /// By storage system and size in KiB: the one mix, as its percentage of reads, that the better
+    /// estimator is told beside the pure loads, and by which nobody is judged.
+    pub told_read_percent: BTreeMap<&'static str, BTreeMap<u32, u32>>,
+    /// By figure, then by estimator.
+    pub errors: BTreeMap<&'static str, BTreeMap<&'static str, Errors>>,
+}
+
+/// Errors of one estimator over a figure's points.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Errors {
+    /// Points that were estimated.
+    pub points: usize,
+    /// Half of the errors are below.
+    pub median_error: f64,
+    /// The largest error.
+    pub worst_error: f64,
+}
+
+/// A claim of the paper on errors, and what the better estimator is to reach.
+struct Goal {
+    file: &'static str,
+    figure: &'static str,
+    /// What the paper says, of the plain rule.
+    said: &'static str,
+    most: f64,
+    /// Of one storage system, and requests of the sizes that the figure is about.
+    of: Option<(Storage, bool)>,
+    /// Median and worst error that the better estimator should not exceed; no worst: any.
+    ours: (f64, f64),
+}
+
+const GOALS: [Goal; 5] = [
+    Goal {
+        file: "fig02b",
+        figure: "Fig. 2b",
+        said: "Ceph, up to 32 KB: accuracy is about 90 % or above",
+        most: 0.10,
+        of: Some((Storage::Ceph, true)),
+        ours: (0.05, 0.10),
+    },
+    Goal {
+        file: "fig02c",
+        figure: "Fig. 2c",
+        said: "Ceph, larger: errors of 5 to 25 %",
+        most: 0.25,
+        of: Some((Storage::Ceph, false)),
+        ours: (0.10, f64::INFINITY),
+    },
+    Goal {
+        file: "fig02e",
+        figure: "Fig. 2e",
+        said: "Swift, up to 32 KB: accuracy is about 90 % or above",
+        most: 0.10,
+        of: Some((Storage::Swift, true)),
+        ours: (0.05, 0.10),
+    },
+    Goal {
+        file: "fig02f",
+        figure: "Fig. 2f",
+        said: "Swift, larger: errors of 5 to 25 %",
+        most: 0.25,
+        of: Some((Storage::Swift, false)),
+        ours: (0.10, f64::INFINITY),
+    },
+    Goal {
+        file: "fig05",
+        figure: "Fig. 5",
+        said: "two sizes: errors are less than 9 %",
+        most: 0.09,
+        of: None,
+        ours: (0.06, 0.06),
+    },
+];
+
+impl Verdict {
+    pub(super) fn of(
+        sheets: &[Sheet],
+        known: &BTreeMap<Storage, Known>,
+        measured: &Measurements<'_>,
+        quick: bool,
+        seeds: u64,
+    ) -> Self {
+        let mut rows = Vec::new();
+        let mut errors = BTreeMap::new();
+        for (storage, said, range) in [
+            (Storage::Ceph, "f_rw of Ceph is 3 to 9, by size", 3.0..=9.0),
+            (Storage::Swift, "f_rw of Swift is 2 to 3, by size", 2.0..=3.0),
+        ] {
+            let Some(sheet) = sheets.iter().find(|sheet| sheet.file == "fig03") else { continue };
+            let of_it = || sheet.rows.iter().filter(|row| row.series == storage.name());
+            let found: Vec<f64> = of_it().map(|row| row.measured.mean).collect();
+            let outside = |kib: &u32| {
+                let mut of_it = of_it();
+                of_it.any(|row| row.x == named(*kib) && !range.contains(&row.measured.mean))
+            };
+            let outside: Vec<u32> = SIZES_KIB.into_iter().filter(outside).collect();
+            let waits = measured.bottlenecks(storage, &outside, 0);
+            let why = (waits.len() == 1)
+                .then(|| format!("where it is outside of that, writes wait for {}", all(&waits)));
+            let low = found.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = found.iter().copied().fold(0.0, f64::max);
+            let holds = range.contains(&low) && range.contains(&high);
+            let ours = format!("{low:.2} to {high:.2}");
+            rows.push(Claim::new(("Fig. 3", said), (holds, ours), why));
+        }
+        for goal in GOALS {
+            let Some(sheet) = sheets.iter().find(|sheet| sheet.file == goal.file) else { continue };
+            let of = |estimator: usize| {
+                let found: Vec<f64> =
+                    sheet.rows.iter().filter_map(|row| row.error(estimator)).collect();
+                let worst_error = found.iter().copied().fold(0.0, f64::max);
+                let median_error = median(&found).unwrap_or(0.0);
+                Errors { points: found.len(), median_error, worst_error }
+            };
+            let (plain, aware) = (of(0), of(1));
+            let shown = |errors: Errors| {
+                format!(
+                    "median {}, worst {}",
+                    percent(errors.median_error),
+                    percent(errors.worst_error)
+                )
+            };
+            let holds = plain.worst_error <= goal.most;
+            let why = goal.of.and_then(|(storage, small)| added_up(measured, storage, small));
+            let ours = format!("the plain rule: {}", shown(plain));
+            rows.push(Claim::new((goal.figure, goal.said), (holds, ours), why));
+            let (median, worst) = goal.ours;
+            let holds = aware.median_error <= median && aware.worst_error <= worst;
+            rows.push(Claim::new(
+                (goal.figure, "the same, told one more mix of each size, which is not judged"),
+                (holds, shown(aware)),
+                None,
+            ));
+            let by = ESTIMATORS.into_iter().zip([plain, aware]).collect();
+            errors.insert(goal.file, by);
+        }
+        let told = known.iter().filter(|(_, known)| !known.told.is_empty());
+        let told_read_percent =
+            told.map(|(storage, known)| (storage.name(), known.told.clone())).collect();
+        Self { paper: "constant-capacity", quick, seeds, rows, told_read_percent, errors }
+    }
+}
+
+/// Where reads and writes of these sizes wait for different parts: that the rule adds up what does not add up.
+fn added_up(measured: &Measurements<'_>, storage: Storage, is_small: bool) -> Option<String> {
+    let sizes: Vec<u32> = SIZES_KIB.into_iter().filter(|kib| small(*kib) == is_small).collect();
+    let [writes, reads] = [0, 100].map(|reads| measured.bottlenecks(storage, &sizes, reads));
+    writes.is_disjoint(&reads).then(|| {
+        format!(
+            "writes wait for {}, reads for {}, whose times the rule adds up",
+            all(&writes),
+            all(&reads)
+        )
+    })
+}
+
+fn all(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(" or ")
+}

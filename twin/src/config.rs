@@ -1,0 +1,387 @@
+//! `config.json`: what is known of clusters that others measured.
+//!
+//! `docs/clusters.md` describes every key. Any value may be absent or `null`: not known. Keys that are
+//! not known here are passed over.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use foretell_core::Error;
+use foretell_input::Limit;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Most configurations of a source.
+const MOST_CONFIGS: usize = 10_000;
+/// Most nodes of a cluster.
+const MOST_NODES: u32 = 4096;
+/// Most devices of one kind in a node, and OSDs on one device.
+const MOST_DEVICES: u32 = 1024;
+/// Most OSDs of a cluster.
+pub(crate) const MOST_OSDS: u64 = 20_000;
+/// Most bytes that anything holds or that a rate can be: 2^53, which a number of JSON holds exactly.
+const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
+
+/// A source: several configurations of one or more clusters.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub(crate) name: String,
+    pub(crate) drives: BTreeMap<String, Drive>,
+    /// In the order of the file.
+    pub(crate) configs: Vec<(String, Config)>,
+    /// What it says in words.
+    pub notes: Vec<String>,
+}
+
+/// A kind of drive.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Drive {
+    pub(crate) kind: Option<String>,
+    pub(crate) capacity_bytes: Option<f64>,
+    pub(crate) power_loss_protection: Option<bool>,
+    /// The configuration whose points measure one drive alone.
+    pub(crate) raw_config: Option<String>,
+    pub(crate) data_sheet_unverified: Option<DataSheet>,
+}
+
+/// What the maker says of a drive.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DataSheet {
+    pub(crate) rand_read_4k_iops: Option<f64>,
+    pub(crate) rand_write_4k_iops: Option<f64>,
+    pub(crate) seq_read_mb_s: Option<f64>,
+    pub(crate) seq_write_mb_s: Option<f64>,
+    pub(crate) read_lat_us: Option<f64>,
+    pub(crate) write_lat_us: Option<f64>,
+    /// Both, where they are equal.
+    pub(crate) lat_us: Option<f64>,
+}
+
+/// A configuration.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Config {
+    pub(crate) system: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) nodes: Option<u32>,
+    pub(crate) node: NodeConfig,
+    pub(crate) pool: PoolConfig,
+    pub(crate) store: StoreConfig,
+    pub(crate) client: ClientConfig,
+    pub(crate) osds_down: Option<u32>,
+    pub(crate) background: Background,
+    pub(crate) unknown: Vec<String>,
+}
+
+/// A storage node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct NodeConfig {
+    pub(crate) cpu: CpuConfig,
+    pub(crate) memory_bytes: Option<f64>,
+    pub(crate) network: Vec<NetworkConfig>,
+    pub(crate) devices: Vec<DeviceConfig>,
+    pub(crate) threads_per_osd: Option<f64>,
+}
+
+/// Processors of a node: all sockets together.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CpuConfig {
+    pub(crate) model: Option<String>,
+    pub(crate) cores: Option<u32>,
+    pub(crate) threads: Option<u32>,
+}
+
+/// Adapters of a node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct NetworkConfig {
+    pub(crate) gbit_per_s: Option<f64>,
+    pub(crate) count: Option<u32>,
+    /// `all`, `public`, `cluster` or `loopback`.
+    #[serde(rename = "use")]
+    pub(crate) purpose: Option<String>,
+}
+
+/// Devices of a node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DeviceConfig {
+    pub(crate) model: Option<String>,
+    pub(crate) count: Option<u32>,
+    /// `data`; or of logs and tables `wal-db`, `wal`, `db`.
+    pub(crate) role: Option<String>,
+    pub(crate) osds_per_device: Option<u32>,
+}
+
+/// The pool that is measured.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PoolConfig {
+    pub(crate) kind: Option<String>,
+    pub(crate) size: Option<u32>,
+    pub(crate) k: Option<u32>,
+    pub(crate) m: Option<u32>,
+    pub(crate) pg_num: Option<u32>,
+    pub(crate) failure_domain: Option<String>,
+}
+
+/// How OSDs store.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct StoreConfig {
+    pub(crate) kind: Option<String>,
+    pub(crate) min_alloc_size_bytes: Option<f64>,
+    pub(crate) encryption: Option<bool>,
+}
+
+/// Who measures.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ClientConfig {
+    pub(crate) hosts: Option<u32>,
+    pub(crate) on_storage_nodes: Option<bool>,
+    pub(crate) processes: Option<u32>,
+    pub(crate) interface: Option<String>,
+    pub(crate) cache: Option<bool>,
+    pub(crate) images: Option<u32>,
+    pub(crate) image_bytes: Option<f64>,
+    pub(crate) rate_limit_iops: Option<f64>,
+}
+
+/// What the cluster does besides.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Background {
+    pub(crate) kind: Option<String>,
+    /// `wpq` or `mclock`.
+    pub(crate) scheduler: Option<String>,
+    /// mClock's, or of WPQ `default` or `unlimited`.
+    pub(crate) profile: Option<String>,
+    /// Objects to move, and bytes of each.
+    pub(crate) objects: Option<f64>,
+    pub(crate) object_bytes: Option<f64>,
+}
+
+/// `null` is as good as absent.
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
+    let known = if value.is_null() { Value::Object(Map::new()) } else { without_nulls(value) };
+    serde_json::from_value(known)
+}
+
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(keys) => {
+            let known = keys.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(known.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
+        Value::Array(items) => {
+            Value::Array(items.iter().filter(|item| !item.is_null()).map(without_nulls).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+impl Source {
+    /// Reads the file.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let shown = path.display();
+        let text = foretell_input::text(path, Limit::MANIFEST)
+            .map_err(|error| Error::Invalid(format!("cannot read `{shown}`: {error}")))?;
+        Self::parse(&text).map_err(|fault| Error::Invalid(format!("`{shown}`: {fault}")))
+    }
+
+    /// Reads the text of such a file.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let document: Value =
+            serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
+        let top = document.as_object().ok_or("wanted is an object with `drives` and `configs`")?;
+        let name = match top.get("source") {
+            None | Some(Value::Null) => "clusters".to_owned(),
+            Some(Value::String(name)) => name.clone(),
+            Some(other) => return Err(format!("`source` is {other}; wanted is a text")),
+        };
+        let empty = Map::new();
+        let table = |key: &str| match top.get(key) {
+            None | Some(Value::Null) => Ok(&empty),
+            Some(Value::Object(found)) => Ok(found),
+            Some(_) => Err(format!("`{key}` is no object; wanted is one entry for each name")),
+        };
+        let mut drives = BTreeMap::new();
+        for (name, value) in table("drives")? {
+            let drive: Drive = read(value).map_err(|error| format!("drive `{name}`: {error}"))?;
+            drive.check().map_err(|fault| format!("drive `{name}`: {fault}"))?;
+            drives.insert(name.clone(), drive);
+        }
+        let found = table("configs")?;
+        if found.is_empty() {
+            return Err("there is no configuration: `configs` is missing or empty".to_owned());
+        }
+        if found.len() > MOST_CONFIGS {
+            return Err(format!("{} configurations, at most {MOST_CONFIGS}", found.len()));
+        }
+        let mut configs = Vec::new();
+        for (name, value) in found {
+            let config: Config =
+                read(value).map_err(|error| format!("configuration `{name}`: {error}"))?;
+            config.check().map_err(|fault| format!("configuration `{name}`: {fault}"))?;
+            configs.push((name.clone(), config));
+        }
+        let notes = match top.get("notes") {
+            Some(Value::Array(notes)) => {
+                notes.iter().filter_map(|note| note.as_str().map(str::to_owned)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Ok(Self { name, drives, configs, notes })
+    }
+
+    /// Names of its configurations.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.configs.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The drive whose `raw_config` a configuration is.
+    pub(crate) fn measured_by(&self, config: &str) -> Option<&str> {
+        let of = |drive: &Drive| drive.raw_config.as_deref() == Some(config);
+        self.drives.iter().find(|(_, drive)| of(drive)).map(|(name, _)| name.as_str())
+    }
+}
+
+/// A number above zero, if it is given.
+fn positive(what: &str, value: Option<f64>, most: f64) -> Result<(), String> {
+    match value {
+        Some(value) if !(value > 0.0 && value <= most) => {
+            Err(format!("`{what}` is {value}; wanted is a number above 0, at most {most:e}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn between(what: &str, value: Option<u32>, least: u32, most: u32) -> Result<(), String> {
+    match value {
+        Some(value) if value < least || value > most => {
+            Err(format!("`{what}` is {value}; wanted is a whole number from {least} to {most}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Drive {
+    fn check(&self) -> Result<(), String> {
+        positive("capacity_bytes", self.capacity_bytes, MOST_BYTES)?;
+        if let Some(capacity) = self.capacity_bytes
+            && capacity < 1e6
+        {
+            return Err(format!(
+                "`capacity_bytes` is {capacity}; a drive holds a megabyte or more"
+            ));
+        }
+        let sheet = self.data_sheet_unverified.unwrap_or_default();
+        positive("rand_read_4k_iops", sheet.rand_read_4k_iops, 1e9)?;
+        positive("rand_write_4k_iops", sheet.rand_write_4k_iops, 1e9)?;
+        positive("seq_read_mb_s", sheet.seq_read_mb_s, 1e6)?;
+        positive("seq_write_mb_s", sheet.seq_write_mb_s, 1e6)?;
+        for latency in [sheet.read_lat_us, sheet.write_lat_us, sheet.lat_us] {
+            positive("latency", latency, 1e7)?;
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        between("nodes", self.nodes, 1, MOST_NODES)?;
+        between("cpu.cores", self.node.cpu.cores, 1, 4096)?;
+        between("cpu.threads", self.node.cpu.threads, 1, 4096)?;
+        positive("memory_bytes", self.node.memory_bytes, MOST_BYTES)?;
+        positive("threads_per_osd", self.node.threads_per_osd, 4096.0)?;
+        for network in &self.node.network {
+            positive("gbit_per_s", network.gbit_per_s, 1e6)?;
+            between("network.count", network.count, 1, 64)?;
+        }
+        for device in &self.node.devices {
+            between("devices.count", device.count, 1, MOST_DEVICES)?;
+            between("osds_per_device", device.osds_per_device, 0, MOST_DEVICES)?;
+        }
+        between("pool.size", self.pool.size, 1, 64)?;
+        between("pool.k", self.pool.k, 1, 64)?;
+        between("pool.m", self.pool.m, 0, 64)?;
+        between("pg_num", self.pool.pg_num, 1, 1 << 20)?;
+        positive("min_alloc_size_bytes", self.store.min_alloc_size_bytes, 1e9)?;
+        between("client.hosts", self.client.hosts, 1, 1 << 16)?;
+        between("client.processes", self.client.processes, 1, 1 << 16)?;
+        between("client.images", self.client.images, 1, 1 << 20)?;
+        positive("image_bytes", self.client.image_bytes, MOST_BYTES)?;
+        positive("rate_limit_iops", self.client.rate_limit_iops, 1e9)?;
+        positive("background.objects", self.background.objects, 1e9)?;
+        positive("background.object_bytes", self.background.object_bytes, 1e9)?;
+        if self.osds() > MOST_OSDS {
+            return Err(format!("{} OSDs, at most {MOST_OSDS}", self.osds()));
+        }
+        let down = u64::from(self.osds_down.unwrap_or(0));
+        if down > 0 && down >= self.osds() {
+            return Err(format!("`osds_down` is {down} of {} OSDs; some must be up", self.osds()));
+        }
+        Ok(())
+    }
+
+    /// Devices that hold data.
+    pub(crate) fn data_devices(&self) -> Option<&DeviceConfig> {
+        let holds = |device: &&DeviceConfig| device.role.as_deref().unwrap_or("data") == "data";
+        self.node.devices.iter().find(holds)
+    }
+
+    /// Devices for logs and tables alone.
+    pub(crate) fn log_devices(&self) -> Option<&DeviceConfig> {
+        let holds = |device: &&DeviceConfig| {
+            let role = device.role.as_deref().unwrap_or("data");
+            role.contains("wal") || role.contains("db")
+        };
+        self.node.devices.iter().find(holds)
+    }
+
+    /// OSDs of the cluster, those that are down among them.
+    pub(crate) fn osds(&self) -> u64 {
+        let each = self.data_devices().map_or(1, |devices| {
+            u64::from(devices.count.unwrap_or(1)) * u64::from(devices.osds_per_device.unwrap_or(1))
+        });
+        u64::from(self.nodes.unwrap_or(1)) * each.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_may_be_null_or_absent() {
+        let text = r#"{"drives": {"x": null, "y": {"kind": null}},
+            "configs": {"a": {"nodes": null, "node": {"network": [null]}, "surplus": 1}, "b": null}}"#;
+        let source = Source::parse(text).unwrap();
+        assert_eq!(source.name, "clusters");
+        assert_eq!((source.configs[0].1.osds(), source.configs[1].1.osds()), (1, 1));
+        assert!(source.drives.contains_key("x"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_name() {
+        let fault = |text: &str| Source::parse(text).unwrap_err();
+        assert!(fault("x").contains("not JSON"));
+        assert!(fault("[]").contains("wanted is an object"));
+        assert!(fault("{}").contains("no configuration"));
+        assert!(fault(r#"{"configs": 3}"#).contains("`configs` is no object"));
+        let nodes = fault(r#"{"configs": {"a": {"nodes": 0}}}"#);
+        assert!(nodes.contains("configuration `a`: `nodes` is 0"), "{nodes}");
+        let text = fault(r#"{"configs": {"a": {"nodes": "four"}}}"#);
+        assert!(text.contains("configuration `a`"), "{text}");
+        let down = r#"{"configs": {"a": {"osds_down": 3, "node": {"devices": [{"count": 3}]}}}}"#;
+        assert!(fault(down).contains("some must be up"));
+        let many = r#"{"configs": {"a": {"nodes": 4096, "node": {"devices": [{"count": 1000}]}}}}"#;
+        assert!(fault(many).contains("at most 20000"));
+    }
+}

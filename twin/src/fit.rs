@@ -1,0 +1,384 @@
+//! Least squares on the logarithms of errors, with a prior.
+//!
+//! Levenberg's and Marquardt's method. The slope of each point by each parameter is taken from two
+//! simulations with the same seed, where the point depends on the parameter at all. The result is the same
+//! with any number of threads, as each point is simulated by itself.
+
+use std::collections::BTreeMap;
+
+use foretell_core::Error;
+use foretell_core::jobs::Workers;
+
+use crate::drives;
+use crate::load::{Effort, Twin, predict};
+use crate::parameters::{PARAMETERS, Values};
+use crate::points::{Figures, Row};
+
+/// Error of a measurement itself: repeated runs differ by 4 to 10 %.
+const NOISE: f64 = 0.06;
+/// Step of a logarithm for slopes: well above the noise of a simulation.
+const STEP: f64 = 0.2;
+/// Most steps.
+const STEPS: usize = 16;
+/// How often all slopes are measured again.
+const RENEWALS: usize = 1;
+/// A step that lowers the sum of squares by less than this share has stalled.
+const LEAST_GAIN: f64 = 0.02;
+
+/// What came of a fit.
+pub struct Fitted {
+    /// The parameters.
+    pub values: Values,
+    /// The points fitted to, and what the fitted model says of them.
+    pub points: Vec<(Row, Figures)>,
+    /// Rows that were not used, and why.
+    pub unused: Vec<(usize, String)>,
+}
+
+/// Fits the parameters of a source to points.
+pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Error> {
+    let mut values = Values::default();
+    let (mut used, mut unused) = (Vec::new(), Vec::new());
+    let mut raw: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        match twin.scenario_of(row) {
+            Err(reason) => unused.push((row.number, reason)),
+            Ok((mapped, _)) if mapped.osds_per_device == 0 => match &mapped.drive {
+                Some(drive) => raw.entry(drive.clone()).or_default().push(row),
+                None => unused.push((row.number, "it measures a drive without a name".to_owned())),
+            },
+            Ok(_) if targets(0, row).next().is_none() => {
+                unused.push((row.number, "it has no figure to fit to".to_owned()));
+            }
+            Ok(_) => used.push(row.clone()),
+        }
+    }
+    for (name, rows) in raw {
+        // what a class assumes beside the points is as in the scenario
+        let model = drives::model(Some(&name), twin.drive(&name).as_ref(), &rows);
+        values.drives.insert(name, model);
+    }
+    if used.is_empty() && values.drives.is_empty() {
+        return Err(Error::Invalid(match unused.first() {
+            Some((row, reason)) => format!("no row can be used; row {row}: {reason}"),
+            None => "there are no points to fit to".to_owned(),
+        }));
+    }
+    if used.is_empty() {
+        return Ok(Fitted { values, points: Vec::new(), unused });
+    }
+    let targets = used.iter().enumerate().flat_map(|(at, row)| targets(at, row)).collect();
+    let mut search = Search { twin, rows: &used, targets, workers, values };
+    let figures = search.descend()?;
+    let mut values = search.values;
+    values.tails = tails(&used, &figures);
+    let tail = |(row, mut figures): (Row, Figures)| {
+        figures.p99_ms = figures.p99_ms.map(|p99| p99 * values.tail(&row));
+        (row, figures)
+    };
+    let points = used.into_iter().zip(figures).map(tail).collect();
+    Ok(Fitted { values, points, unused })
+}
+
+/// A figure that is fitted to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Figure {
+    Throughput,
+    Latency,
+    Recovery,
+}
+
+/// A measured figure of a row.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    /// Which of the rows.
+    row: usize,
+    figure: Figure,
+    measured: f64,
+}
+
+/// What is fitted to: throughput, or the latency of clients held to a rate; and the rate of recovery.
+fn targets(at: usize, row: &Row) -> impl Iterator<Item = Target> {
+    let limited = row.rate_limit_of_note().is_some();
+    let of = |figure: Figure, measured: Option<f64>| {
+        measured.map(|measured| Target { row: at, figure, measured })
+    };
+    let throughput = of(Figure::Throughput, row.measured.iops);
+    let latency = of(Figure::Latency, row.measured.mean_ms);
+    let clients = if limited { latency.or(throughput) } else { throughput.or(latency) };
+    clients.into_iter().chain(of(Figure::Recovery, row.measured.recovery_mib_per_s))
+}
+
+impl Target {
+    /// How far a prediction is off: the logarithm, by the noise of a measurement.
+    fn error(&self, figures: &Figures) -> f64 {
+        // nothing came through at all: as bad as a thousand times too slow
+        let (predicted, nothing) = match self.figure {
+            Figure::Throughput => (figures.iops, 1e-3),
+            Figure::Latency => (figures.mean_ms, 1e3),
+            Figure::Recovery => (figures.recovery_mib_per_s, 1e-3),
+        };
+        let predicted = predicted.filter(|one| *one > 0.0).unwrap_or(self.measured * nothing);
+        (predicted / self.measured).ln() / NOISE
+    }
+}
+
+/// Sum of squares, the prior's among them.
+fn squares(values: &Values, residuals: &[f64]) -> f64 {
+    let prior: f64 =
+        PARAMETERS.iter().zip(&values.logs).map(|(one, log)| (log / one.doubt).powi(2)).sum();
+    prior + residuals.iter().map(|residual| robust(*residual)).sum::<f64>()
+}
+
+/// The equations of a step, without what the prior says of where the values are.
+fn normal(slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let count = PARAMETERS.len();
+    let mut matrix = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (at, parameter) in PARAMETERS.iter().enumerate() {
+        matrix[at][at] = 1.0 / parameter.doubt.powi(2);
+    }
+    for (slopes, residual) in slopes.iter().zip(residuals) {
+        let weight = weight(*residual);
+        for a in 0..count {
+            right[a] -= weight * slopes[a] * residual;
+            for b in 0..count {
+                matrix[a][b] += weight * slopes[a] * slopes[b];
+            }
+        }
+    }
+    (matrix, right)
+}
+
+struct Search<'a> {
+    twin: &'a Twin,
+    rows: &'a [Row],
+    targets: Vec<Target>,
+    workers: Workers<'a>,
+    values: Values,
+}
+
+impl Search<'_> {
+    /// Simulates points, each with values of its own.
+    fn simulate(&self, jobs: &[(usize, Values)]) -> Result<Vec<Figures>, Error> {
+        let one = |(row, values): &(usize, Values)| {
+            predict(self.twin, &self.rows[*row], values, Effort::SHORT, self.workers)
+        };
+        self.workers.perform(jobs, one).all()
+    }
+
+    fn all(&self, values: &Values) -> Result<Vec<Figures>, Error> {
+        let jobs: Vec<_> = (0..self.rows.len()).map(|row| (row, values.clone())).collect();
+        self.simulate(&jobs)
+    }
+
+    fn residuals(&self, figures: &[Figures]) -> Vec<f64> {
+        self.targets.iter().map(|target| target.error(&figures[target.row])).collect()
+    }
+
+    fn stepped(&self, logs: &[f64]) -> Values {
+        let bounded = PARAMETERS.iter().zip(logs).map(|(parameter, log)| {
+            let (low, high) = parameter.bounds;
+            log.clamp(low.ln(), high.ln())
+        });
+        Values { logs: bounded.collect(), ..self.values.clone() }
+    }
+
+    /// Slopes of all residuals by all parameters.
+    fn slopes(&self, residuals: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        let mut jobs = Vec::new();
+        let mut places = Vec::new();
+        for (at, parameter) in PARAMETERS.iter().enumerate() {
+            let up = self.values.logs[at] + STEP <= parameter.bounds.1.ln();
+            let step = if up { STEP } else { -STEP };
+            let mut logs = self.values.logs.clone();
+            logs[at] += step;
+            for (index, row) in self.rows.iter().enumerate() {
+                let scenario = self.twin.scenario_of(row).map(|(_, table)| table);
+                if scenario.is_ok_and(|scenario| parameter.touches(row, scenario)) {
+                    jobs.push((index, self.stepped(&logs)));
+                    places.push((index, at, step));
+                }
+            }
+        }
+        let figures = self.simulate(&jobs)?;
+        let mut slopes = vec![vec![0.0; PARAMETERS.len()]; self.targets.len()];
+        for ((row, at, step), figures) in places.into_iter().zip(figures) {
+            for (index, target) in self.targets.iter().enumerate() {
+                if target.row == row {
+                    slopes[index][at] = (target.error(&figures) - residuals[index]) / step;
+                }
+            }
+        }
+        Ok(slopes)
+    }
+
+    /// Fits, and returns what the fitted model says of the points.
+    ///
+    /// Slopes cost most. They are taken at the beginning and once more when steps along them no longer
+    /// help; in between each step taken corrects them (Broyden's update).
+    fn descend(&mut self) -> Result<Vec<Figures>, Error> {
+        let mut figures = self.all(&self.values)?;
+        let mut residuals = self.residuals(&figures);
+        let mut squares = self::squares(&self.values, &residuals);
+        let mut slopes = self.slopes(&residuals)?;
+        let (mut damping, mut fresh, mut renewed) = (0.01, true, 0);
+        for _ in 0..STEPS {
+            let step = self.step(&slopes, &residuals, damping);
+            let logs: Vec<f64> =
+                self.values.logs.iter().zip(step).map(|(log, step)| log + step).collect();
+            let values = self.stepped(&logs);
+            let tried = self.all(&values)?;
+            let tried_residuals = self.residuals(&tried);
+            let tried_squares = self::squares(&values, &tried_residuals);
+            correct(&mut slopes, (&self.values, &values), (&residuals, &tried_residuals));
+            let gain = squares - tried_squares;
+            if gain > 0.0 {
+                (self.values, figures, residuals) = (values, tried, tried_residuals);
+                damping = (damping * 0.3_f64).max(1e-3);
+                fresh = false;
+            } else {
+                damping = (damping * 8.0).max(0.1);
+            }
+            let stalls = gain < LEAST_GAIN * squares;
+            squares = squares.min(tried_squares);
+            if !stalls || gain <= 0.0 && damping < 10.0 {
+                continue;
+            }
+            if fresh || renewed == RENEWALS {
+                break;
+            }
+            slopes = self.slopes(&residuals)?;
+            (damping, fresh, renewed) = (0.01, true, renewed + 1);
+        }
+        self.doubt(&slopes, &residuals);
+        Ok(figures)
+    }
+
+    /// The step that the linear model wants.
+    fn step(&self, slopes: &[Vec<f64>], residuals: &[f64], damping: f64) -> Vec<f64> {
+        let (mut matrix, mut right) = normal(slopes, residuals);
+        for (at, row) in matrix.iter_mut().enumerate() {
+            row[at] *= 1.0 + damping;
+        }
+        for (at, parameter) in PARAMETERS.iter().enumerate() {
+            right[at] -= self.values.logs[at] / parameter.doubt.powi(2);
+        }
+        let mut step = solve(matrix, right);
+        // slopes do not hold for long
+        let longest = step.iter().fold(0.0_f64, |most, one| most.max(one.abs()));
+        if longest > 1.2 {
+            for one in &mut step {
+                *one *= 1.2 / longest;
+            }
+        }
+        step
+    }
+
+    /// How uncertain the fitted values are: by the slopes, and by how well the points are met.
+    fn doubt(&mut self, slopes: &[Vec<f64>], residuals: &[f64]) {
+        let (matrix, _) = normal(slopes, residuals);
+        let misfit = residuals.iter().map(|one| robust(*one)).sum::<f64>() / residuals.len() as f64;
+        let misfit = misfit.max(1.0).sqrt();
+        for at in 0..PARAMETERS.len() {
+            let mut unit = vec![0.0; PARAMETERS.len()];
+            unit[at] = 1.0;
+            let variance = solve(matrix.clone(), unit)[at];
+            let most = PARAMETERS[at].doubt;
+            self.values.doubts[at] = (variance.max(0.0).sqrt() * misfit).min(most);
+        }
+    }
+}
+
+/// Corrects slopes by what a step has shown: along it they are then what was seen, across it what they were.
+fn correct(
+    slopes: &mut [Vec<f64>],
+    (from, to): (&Values, &Values),
+    (before, after): (&[f64], &[f64]),
+) {
+    let step: Vec<f64> = to.logs.iter().zip(&from.logs).map(|(to, from)| to - from).collect();
+    let length: f64 = step.iter().map(|one| one * one).sum();
+    if length < 1e-6 {
+        return;
+    }
+    for (slopes, (before, after)) in slopes.iter_mut().zip(before.iter().zip(after)) {
+        let expected: f64 = slopes.iter().zip(&step).map(|(slope, step)| slope * step).sum();
+        let surplus = (after - before - expected) / length;
+        for (slope, step) in slopes.iter_mut().zip(&step) {
+            // a point that does not depend on a parameter still does not
+            if *slope != 0.0 {
+                *slope += surplus * step;
+            }
+        }
+    }
+}
+
+/// Beyond this many deviations an error counts by its size, no longer by its square: one point that the
+/// model cannot meet does not spoil the others.
+const OUTLYING: f64 = 5.0;
+
+fn robust(residual: f64) -> f64 {
+    let size = residual.abs();
+    if size <= OUTLYING { size * size } else { OUTLYING * (2.0 * size - OUTLYING) }
+}
+
+fn weight(residual: f64) -> f64 {
+    (OUTLYING / residual.abs()).min(1.0)
+}
+
+/// Solves a positive definite system by elimination.
+fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
+    let count = right.len();
+    for at in 0..count {
+        let pivot = matrix[at].clone();
+        for row in at + 1..count {
+            let share = matrix[row][at] / pivot[at];
+            for (cell, above) in matrix[row].iter_mut().zip(&pivot).skip(at) {
+                *cell -= share * above;
+            }
+            right[row] -= share * right[at];
+        }
+    }
+    for at in (0..count).rev() {
+        let known: f64 =
+            matrix[at].iter().zip(&right).skip(at + 1).map(|(cell, solved)| cell * solved).sum();
+        right[at] = (right[at] - known) / matrix[at][at];
+    }
+    right
+}
+
+/// By how much measured 99th percentiles exceed simulated ones, in the geometric mean: of reads, of writes.
+fn tails(rows: &[Row], figures: &[Figures]) -> (f64, f64) {
+    let of = |reads: bool| {
+        let logs: Vec<f64> = rows
+            .iter()
+            .zip(figures)
+            .filter(|(row, _)| (row.reads >= 0.5) == reads)
+            .filter_map(|(row, figures)| Some((row.measured.p99_ms? / figures.p99_ms?).ln()))
+            .collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    let (reads, writes) = (of(true), of(false));
+    let bounded = |tail: Option<f64>| tail.map_or(1.0, |tail| tail.clamp(0.05, 100.0));
+    (bounded(reads.or(writes)), bounded(writes.or(reads)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_is_solved() {
+        // 2x + y = 5, x + 3y = 10
+        let solved = solve(vec![vec![2.0, 1.0], vec![1.0, 3.0]], vec![5.0, 10.0]);
+        assert!((solved[0] - 1.0).abs() < 1e-12 && (solved[1] - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers")]
+    fn large_errors_count_by_their_size() {
+        assert_eq!(robust(2.0), 4.0);
+        assert_eq!(robust(10.0), 75.0);
+        assert_eq!(weight(10.0), 0.5);
+    }
+}

@@ -1,0 +1,81 @@
+//! What came of a fit, as a document and as text.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::fit::Fitted;
+use crate::parameters::{PARAMETERS, Values};
+use crate::points::Row;
+use crate::report::{self, Outcome};
+
+/// Whether two tables have the same point.
+pub fn same(one: &Row, other: &Row) -> bool {
+    let plain = |row: &Row| Row { number: 0, note: String::new(), ..row.clone() };
+    plain(one) == plain(other)
+}
+
+/// Parameters, the points fitted to, what was not used.
+pub fn document(fitted: &Fitted, rows: usize) -> Value {
+    let values = &fitted.values;
+    let parameters = PARAMETERS.iter().enumerate().map(|(at, parameter)| {
+        let (log, doubt) = (values.logs[at], values.doubts[at]);
+        json!({
+            "name": parameter.name,
+            "meaning": parameter.meaning,
+            "factor": log.exp(),
+            "low": (log - 1.96 * doubt).exp(),
+            "high": (log + 1.96 * doubt).exp(),
+            "bounds": [parameter.bounds.0, parameter.bounds.1],
+            "learned": learned(at, values),
+        })
+    });
+    let unused = fitted.unused.iter().map(|(row, why)| json!({ "row": row, "reason": why }));
+    json!({
+        "points": rows,
+        "parameters": parameters.collect::<Vec<_>>(),
+        "tail": { "read": values.tails.0, "write": values.tails.1 },
+        "drives": values.drives.keys().collect::<Vec<_>>(),
+        "fitted": report::json(&at_points(fitted)),
+        "unused": unused.collect::<Vec<_>>(),
+    })
+}
+
+/// Whether the points say something of a parameter: its uncertainty is less than the prior's.
+fn learned(at: usize, values: &Values) -> bool {
+    values.doubts[at] < 0.9 * PARAMETERS[at].doubt
+}
+
+/// The points fitted to.
+pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
+    let outcome = |(row, figures): &(Row, _)| Outcome {
+        row: row.clone(),
+        predicted: Ok(*figures),
+        calibrates: false,
+    };
+    fitted.points.iter().map(outcome).collect()
+}
+
+/// Parameters in a line each.
+pub fn table(values: &Values) -> String {
+    let mut text = String::new();
+    for (at, parameter) in PARAMETERS.iter().enumerate() {
+        let (log, doubt) = (values.logs[at], values.doubts[at]);
+        let _ = write!(text, " {:<16} {:>7.3}", parameter.name, log.exp());
+        if learned(at, values) {
+            let (low, high) = ((log - 1.96 * doubt).exp(), (log + 1.96 * doubt).exp());
+            let _ = writeln!(text, "  {low:>7.3} to {high:>7.3}  {}", parameter.meaning);
+        } else {
+            let _ = writeln!(text, "  {:>18}  {}", "not learned", parameter.meaning);
+        }
+    }
+    for name in values.drives.keys() {
+        let _ = writeln!(text, " drive `{name}` is as its points alone measure it");
+    }
+    let _ = writeln!(
+        text,
+        " tails: 99th percentiles are {:.2} (reads) and {:.2} (writes) times the simulated ones",
+        values.tails.0, values.tails.1
+    );
+    text
+}

@@ -1,0 +1,361 @@
+//! A scenario under the load of a point, simulated for as long as the point needs.
+//!
+//! How long is found by trying: from a few milliseconds on, four times as long each time, until enough
+//! requests are done; then once more, with a warm-up of several times what is outstanding. A point is
+//! simulated by itself and from the scenario's own seed, so that results do not depend on threads or
+//! order.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use foretell_core::Error;
+use foretell_core::Simulation;
+use foretell_core::jobs::Workers;
+use foretell_input::Limit;
+use foretell_scenarios::Document;
+use foretell_sim::truth::{Truth, WorkloadTruth};
+use toml::{Table, Value};
+
+use crate::config::Drive;
+use crate::drives::Model;
+use crate::map::{Map, Mapped};
+use crate::parameters::{Values, table_at};
+use crate::points::{Figures, Row};
+use crate::report::Outcome;
+
+/// Outstanding requests of a client, where a row does not say it: the depth of most published runs; and of
+/// requests of more than 64 KiB.
+const ASSUMED_DEPTH: u32 = 128;
+const ASSUMED_LARGE_DEPTH: u32 = 16;
+/// Most client hosts that are simulated; more share a host.
+const MOST_CLIENTS: u32 = 512;
+/// Requests of a limited client outstanding in each direction.
+const LIMITED_DEPTH: u32 = 32;
+/// The first try, and the longest.
+const FIRST_NS: u64 = 4_000_000;
+const LONGEST_NS: u64 = 64_000_000_000;
+
+/// Seconds of a point beside which the cluster recovers.
+const RECOVERY_S: u64 = 16;
+const SHORT_RECOVERY_S: u64 = 8;
+
+/// How much is simulated of a point.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Requests that are measured, at least.
+    pub(crate) requests: u64,
+    /// And this share of those outstanding, at least.
+    pub(crate) outstanding: f64,
+}
+
+impl Effort {
+    /// Throughput within some 2 %.
+    pub const FULL: Self = Self { requests: 6000, outstanding: 1.0 };
+    /// Within some 3 %.
+    pub const SHORT: Self = Self { requests: 2000, outstanding: 0.3 };
+}
+
+/// Scenarios of a directory, as text, and the map.
+pub struct Twin {
+    /// Which scenario belongs to which configuration.
+    pub map: Map,
+    /// By file.
+    tables: BTreeMap<String, Table>,
+}
+
+impl Twin {
+    /// Reads a directory that `import cluster` wrote. All its scenarios are checked.
+    pub fn load(directory: &Path) -> Result<Self, Error> {
+        let map = Map::load(directory)?;
+        let mut tables = BTreeMap::new();
+        for config in &map.config {
+            let Some(file) = &config.scenario else { continue };
+            let path = directory.join(file);
+            Document::load(&path)?.check()?;
+            let text = foretell_input::text(&path, Limit::SCENARIO)
+                .map_err(|error| Error::Invalid(format!("`{}`: {error}", path.display())))?;
+            let table: Table = toml::from_str(&text)
+                .map_err(|error| Error::Invalid(format!("`{}`: {error}", path.display())))?;
+            tables.insert(file.clone(), table);
+        }
+        Ok(Self { map, tables })
+    }
+
+    /// The same of scenarios that are not on the disk.
+    pub fn of(map: Map, files: &BTreeMap<String, String>) -> Self {
+        let table = |(file, text): (&String, &String)| {
+            (file.clone(), toml::from_str(text).expect("we wrote it"))
+        };
+        Self { map, tables: files.iter().map(table).collect() }
+    }
+
+    /// What the scenarios say of a drive, as far as its points do not.
+    pub(crate) fn drive(&self, name: &str) -> Option<Drive> {
+        self.map.drives.iter().find(|drive| drive.name == name).map(|drive| Drive {
+            kind: drive.kind.clone(),
+            capacity_bytes: drive.capacity_bytes,
+            power_loss_protection: drive.power_loss_protection,
+            ..Drive::default()
+        })
+    }
+
+    /// The scenario of a row's configuration, or why it cannot be simulated.
+    pub(crate) fn scenario_of(&self, row: &Row) -> Result<(&Mapped, &Table), String> {
+        let mapped = self.map.find(&row.config).ok_or_else(|| {
+            let names = self.map.config.iter().map(|config| config.name.as_str());
+            let near = foretell_scenarios::meant(&row.config, names).unwrap_or_default();
+            format!("there is no configuration `{}`. {near}", row.config)
+        })?;
+        match (&mapped.scenario, &mapped.refused) {
+            (Some(file), _) => Ok((mapped, &self.tables[file])),
+            (None, Some(reason)) => Err(reason.clone()),
+            (None, None) => Err("the map has no scenario for it".to_owned()),
+        }
+    }
+}
+
+/// What is predicted of a point.
+pub fn predict(
+    twin: &Twin,
+    row: &Row,
+    values: &Values,
+    effort: Effort,
+    workers: Workers<'_>,
+) -> Result<Figures, Error> {
+    let (mapped, table) = twin.scenario_of(row).map_err(Error::Invalid)?;
+    let mut table = table.clone();
+    apply_drive(&mut table, mapped, values);
+    values.apply(&mut table);
+    let load = Load::of(row, mapped);
+    load.apply(&mut table)
+        .map_err(|fault| Error::Invalid(format!("row {} ({}): {fault}", row.number, row.config)))?;
+    let mut figures = simulate(&mut table, &load, effort, workers)?;
+    let tail = values.tail(row);
+    figures.p99_ms = figures.p99_ms.map(|p99| p99 * tail);
+    Ok(figures)
+}
+
+/// What is predicted of rows.
+pub fn outcomes(
+    twin: &Twin,
+    rows: &[Row],
+    values: &Values,
+    effort: Effort,
+    workers: Workers<'_>,
+) -> Result<Vec<Outcome>, Error> {
+    let one = |row: &Row| {
+        let predicted = match twin.scenario_of(row) {
+            Ok(_) => Ok(predict(twin, row, values, effort, workers)?),
+            Err(reason) => Err(reason),
+        };
+        Ok(Outcome { row: row.clone(), predicted, calibrates: false })
+    };
+    workers.perform(rows, one).all()
+}
+
+/// The drive as it was measured, if it was, and as it was corrected.
+fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
+    let Some(device) = table_at(table, &["device"]).and_then(|devices| devices.get_mut("drive"))
+    else {
+        return;
+    };
+    let measured = mapped.drive.as_ref().and_then(|name| values.drives.get(name));
+    let model = match measured {
+        Some(model) => Some(model.part(mapped.osds_per_device.max(1))),
+        None => device.as_table().and_then(Model::of_table),
+    };
+    // a drive by itself is what it is: corrections are for drives in a cluster
+    let (read, write) =
+        if mapped.osds_per_device == 0 { (1.0, 1.0) } else { values.drive_factors() };
+    if let Some(model) = model {
+        *device = Value::Table(model.slower(read, write).table());
+    }
+}
+
+/// The load of a row.
+struct Load {
+    clients: u32,
+    /// Outstanding requests of each.
+    depth: u32,
+    reads: f64,
+    block: u64,
+    sequential: bool,
+    /// Requests a second of each client and direction.
+    limit: Option<f64>,
+    client_gbit: f64,
+}
+
+impl Load {
+    fn of(row: &Row, mapped: &Mapped) -> Self {
+        let clients = row.clients.unwrap_or(mapped.processes).max(1);
+        // few clients do not run on all hosts
+        let share =
+            f64::from(clients.min(mapped.client_hosts)) / f64::from(mapped.client_hosts.max(1));
+        let assumed = if row.block > 65_536 { ASSUMED_LARGE_DEPTH } else { ASSUMED_DEPTH };
+        let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(assumed));
+        let limit = row.rate_limit_of_note().or(mapped.rate_limit_iops);
+        let hosts = clients.min(MOST_CLIENTS);
+        // clients beyond the limit share a host
+        let limit = limit.map(|limit| limit * f64::from(clients) / f64::from(hosts));
+        let clients = if limit.is_some() { hosts } else { divided(total, hosts) };
+        Self {
+            clients,
+            depth: (f64::from(total) / f64::from(clients)).round().max(1.0) as u32,
+            reads: row.reads,
+            block: row.block,
+            sequential: row.sequential,
+            limit,
+            client_gbit: mapped.client_gbit * share.max(1e-3),
+        }
+    }
+
+    /// Requests outstanding in all.
+    fn outstanding(&self) -> u64 {
+        u64::from(self.clients) * u64::from(self.depth)
+    }
+
+    /// Sets a scenario to this load.
+    fn apply(&self, table: &mut Table) -> Result<(), String> {
+        if let Some(client) = table_at(table, &["client", "load"]) {
+            client.insert("count".to_owned(), Value::Integer(self.clients.into()));
+            let gbit = self.client_gbit / f64::from(self.clients);
+            if let Some(nic) = client.get_mut("nic").and_then(Value::as_table_mut) {
+                nic.insert("rate".to_owned(), Value::String(format!("{gbit:.6} Gbit/s")));
+            }
+        }
+        let workloads = table_at(table, &["workload"]).ok_or("its scenario has no workload")?;
+        let load = workloads.get("load").and_then(Value::as_table);
+        let mut load = load.ok_or("its scenario has no `[workload.load]`")?.clone();
+        let mut set = |key: &str, value: Value| load.insert(key.to_owned(), value);
+        set("reads", Value::Float(self.reads));
+        set("access", Value::String(format!("{} B", self.block)));
+        let pattern = if self.sequential { "sequential" } else { "random" };
+        set("pattern", Value::String(pattern.to_owned()));
+        let depth = if self.limit.is_some() { LIMITED_DEPTH } else { self.depth };
+        set("outstanding", Value::Integer(depth.into()));
+        if let Some(limit) = self.limit {
+            let think = f64::from(LIMITED_DEPTH) / limit * 1e6;
+            set("think", Value::String(format!("exponential {think:.0} us")));
+            if self.reads > 0.0 && self.reads < 1.0 {
+                set("reads", Value::Float(1.0));
+                let mut writes = load.clone();
+                writes.insert("reads".to_owned(), Value::Float(0.0));
+                workloads.insert("writes".to_owned(), Value::Table(writes));
+            }
+        }
+        workloads.insert("load".to_owned(), Value::Table(load));
+        Ok(())
+    }
+}
+
+/// As many clients as share the requests outstanding evenly, if that is half of them at least.
+fn divided(total: u32, clients: u32) -> u32 {
+    let most = clients.min(total).max(1);
+    (most.div_ceil(2)..=most).rev().find(|count| total.is_multiple_of(*count)).unwrap_or(most)
+}
+
+fn simulate(
+    table: &mut Table,
+    load: &Load,
+    effort: Effort,
+    workers: Workers<'_>,
+) -> Result<Figures, Error> {
+    if table.contains_key("event") {
+        return beside_recovery(table, effort, workers);
+    }
+    // large requests take long, and differ less from each other
+    let requests = if load.block > 65_536 { effort.requests / 3 } else { effort.requests };
+    let least = (effort.outstanding * load.outstanding() as f64) as u64;
+    let wanted = requests.max(least);
+    // limited clients wait for most of the time
+    let think_ns = load.limit.map_or(0, |limit| (2e9 * f64::from(LIMITED_DEPTH) / limit) as u64);
+    let mut try_ns = FIRST_NS.max(think_ns);
+    let rate = loop {
+        let truth = run(table, try_ns / 2 + think_ns, try_ns, workers)?;
+        let done: u64 = truth.workloads.values().map(|workload| workload.requests).sum();
+        let enough = (wanted / 10).max(load.outstanding() / 4).max(100);
+        if done >= wanted && truth.unfinished.requests < done {
+            return Ok(figures(&truth));
+        }
+        if done >= enough || try_ns >= LONGEST_NS {
+            break (done.max(1) as f64) * 1e9 / try_ns as f64;
+        }
+        try_ns *= 4;
+    };
+    let span = |requests: f64| ((requests / rate * 1e9) as u64).clamp(FIRST_NS, LONGEST_NS);
+    let warmup = span(load.outstanding() as f64 + wanted as f64 / 10.0) + think_ns;
+    let truth = run(table, warmup, span(wanted as f64), workers)?;
+    Ok(figures(&truth))
+}
+
+/// Throughput, mean latency and recovery are those of the second half, when what begins is under way; percentiles are
+/// of the whole time.
+fn beside_recovery(
+    table: &mut Table,
+    effort: Effort,
+    workers: Workers<'_>,
+) -> Result<Figures, Error> {
+    let seconds =
+        if effort.requests < Effort::FULL.requests { SHORT_RECOVERY_S } else { RECOVERY_S };
+    let truth = run(table, 500_000_000, seconds * 1_000_000_000, workers)?;
+    let mut figures = figures(&truth);
+    let Some(outages) = &truth.outages else { return Ok(figures) };
+    let half = &outages.timeline[outages.timeline.len() / 2..];
+    let of = |sum: f64| Some(sum / half.len() as f64).filter(|rate| *rate > 0.0);
+    let requests: f64 = half.iter().map(|second| second.requests as f64).sum();
+    let waited: f64 =
+        half.iter().map(|second| second.requests as f64 * second.mean_ms.unwrap_or(0.0)).sum();
+    let recovered: f64 = half.iter().map(|second| second.recovered_bytes as f64).sum();
+    figures.iops = of(requests);
+    figures.mean_ms = figures.iops.map(|_| waited / requests);
+    figures.recovery_mib_per_s = of(recovered / f64::from(1 << 20));
+    Ok(figures)
+}
+
+fn run(
+    table: &mut Table,
+    warmup_ns: u64,
+    duration_ns: u64,
+    workers: Workers<'_>,
+) -> Result<Truth, Error> {
+    table.insert("warmup".to_owned(), Value::String(format!("{warmup_ns} ns")));
+    table.insert("duration".to_owned(), Value::String(format!("{duration_ns} ns")));
+    let text = toml::to_string(table).expect("it was read from such a text");
+    let document = Document::parse("scenario of a point", &text, "")?;
+    Simulation::new(&document)?.run(|progress| workers.go_on(progress))
+}
+
+/// What all clients saw together.
+fn figures(truth: &Truth) -> Figures {
+    let all: Vec<_> = truth.workloads.values().filter(|one| one.requests > 0).collect();
+    let iops: f64 = all.iter().map(|one| one.throughput_rps).sum();
+    if iops <= 0.0 {
+        return Figures::default();
+    }
+    let mean: f64 =
+        all.iter().map(|one| one.throughput_rps * one.response_time_ms.mean).sum::<f64>() / iops;
+    let most = |of: fn(&WorkloadTruth) -> f64| all.iter().map(|one| of(one)).max_by(f64::total_cmp);
+    Figures {
+        iops: Some(iops),
+        mean_ms: Some(mean),
+        p50_ms: most(|one| one.response_time_ms.p50),
+        p95_ms: most(|one| one.response_time_ms.p95),
+        p99_ms: most(|one| one.response_time_ms.p99),
+        recovery_mib_per_s: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outstanding_requests_are_divided_evenly_where_that_is_possible() {
+        assert_eq!(divided(24, 16), 12);
+        assert_eq!(divided(5, 16), 5);
+        assert_eq!(divided(1680, 105), 105);
+        assert_eq!(divided(588, 16), 14);
+        assert_eq!(divided(97, 16), 16);
+        assert_eq!(divided(1, 8), 1);
+    }
+}

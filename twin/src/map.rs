@@ -1,0 +1,174 @@
+//! `map.toml`: which scenario belongs to which configuration, and how a row of `points.csv` sets its load.
+
+use std::path::Path;
+
+use foretell_core::Error;
+use foretell_input::Limit;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Drive, Source};
+use crate::write::Entry;
+
+/// The file's name in the directory.
+pub const MAP_FILE: &str = "map.toml";
+
+const HEAD: &str = "\
+# Which scenario belongs to which `config`, written by `foretell import cluster`. Scenarios and the numbers
+# below may be changed by hand; `foretell validate` and `foretell calibrate cluster` read both.
+#
+# A row of points.csv sets, in its configuration's scenario:
+#   op_mix       workload.load.reads (share of reads)
+#   block_bytes  workload.load.access
+#   pattern      workload.load.pattern
+#   clients      client.load.count: one simulated host for each client process; blank: `processes` below
+#   iodepth      requests outstanding in all, divided among the clients; blank: 128 for each of them,
+#                16 of requests of more than 64 KiB
+#   jobs         nothing: iodepth is the total over all jobs
+# With a rate limit (`rate_limit_iops`, or in the row's note) each client issues at most that number of
+# reads a second, and of writes. Warm-up and duration are chosen so that each point has some thousand requests.
+
+";
+
+/// What the file says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    /// Name of the source.
+    pub source: String,
+    /// Its configurations.
+    #[serde(default)]
+    pub config: Vec<Mapped>,
+    /// Drives, for points that measure them alone.
+    #[serde(default, rename = "drive")]
+    pub drives: Vec<MappedDrive>,
+}
+
+/// A drive.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MappedDrive {
+    /// As in `config`.
+    pub name: String,
+    /// Its class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<f64>,
+    /// Whether what it acknowledges is kept without power.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_loss_protection: Option<bool>,
+}
+
+/// A configuration.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mapped {
+    /// As in the column `config`.
+    pub name: String,
+    /// The scenario's file, beside this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Clients, if a row does not say it.
+    pub processes: u32,
+    /// Bandwidth of all client hosts together, Gbit/s.
+    pub client_gbit: f64,
+    /// How many these are; fewer clients run on as many hosts as there are clients.
+    #[serde(default = "one")]
+    pub client_hosts: u32,
+    /// Reads a second, and writes, of each client at the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limit_iops: Option<f64>,
+    /// The drive of its OSDs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
+    /// OSDs on each drive; 0: its rows measure the drive alone.
+    #[serde(default = "one")]
+    pub osds_per_device: u32,
+    /// What the source leaves open and was assumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
+    /// What the source itself says it does not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Map {
+    /// The map of what was written.
+    pub fn new(source: &Source, entries: &[Entry]) -> Self {
+        let mapped = |entry: &Entry| Mapped {
+            name: entry.config.clone(),
+            scenario: entry.scenario.clone().ok(),
+            refused: entry.scenario.clone().err(),
+            processes: entry.processes,
+            client_gbit: entry.client_gbit,
+            client_hosts: entry.client_hosts,
+            rate_limit_iops: entry.rate_limit,
+            drive: entry.drive.clone(),
+            osds_per_device: entry.osds_per_device,
+            assumed: entry.assumed.clone(),
+            unknown: entry.unknown.clone(),
+        };
+        let drive = |(name, drive): (&String, &Drive)| MappedDrive {
+            name: name.clone(),
+            kind: drive.kind.clone(),
+            capacity_bytes: drive.capacity_bytes,
+            power_loss_protection: drive.power_loss_protection,
+        };
+        Self {
+            source: source.name.clone(),
+            config: entries.iter().map(mapped).collect(),
+            drives: source.drives.iter().map(drive).collect(),
+        }
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        format!("{HEAD}{}", toml::to_string(self).expect("texts and numbers"))
+    }
+
+    /// Reads the file in a directory.
+    pub fn load(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(MAP_FILE);
+        let shown = path.display();
+        let text = foretell_input::text(&path, Limit::SCENARIO).map_err(|error| {
+            Error::Invalid(format!(
+                "cannot read `{shown}`: {error}; `foretell import cluster CONFIG.json -o DIR` makes \
+                 such directories"
+            ))
+        })?;
+        let map: Self = toml::from_str(&text)
+            .map_err(|error| Error::Invalid(format!("`{shown}` is no map of clusters: {error}")))?;
+        for config in &map.config {
+            let wrong = |what: &str| {
+                Error::Invalid(format!("`{shown}`: configuration `{}`: {what}", config.name))
+            };
+            let usable = config.client_gbit > 0.0 && config.client_gbit <= 1e9;
+            if !usable || config.processes == 0 || config.processes > 1 << 20 {
+                return Err(wrong("`client_gbit` and `processes` must be above 0"));
+            }
+            if config.rate_limit_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
+                return Err(wrong("`rate_limit_iops` must be above 0"));
+            }
+            let outside = |file: &String| {
+                file.is_empty() || file.contains(['/', '\\']) || file.starts_with('.')
+            };
+            if config.scenario.as_ref().is_some_and(outside) {
+                return Err(wrong("`scenario` must be a file beside the map"));
+            }
+        }
+        Ok(map)
+    }
+
+    /// The configuration of that name.
+    pub fn find(&self, name: &str) -> Option<&Mapped> {
+        self.config.iter().find(|config| config.name == name)
+    }
+}

@@ -1,0 +1,675 @@
+//! A scenario for each configuration, with comments, and `map.toml`, which says which is which.
+//!
+//! What the source does not say is assumed here, and every assumption is listed in the scenario and in the
+//! map. A system that cannot be simulated is refused by name.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use toml::{Table, Value};
+
+use crate::backfill::{Place, backfill};
+use crate::config::{Config, Drive, Source};
+use crate::drives::{self, Model};
+use crate::notes::Facts;
+use crate::points::Row;
+
+/// A physical core that runs two threads does this much more than one that runs one
+/// (Intel's own figure for simultaneous multithreading is up to 30 %).
+const SMT_YIELD: f64 = 1.3;
+/// Cores of a node whose processor is not known.
+const ASSUMED_CORES: u32 = 32;
+/// Adapter of a node whose network is not known, Gbit/s.
+const ASSUMED_GBIT: f64 = 25.0;
+/// Rate within a node, where clients run on the only one, Gbit/s: a copy through the loopback device.
+const LOOPBACK_GBIT: f64 = 400.0;
+/// What a round of commits waits for the flushes of a drive without power-loss protection: one of data and
+/// one of the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
+const FLUSHES: &str = "2 ms";
+/// Half of a message's way: adapter and cable (some 8 us with kernel TCP at 25 Gbit/s and more), and half of what
+/// it takes to wake the threads at its end (messenger, op thread: some 10 us each from idle). Assumed.
+const WAY: &str = "18 us";
+/// The same within a node.
+const LOCAL_WAY: &str = "12 us";
+/// `bluestore_cache_meta_ratio`: the share of an OSD's caches that holds onodes.
+const META_RATIO: f64 = 0.45;
+/// `bluestore_max_blob_size_ssd`; bytes of memory for an object, and for each of its blobs: the blob, its check sums (4
+/// bytes for 4 KiB) and its extent. Assumed from the sizes of these structures.
+const BLOB: f64 = 65_536.0;
+const ONODE: f64 = 1024.0;
+const EXTENT: f64 = 460.0;
+/// Bytes of an object's metadata in the tables of `RocksDB`. Assumed.
+const TABLES: f64 = 3072.0;
+/// Most of the usable room that the volume takes, if its size is not known.
+const ASSUMED_FILL: f64 = 0.4;
+/// Largest group count of a volume that scenarios take.
+const MOST_GROUPS: u64 = 65_536;
+
+/// What became of a configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub(crate) config: String,
+    /// The scenario's file; `None`: refused, for this reason.
+    pub(crate) scenario: Result<String, String>,
+    /// Clients that issue the load, if a row does not say it.
+    pub(crate) processes: u32,
+    /// Bandwidth of all client hosts together, Gbit/s.
+    pub(crate) client_gbit: f64,
+    /// Hosts that clients run on.
+    pub(crate) client_hosts: u32,
+    /// IOPS per client and direction.
+    pub(crate) rate_limit: Option<f64>,
+    /// The drive of its OSDs, or that its rows measure alone.
+    pub(crate) drive: Option<String>,
+    /// OSDs on each drive; 0: its rows measure the drive alone.
+    pub(crate) osds_per_device: u32,
+    /// Whether the drive loses what it has not flushed.
+    pub(crate) flushes: bool,
+    pub(crate) assumed: Vec<String>,
+    pub(crate) unknown: Vec<String>,
+}
+
+/// All that is written for a source.
+pub struct Written {
+    /// Scenarios by the names of their files.
+    pub files: BTreeMap<String, String>,
+    /// What became of each configuration.
+    pub entries: Vec<Entry>,
+}
+
+/// The scenarios of a source. Of the measured `points`, those of single drives are used.
+pub fn write(source: &Source, points: &[Row]) -> Written {
+    let mut files = BTreeMap::new();
+    let mut entries = Vec::new();
+    for (name, config) in &source.configs {
+        let mut entry = Entry {
+            config: name.clone(),
+            scenario: Err(String::new()),
+            processes: 1,
+            client_gbit: ASSUMED_GBIT,
+            client_hosts: 1,
+            rate_limit: config.client.rate_limit_iops,
+            drive: source.measured_by(name).map(str::to_owned),
+            osds_per_device: 1,
+            flushes: false,
+            assumed: Vec::new(),
+            unknown: config.unknown.clone(),
+        };
+        match scenario(source, name, config, points, &mut entry) {
+            Ok(text) => {
+                let file = file_name(name, &files);
+                files.insert(file.clone(), text);
+                entry.scenario = Ok(file);
+            }
+            Err(reason) => entry.scenario = Err(reason),
+        }
+        entries.push(entry);
+    }
+    Written { files, entries }
+}
+
+/// A name for a file that no other has.
+fn file_name(config: &str, files: &BTreeMap<String, String>) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = config.chars().map(plain).take(100).collect();
+    let name = name.trim_start_matches(['.', '-']);
+    let name = if name.is_empty() || name == "map" || name == "fitted" { "config" } else { name };
+    let mut file = format!("{name}.toml");
+    let mut number = 2;
+    while files.contains_key(&file) {
+        file = format!("{name}-{number}.toml");
+        number += 1;
+    }
+    file
+}
+
+/// The model of a drive by its name, and what was assumed.
+fn drive_of(source: &Source, name: Option<&str>, points: &[Row]) -> Model {
+    let drive: Option<&Drive> = name.and_then(|name| source.drives.get(name));
+    let raw = drive.and_then(|drive| drive.raw_config.as_deref());
+    let rows: Vec<&Row> = points.iter().filter(|row| Some(row.config.as_str()) == raw).collect();
+    let mut model = drives::model(name, drive, &rows);
+    if drive.is_none() && name.is_some_and(|name| !source.drives.contains_key(name)) {
+        let name = name.unwrap_or_default();
+        model.assumed.insert(0, format!("`drives` does not have `{name}`"));
+    }
+    model
+}
+
+fn scenario(
+    source: &Source,
+    name: &str,
+    config: &Config,
+    points: &[Row],
+    entry: &mut Entry,
+) -> Result<String, String> {
+    let system = config.system.as_deref().unwrap_or_else(|| {
+        entry.assumed.push("the system is not said; taken as Ceph".to_owned());
+        "ceph"
+    });
+    let devices = config.data_devices();
+    let model_name = devices.and_then(|devices| devices.model.as_deref());
+    let model_name = model_name.map(str::to_owned).or_else(|| entry.drive.clone());
+    entry.drive.clone_from(&model_name);
+    let model_name = model_name.as_deref();
+    let drive = drive_of(source, model_name, points);
+    let known = model_name.and_then(|name| source.drives.get(name));
+    entry.flushes = known.and_then(|drive| drive.power_loss_protection) == Some(false);
+    entry.osds_per_device = match system {
+        "drive" => {
+            entry.client_gbit = 8000.0;
+            0
+        }
+        _ => devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1),
+    };
+    entry.assumed.extend(drive.assumed.iter().cloned());
+    let facts = Facts::of(&source.notes);
+    let text = match system {
+        "drive" => raw_drive(&drive),
+        "ceph" => cluster(config, &drive, Software::Ceph, (known, &facts), entry)?,
+        "vitastor" => {
+            entry.assumed.push(
+                "Vitastor is approximated: Ceph's protocol with software costs of its own"
+                    .to_owned(),
+            );
+            cluster(config, &drive, Software::Vitastor, (known, &facts), entry)?
+        }
+        other => {
+            return Err(format!(
+                "the system `{other}` cannot be simulated; `ceph`, `vitastor` (approximated) and \
+                 `drive` can"
+            ));
+        }
+    };
+    let mut head = String::new();
+    let version = config.version.as_deref().unwrap_or("version not known");
+    let _ = writeln!(head, "# {}: {}, {system} {version}.", one_line(&source.name), one_line(name));
+    head.push_str("# Written by `foretell import cluster`; map.toml says how rows of points.csv set its load.\n");
+    for (title, lines) in [("Assumed", &entry.assumed), ("Unknown to the source", &entry.unknown)] {
+        if !lines.is_empty() {
+            let _ = writeln!(head, "# {title}:");
+            for line in lines {
+                let _ = writeln!(head, "#   - {}", one_line(line));
+            }
+        }
+    }
+    Ok(head + &text)
+}
+
+/// Text of others within a comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+/// One drive by itself.
+fn raw_drive(drive: &Model) -> String {
+    let size = drive.capacity / 2 / 8192 * 8192;
+    let cost = "{ fixed = \"0 us\", rate = \"8000 Gbit/s\" }";
+    let free = format!(
+        "{{ profile = \"xeon-2023\", cores = 64, context_switch = \"0 us\", request = {{ fixed = \"0 us\" }}, \
+         send = {cost}, receive = {cost}, copy = {cost} }}"
+    );
+    let nic = "nic = { rate = \"8000 Gbit/s\", latency = \"0 us\" }\n";
+    format!(
+        "warmup   = \"20 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
+         # A drive alone: the client, its processor and the way to it cost nothing.\n\
+         [node.drive]\ncpu   = {free}\ncache = {{ size = \"0 B\" }}   # direct I/O\n\
+         disk  = [{{ device = \"drive\", scheduler = \"noop\" }}]\n{nic}\n\
+         [client.load]\ncpu = {free}\n{nic}\n[switch]\nmodel = \"queue\"\n\n\
+         [volume.pool]\nsize  = \"{size} B\"\nnodes = \"drive\"\n\n\
+         [workload.load]\nvolume = \"pool\"\nclient = \"load\"\nkind   = \"ssio\"\nreads  = \"100%\"\n\
+         access = \"4 KiB\"\n\n\
+         [tracking]\noverhead = false\n\n{}",
+        device_text(drive)
+    )
+}
+
+fn device_text(drive: &Model) -> String {
+    let mut top = Table::new();
+    let mut devices = Table::new();
+    devices.insert("drive".to_owned(), Value::Table(drive.table()));
+    top.insert("device".to_owned(), Value::Table(devices));
+    toml::to_string(&top).expect("a table of texts and numbers")
+}
+
+/// What an OSD's software costs, before anything is fitted. `docs/systems.md` says where from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Software {
+    Ceph,
+    Vitastor,
+}
+
+impl Software {
+    /// Lines of `[cluster]`.
+    fn costs(self) -> &'static str {
+        match self {
+            Self::Ceph => {
+                "read      = { fixed = \"100 us\", rate = \"2 GB/s\" }\n\
+                 write     = { fixed = \"60 us\", rate = \"2 GB/s\" }\n\
+                 commit    = { fixed = \"150 us\", rate = \"1 GB/s\" }\n\
+                 threads.message        = { fixed = \"10 us\", rate = \"2 GB/s\" }\n\
+                 threads.kv_round       = \"20 us\"\n\
+                 threads.kv_transaction = \"10 us\"\n\
+                 threads.merge          = \"60 us\"\n"
+            }
+            // assumed: the author counts 3 to 4.7 cores a node at 160,000 to 895,000 requests a second
+            Self::Vitastor => {
+                "read      = { fixed = \"10 us\", rate = \"4 GB/s\" }\n\
+                 write     = { fixed = \"8 us\", rate = \"4 GB/s\" }\n\
+                 commit    = { fixed = \"15 us\", rate = \"2 GB/s\" }\n\
+                 threads.message        = { fixed = \"2 us\", rate = \"2 GB/s\" }\n\
+                 threads.kv_round       = \"2 us\"\n\
+                 threads.kv_transaction = \"1 us\"\n\
+                 threads.merge          = \"0 us\"\n"
+            }
+        }
+    }
+}
+
+/// A cluster under Ceph's protocol.
+#[expect(clippy::too_many_lines, reason = "each part of a configuration becomes a line or two")]
+fn cluster(
+    config: &Config,
+    drive: &Model,
+    software: Software,
+    (known, facts): (Option<&Drive>, &Facts),
+    entry: &mut Entry,
+) -> Result<String, String> {
+    let assumed = &mut entry.assumed;
+    let nodes = config.nodes.unwrap_or_else(|| {
+        assumed.push("the number of nodes is not known; 3 are taken".to_owned());
+        3
+    });
+    let devices = config.data_devices();
+    let per_device = devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1);
+    let count = devices.and_then(|devices| devices.count).unwrap_or_else(|| {
+        assumed.push("the number of drives of a node is not known; 4 are taken".to_owned());
+        4
+    });
+    let per_node = count * per_device;
+    if per_device > 1 {
+        assumed.push(format!(
+            "{per_device} OSDs share a drive: each has an equal part of its rate and room"
+        ));
+    }
+    if config.log_devices().is_some() {
+        assumed
+            .push("logs and tables lie on the data drives, not on devices of their own".to_owned());
+    }
+    let down = config.osds_down.unwrap_or(0);
+    let (per_node, nodes) = without_down(per_node, nodes, down, assumed);
+    let encoding = encoding(config, u64::from(nodes) * u64::from(per_node), assumed)?;
+    let domain = domain(config, nodes, encoding.1, assumed);
+    if domain == "host" && nodes < encoding.1 {
+        return Err(format!(
+            "{} copies or shards on different hosts need {} nodes; there are {nodes}",
+            encoding.1, encoding.1
+        ));
+    }
+    let (cores, is_threaded, threads) = processors(config, per_node, assumed);
+    let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
+    let (gbit, latency) = network(config, nodes, assumed);
+    let hosts = config.client.hosts.unwrap_or_else(|| {
+        assumed.push(format!("the number of client hosts is not known; {nodes} are taken"));
+        nodes
+    });
+    entry.client_gbit = f64::from(hosts) * gbit;
+    if let Some(limit) = facts.client_gbit.filter(|limit| *limit < entry.client_gbit) {
+        assumed.push(format!("notes: something limits all clients together to {limit} Gbit/s"));
+        entry.client_gbit = limit;
+    }
+    entry.client_hosts = hosts;
+    let processes = config.client.processes.or(config.client.images).unwrap_or_else(|| {
+        let processes = nodes * per_node;
+        assumed.push(format!(
+            "the number of clients is not known: where a row does not say it, {processes}, one an OSD"
+        ));
+        processes
+    });
+    entry.processes = processes;
+    if config.client.on_storage_nodes == Some(true) {
+        assumed.push("clients run on processors and adapters of their own".to_owned());
+    }
+    let background = config.background.kind.as_deref().unwrap_or("none");
+    if !["none", "backfill"].contains(&background) {
+        assumed.push(format!("not simulated: `{background}` in the background"));
+    }
+    if let Some(kind) = config.store.kind.as_deref()
+        && software == Software::Ceph
+        && kind != "bluestore"
+    {
+        assumed.push(format!("the store `{kind}` is taken as BlueStore"));
+    }
+    let (deferred, why) = deferred(config, assumed);
+    let part = drive.part(per_device);
+    let (m, n) = encoding;
+    let usable = part.capacity as f64 * f64::from(nodes * per_node) * f64::from(m) / f64::from(n);
+    let groups = if let Some(groups) = config.pool.pg_num {
+        u64::from(groups)
+    } else {
+        let wanted = u64::from(nodes) * u64::from(per_node) * 100 / u64::from(n);
+        let groups = wanted.max(1).next_power_of_two();
+        assumed.push(format!("the number of placement groups is not known; {groups} are taken"));
+        groups
+    };
+    let block = if m > 1 { u64::from(m) * 4096 } else { 8192 };
+    let group = (4_u64 << 20).div_ceil(block) * block;
+    let moved = if background == "backfill" {
+        let place = Place { nodes, per_node, encoding, domain, groups, block, group, usable };
+        Some(backfill(config, known, facts.throttle, &place, assumed)?)
+    } else {
+        None
+    };
+    let images = f64::from(config.client.images.unwrap_or(1));
+    let size = match &moved {
+        Some(moved) => moved.image.min(usable - moved.bytes),
+        None => config.client.image_bytes.map_or(usable, |bytes| bytes * images),
+    };
+    if config.client.image_bytes.is_none() && moved.is_none() {
+        assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
+    }
+    let unit = f64::from(4 << 20);
+    let size = (size.min(usable * ASSUMED_FILL) / unit).floor().max(4.0) * unit;
+    let size = (size as u64) / block * block;
+    let moved = moved.unwrap_or_default();
+    let quota = config.node.threads_per_osd.map_or_else(String::new, |threads| {
+        format!(
+            "threads.processors     = {}   # threads that an OSD may use\n",
+            threads.round().max(1.0)
+        )
+    });
+    let flush = if entry.flushes {
+        entry
+            .assumed
+            .push(format!("each round of commits waits {FLUSHES} for the drive's flushes"));
+        format!("threads.flush          = \"{FLUSHES}\"   # no power-loss protection\n")
+    } else {
+        String::new()
+    };
+    // bytes of copies or shards in a node
+    let stored = size as f64 * f64::from(n) / f64::from(nodes);
+    let onodes = onodes(config, facts, m, stored, per_node, &mut entry.assumed);
+    let joins = coalesce(config, software, background, &mut entry.assumed);
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{joins}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [node.osd]\ncount = {nodes}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
+         cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
+         disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
+         nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
+         rack  = \"all\"\n\n\
+         # Each client is one process with two busy threads: fio with librbd, or a virtual machine.\n\
+         [client.load]\ncount = {}\n\
+         cpu   = {{ profile = \"xeon-2023\", cores = 2, request = {{ fixed = \"15 us\" }} }}\n\
+         nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\n\
+         [switch]\nmodel = \"queue\"\n\n\
+         [volume.pool]\nsize     = \"{size} B\"\nnodes    = \"osd\"\nencoding = \"{m}-of-{n}\"\n\
+         block    = \"{block} B\"\ngroup    = \"{group} B\"\nplacement_groups = {}\n\
+         failure_domain = \"{domain}\"\n\n\
+         [workload.load]\nvolume  = \"pool\"\nclient  = \"load\"\nkind    = \"ssio\"\nreads   = \"100%\"\n\
+         access  = \"4 KiB\"\noutstanding = 32\n\n\
+         [tracking]\noverhead = false\n\n",
+        software.costs(),
+        quota,
+        flush,
+        moved.cluster,
+        processes.min(4096),
+        groups.min(MOST_GROUPS)
+    );
+    text.push_str(&moved.tables);
+    text.push_str(&device_text(&part));
+    Ok(text)
+}
+
+/// The line that says of how many objects an OSD has the metadata in memory; none where the node's memory has them all,
+/// or where it is not known how many there are.
+fn onodes(
+    config: &Config,
+    facts: &Facts,
+    m: u32,
+    size: f64,
+    osds: u32,
+    assumed: &mut Vec<String>,
+) -> String {
+    let osds = f64::from(osds);
+    // OSDs read tables through the page cache (`bluefs_buffered_io`)
+    let tables = size / f64::from(4 << 20) * TABLES;
+    let room = config.node.memory_bytes.map(|memory| memory * 0.9 - facts.cache * osds);
+    if config.client.image_bytes.is_none() || room.is_none_or(|room| tables < room) {
+        assumed.push("metadata of all objects are in memory".to_owned());
+        return String::new();
+    }
+    let blobs = f64::from(4 << 20) / f64::from(m) / BLOB;
+    let held = (facts.cache * META_RATIO / (ONODE + EXTENT * blobs)).round().max(1.0);
+    assumed.push(format!("an OSD holds the metadata of {held} objects in memory"));
+    format!("onodes    = {held}\n")
+}
+
+/// The line that has clients join writes, where they use librbd of Octopus or later.
+fn coalesce(
+    config: &Config,
+    software: Software,
+    background: &str,
+    assumed: &mut Vec<String>,
+) -> &'static str {
+    let librbd = config.client.interface.as_deref() == Some("librbd");
+    if software != Software::Ceph || !librbd {
+        return "";
+    }
+    let release = release(config.version.as_deref());
+    if release.is_some_and(|release| release < 15) {
+        return "";
+    }
+    if background == "backfill" {
+        assumed.push("librbd joins no writes beside backfill".to_owned());
+        return "";
+    }
+    "coalesce  = true   # librbd, rbd_io_scheduler = simple since Octopus\n"
+}
+
+/// OSDs of a node and nodes, without those that are down.
+fn without_down(per_node: u32, nodes: u32, down: u32, assumed: &mut Vec<String>) -> (u32, u32) {
+    if down == 0 {
+        return (per_node, nodes);
+    }
+    assumed.push(format!(
+        "{down} OSDs down: the cluster has as many fewer, and what they held is on the others"
+    ));
+    let left = (nodes * per_node).saturating_sub(down).max(1);
+    if down.is_multiple_of(per_node) && nodes > down / per_node {
+        (per_node, nodes - down / per_node)
+    } else {
+        ((left / nodes).max(1), nodes)
+    }
+}
+
+/// Shards that suffice, and shards.
+fn encoding(config: &Config, osds: u64, assumed: &mut Vec<String>) -> Result<(u32, u32), String> {
+    let pool = &config.pool;
+    let erasure = match pool.kind.as_deref() {
+        Some("erasure") => true,
+        Some("replicated") => false,
+        Some(other) => return Err(format!("a pool of kind `{other}` cannot be simulated")),
+        None => pool.k.is_some(),
+    };
+    let (m, n) = if erasure {
+        let k = pool.k.ok_or("an erasure-coded pool without `k`")?;
+        let m = pool.m.or(pool.size.map(|size| size.saturating_sub(k)));
+        (k, k + m.ok_or("an erasure-coded pool without `m`")?)
+    } else {
+        let size = pool.size.unwrap_or_else(|| {
+            assumed.push("the number of copies is not known; 3 are taken".to_owned());
+            3
+        });
+        (1, size)
+    };
+    let there = u32::try_from(osds).unwrap_or(u32::MAX);
+    if n > there && m <= there {
+        assumed.push(format!("{there} OSDs are there for {n} copies or shards: {m}-of-{there}"));
+        return Ok((m, there));
+    }
+    if n > there {
+        return Err(format!("{m}-of-{n} on {osds} OSDs: too few are up"));
+    }
+    Ok((m, n))
+}
+
+fn domain(config: &Config, nodes: u32, n: u32, assumed: &mut Vec<String>) -> &'static str {
+    match config.pool.failure_domain.as_deref() {
+        Some("osd") => "osd",
+        Some("host") if nodes >= n => "host",
+        known => {
+            let domain = if nodes >= n { "host" } else { "osd" };
+            if known.is_none() {
+                assumed.push(format!("the failure domain is not known; `{domain}` is taken"));
+            } else {
+                assumed.push(format!(
+                    "failure domain `{}`: taken as `{domain}`",
+                    known.unwrap_or_default()
+                ));
+            }
+            domain
+        }
+    }
+}
+
+/// Cores of a node as its operating system counts them, whether two are one physical core, and in words where from.
+fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, bool, String) {
+    let cpu = &config.node.cpu;
+    if let Some(threads) = config.node.threads_per_osd {
+        // the network's share of the work is done beside; threads of a quota have siblings however many they are
+        let cores = (1.5 * threads * f64::from(per_node)).round().max(1.0) as u32;
+        let cores = cpu.threads.map_or(cores, |all| cores.min(all.max(1)));
+        return (cores.min(1024), false, format!("of them {threads} for each OSD"));
+    }
+    let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
+    let Some(physical) = physical else {
+        assumed
+            .push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
+        return (ASSUMED_CORES, false, "assumed".to_owned());
+    };
+    if cpu.threads.is_some_and(|threads| threads <= physical) {
+        return (physical.min(1024), false, format!("{physical} cores"));
+    }
+    let shown = format!("{physical} cores, two threads each do {SMT_YIELD} times the work of one");
+    ((2 * physical).min(1024), true, shown)
+}
+
+/// Gbit/s of a node, and the latency of its adapter.
+fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'static str) {
+    let networks = &config.node.network;
+    let loops = |purpose: &Option<String>| purpose.as_deref() == Some("loopback");
+    let local = networks.iter().any(|network| loops(&network.purpose));
+    if local || nodes == 1 && config.client.on_storage_nodes == Some(true) {
+        assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s"));
+        return (LOOPBACK_GBIT, LOCAL_WAY);
+    }
+    let known: f64 = networks
+        .iter()
+        .filter_map(|network| Some(network.gbit_per_s? * f64::from(network.count.unwrap_or(1))))
+        .sum();
+    if known > 0.0 {
+        if networks.iter().filter(|network| network.gbit_per_s.is_some()).count() > 1 {
+            assumed.push("a node's networks are one adapter of their joint rate".to_owned());
+        }
+        return (known, WAY);
+    }
+    assumed.push(format!("the network is not known; {ASSUMED_GBIT} Gbit/s a node are taken"));
+    (ASSUMED_GBIT, WAY)
+}
+
+/// Writes below this many bytes go through the log, and why.
+fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, String) {
+    if let Some(bytes) = config.store.min_alloc_size_bytes {
+        let bytes = bytes as u64;
+        let deferred = if bytes > 4096 { bytes } else { 0 };
+        return (deferred, format!("min_alloc_size {bytes}"));
+    }
+    let release = release(config.version.as_deref());
+    if release.is_none() {
+        assumed
+            .push("the release is not known; writes are taken as in Pacific and later".to_owned());
+    }
+    match release {
+        Some(release) if release < 16 => {
+            (16_384, format!("min_alloc_size_ssd of release {release}: 16 KiB"))
+        }
+        _ => (0, "min_alloc_size_ssd is 4 KiB since Pacific: no write is deferred".to_owned()),
+    }
+}
+
+/// Ceph's major release: `18.2.0`, `Reef`, `19.2.1 (Squid)`.
+fn release(version: Option<&str>) -> Option<u32> {
+    const NAMES: [(&str, u32); 9] = [
+        ("luminous", 12),
+        ("mimic", 13),
+        ("nautilus", 14),
+        ("octopus", 15),
+        ("pacific", 16),
+        ("quincy", 17),
+        ("reef", 18),
+        ("squid", 19),
+        ("tentacle", 20),
+    ];
+    let version = version?.to_lowercase();
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    let named = || NAMES.iter().find(|(name, _)| version.contains(name)).map(|(_, number)| *number);
+    digits.parse().ok().or_else(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_scenarios::Document;
+
+    fn written(text: &str) -> Written {
+        write(&Source::parse(text).unwrap(), &[])
+    }
+
+    #[test]
+    fn a_configuration_of_which_nothing_is_known_can_be_simulated() {
+        let all = written(r#"{"configs": {"a b/../c": {}}}"#);
+        let (file, text) = all.files.first_key_value().unwrap();
+        assert_eq!(file, "a-b-..-c.toml");
+        Document::parse(file, text, "").unwrap().check().unwrap();
+        assert!(all.entries[0].assumed.len() > 6, "{:?}", all.entries[0].assumed);
+    }
+
+    #[test]
+    fn codes_domains_and_parts_of_drives_can_be_simulated() {
+        for pool in [
+            r#"{"kind": "erasure", "k": 4, "m": 2, "failure_domain": "osd", "pg_num": 100}"#,
+            r#"{"kind": "erasure", "k": 3, "m": 2}"#,
+            r#"{"kind": "replicated", "size": 2, "failure_domain": "rack"}"#,
+        ] {
+            let text = format!(
+                r#"{{"configs": {{"a": {{"nodes": 2, "osds_down": 1, "node": {{"devices":
+                [{{"model": "unheard of", "count": 3, "osds_per_device": 2}}]}}, "pool": {pool}}}}}}}"#
+            );
+            let all = written(&text);
+            let (file, text) = all.files.first_key_value().expect("it is not refused");
+            Document::parse(file, text, "").unwrap().check().unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_simulated_is_refused_with_a_reason() {
+        let all = written(
+            r#"{"configs": {"a": {"system": "gluster"}, "b": {"pool": {"kind": "erasure"}}}}"#,
+        );
+        let reason = |at: usize| all.entries[at].scenario.clone().unwrap_err();
+        assert!(reason(0).contains("`gluster`"), "{}", reason(0));
+        assert!(reason(1).contains("without `k`"));
+        assert!(all.files.is_empty());
+    }
+
+    #[test]
+    fn releases_are_known_by_number_and_name() {
+        assert_eq!(release(Some("12.2.8-52 (Red Hat Ceph Storage 3.2)")), Some(12));
+        assert_eq!(release(Some("Reef pre-release")), Some(18));
+        assert_eq!(release(Some("nightly")), None);
+    }
+}
