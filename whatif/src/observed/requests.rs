@@ -262,3 +262,20 @@ fn issuer(scenario: &Scenario, request: &Body) -> Result<(usize, usize), Fault> 
     }
     Ok((workload as usize, place))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_ended_that_is_idle_for_many_of_its_gaps() {
+        let at = |ms| SimTime::ZERO + SimSpan::from_ms(ms);
+        let (pause, offset, size, op) = (SimSpan::ZERO, Bytes::ZERO, 4096, Op::Read);
+        let every_10_ms: Vec<Recorded> =
+            (0..100).map(|n| Recorded { issued: at(10 * n), pause, offset, size, op }).collect();
+        assert!(!has_ended(&every_10_ms, at(1000)), "the next one is due");
+        assert!(!has_ended(&every_10_ms, at(1150)));
+        assert!(has_ended(&every_10_ms, at(1250)));
+        assert!(!has_ended(&every_10_ms[..1], at(5000)), "one request has no gap");
+    }
+}
