@@ -196,7 +196,8 @@ fn network(results: &Results, sheet: &mut Sheet) {
         "Section II",
         "for writes, 3-way replication takes about 40 % more network bandwidth than 3-of-5",
         forty,
-        near(ratio, 1.8).then(|| {
+        // headers make copies and fragments differ from the rule by some per cent
+        ((ratio / 1.8 - 1.0).abs() < 0.05).then(|| {
             format!(
                 "the paper's own rule of Section IV-B, n blocks against n/m, gives 3 / (5/3) = 1.8; it is \
                  3-of-5 that takes {:.0} % less",
