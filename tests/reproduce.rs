@@ -117,7 +117,8 @@ fn a_directory_that_cannot_be_made_is_told_before_anything_runs() {
     fs::write(&file, "").unwrap();
     let path = file.join("out");
     let done = run(["reproduce", "ursa-minor", "-o", path.to_str().unwrap()]);
-    assert_eq!(done.status, Some(1));
+    assert_eq!(done.status, Some(2));
     assert!(done.stderr.contains("cannot make the directory"), "{}", done.stderr);
+    assert!(done.stderr.contains("is a file; choose another directory"), "{}", done.stderr);
     assert_eq!(done.stdout, "");
 }
