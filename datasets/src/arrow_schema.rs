@@ -56,7 +56,7 @@ fn set<T: Push>(buffer: &mut FlatBufferBuilder<'_>, number: VOffsetT, value: T) 
 fn field(buffer: &mut FlatBufferBuilder<'_>, column: &Column) -> Written {
     let pairs = [
         ("description", column.description.clone()),
-        ("role", crate::card::word(&column.role)),
+        ("role", word_of(&column.role)),
         ("unit", column.unit.clone()),
     ];
     let pairs: Vec<Written> = pairs.iter().map(|(key, value)| pair(buffer, key, value)).collect();
@@ -98,6 +98,14 @@ fn pair(buffer: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Written {
     set(buffer, 0, key);
     set(buffer, 1, value);
     buffer.end_table(begun)
+}
+
+/// The word by which a unit variant is written.
+fn word_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,20 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
-
 use crate::column::{Column, Kind, TableSchema};
 use crate::finish::{Content, table_directory};
 use crate::manifest::Manifest;
 use crate::split::Part;
-
-/// The word by which a unit variant is written.
-pub(crate) fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
 
 /// A text that YAML reads as that text: JSON's texts are YAML's.
 fn yaml(text: &str) -> String {

@@ -118,13 +118,12 @@ pub(crate) fn nothing_is_lost(
     drawn: impl Fn(u64) -> (Scenario, String) + Sync,
 ) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds: Vec<u64> = match number("FORETELL_SCHEDULE") {
-        Some(seed) => vec![seed],
-        None => {
-            let count = number("FORETELL_SCHEDULES").unwrap_or(200);
-            let others = once_failed.iter().copied().filter(|seed| *seed >= count);
-            (0..count).chain(others).collect()
-        }
+    let seeds: Vec<u64> = if let Some(seed) = number("FORETELL_SCHEDULE") {
+        vec![seed]
+    } else {
+        let count = number("FORETELL_SCHEDULES").unwrap_or(200);
+        let others = once_failed.iter().copied().filter(|seed| *seed >= count);
+        (0..count).chain(others).collect()
     };
     let next = AtomicUsize::new(0);
     let work = || {
