@@ -59,7 +59,7 @@ pub use plan::{ClassRate, PlanArguments, UpmapKind};
 pub use replay_cache::{PolicyChoice, ReplayCacheArguments};
 pub use replay_disk::ReplayDiskArguments;
 pub use report::ReportArguments;
-pub use reproduce::{Paper, ReproduceArguments};
+pub use reproduce::ReproduceArguments;
 pub use serve::ServeArguments;
 pub use sweep::{
     ExportArguments, MergeArguments, MissingArguments, Shard, SweepArguments, SweepStep,

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// Shows on a terminal how many jobs are done; ends when the user asks for it.
+/// A bar on a terminal that shows how many jobs are done. Ctrl-C ends the work.
 struct Bar(Mutex<Option<ProgressBar>>);
 
 impl Watch for Bar {
@@ -42,14 +42,13 @@ impl Bar {
     }
 }
 
-/// Threads for the jobs of a library, which are done one set after the other.
+/// Threads for the jobs of a library. It does one set of jobs after the other, so that one bar serves them all.
 pub(crate) fn workers(asked: Option<NonZeroUsize>) -> Workers<'static> {
     static SHOWN: Bar = Bar(Mutex::new(None));
     Workers { threads: threads(asked), watch: &SHOWN }
 }
 
-/// Does the jobs, which are begun in the order given, on this many threads. After one has failed or
-/// the user has asked for an end, no other is begun. A bar shows how many are done, on a terminal.
+/// Does the jobs on this number of threads, and shows a bar ([`Workers::perform`]).
 pub(crate) fn perform<J: Sync, T: Send>(
     jobs: &[J],
     threads: NonZeroUsize,

@@ -6,15 +6,14 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_files::{Directory, Purpose};
 use foretell_reproduce::{
-    Claim, Options, Reproduction, Summary, Verdict, reproduce as perform, size_name,
+    Claim, Options, Paper, Reproduction, Summary, Verdict, reproduce as perform, size_name,
 };
 
-use crate::cli::{Paper, ReproduceArguments};
+use crate::cli::ReproduceArguments;
 use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
@@ -26,19 +25,7 @@ const USUAL: &str = "../shared/data/clusters";
 
 /// Names of all figures.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    foretell_reproduce::Paper::all_figures()
-}
-
-impl From<Paper> for foretell_reproduce::Paper {
-    fn from(paper: Paper) -> Self {
-        match paper {
-            Paper::UrsaMinor => Self::UrsaMinor,
-            Paper::Virtualized => Self::Virtualized,
-            Paper::ConstantCapacity => Self::ConstantCapacity,
-            Paper::InsideOut => Self::InsideOut,
-            Paper::Clusters => Self::Clusters,
-        }
-    }
+    Paper::all_figures()
 }
 
 /// Runs the command.
@@ -59,10 +46,9 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let kept = "`reproduce clusters` keeps all that it predicts anyway, without `--keep`";
         return Err(Failure::Usage(kept.to_owned()));
     }
-    let there = foretell_reproduce::Paper::from(paper).figures();
+    let there = paper.figures();
     if let Some(name) = arguments.figures.iter().find(|name| !there.contains(&name.as_str())) {
-        let paper = paper.to_possible_value();
-        let paper = paper.as_ref().map_or("it", |paper| paper.get_name());
+        let paper = paper.name();
         let there = match there[..] {
             [] => " alone; all are made from the same measurements".to_owned(),
             _ => format!("; it has {}", there.join(", ")),
@@ -88,7 +74,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         data: &data,
         workers: jobs::workers(arguments.jobs),
     };
-    let found = perform(paper.into(), &options, &directory)?;
+    let found = perform(paper, &options, &directory)?;
     crate::output::print(&text(&found, directory.path()))
 }
 
@@ -161,13 +147,17 @@ fn ursa_minor(summary: &Summary) -> String {
     text
 }
 
-/// Of Ra and Lee 2018: claims, and what the better estimator is told.
+/// Of Ra and Lee 2018: claims, and the mixes that the aware estimator learns from.
 fn constant_capacity(verdict: &Verdict) -> String {
     let mut text = table_of_claims(&verdict.rows);
     for (storage, told) in &verdict.told_read_percent {
-        let told: Vec<String> =
+        let mixes: Vec<String> =
             told.iter().map(|(kib, reads)| format!("{} at {reads} %", size_name(*kib))).collect();
-        let _ = writeln!(text, "\nTold of {storage}: {} reads", told.join(", "));
+        let _ = writeln!(
+            text,
+            "\nThe aware estimator learns from {storage} with {} reads",
+            mixes.join(", ")
+        );
     }
     text
 }

@@ -62,7 +62,7 @@ fn is_replaced(place: &Place, name: &str) {
     succeed(["trace", dir.to_str().unwrap(), "1"]);
 }
 
-/// The files of a run with their content, but for what is unfinished and the time that the run took.
+/// The files of a run and their content, without unfinished files and without the time that the run took.
 fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for name in files(dir).into_iter().filter(|name| !name.ends_with(".partial")) {

@@ -45,7 +45,8 @@ struct Writing {
 impl Recorder {
     /// A recorder that writes `dir/run.db`, making `dir` if need be.
     ///
-    /// An earlier `run.db` stays until [`Recorder::finish`] succeeds and replaces it. Errors if the directory cannot be written or another process records into it.
+    /// An earlier `run.db` stays until [`Recorder::finish`] succeeds and replaces it. Errors if the directory cannot be
+    /// written or another process records into it.
     pub fn create(dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         Self::create_by(Method::default(), dir, selection)
     }

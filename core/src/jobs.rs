@@ -8,44 +8,44 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::error::Error;
 
-/// Whoever watches long work: is told how far it is, and may end it.
+/// Follows the progress of long work, and may end it.
 pub trait Watch: Sync {
-    /// So many jobs are begun with.
+    /// Work on this number of jobs begins.
     fn begin(&self, jobs: usize) {
         let _ = jobs;
     }
 
-    /// One more of them is done.
+    /// One more job is done.
     fn done(&self) {}
 
-    /// No more of them are done.
+    /// The work has ended, whether or not all jobs are done.
     fn end(&self) {}
 
-    /// Whether there is to be an end. Asked before each job, and again and again by simulations.
+    /// Whether the work is to end. Asked before each job, and repeatedly by simulations.
     fn wants_end(&self) -> bool {
         false
     }
 }
 
-/// Watches nothing: the work goes on to its end.
+/// Ignores the progress, and lets the work go on to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-/// Threads that do jobs, and who watches them.
+/// Threads that do jobs, and who follows their progress.
 #[derive(Clone, Copy)]
 pub struct Workers<'a> {
-    /// How many threads.
+    /// The number of threads.
     pub threads: NonZeroUsize,
-    /// Who watches.
+    /// Who follows the progress.
     pub watch: &'a dyn Watch,
 }
 
 /// What came of some jobs.
 #[derive(Debug)]
 pub struct Done<T, E> {
-    /// Results by the numbers of their jobs, so that neither order nor threads show.
+    /// Results by the number of their job, whatever the order and the number of threads.
     pub results: BTreeMap<usize, T>,
     /// Why not all jobs were done: the failure of the job with the lowest number, or an interruption.
     pub failure: Option<E>,
@@ -62,8 +62,7 @@ impl<T, E> Done<T, E> {
 }
 
 impl Workers<'_> {
-    /// Does the jobs, which are begun in the order given. After one has failed or somebody wants an end, no other is
-    /// begun.
+    /// Does the jobs. They begin in the order given. After one has failed, or the work is to end, no other begins.
     pub fn perform<J: Sync, T: Send, E: From<Error> + Send>(
         &self,
         jobs: &[J],
@@ -105,7 +104,7 @@ impl Workers<'_> {
         Done { results, failure }
     }
 
-    /// For the observer of a simulation: it goes on until somebody wants an end.
+    /// An observer for simulations: they go on until the work is to end.
     pub fn go_on<T>(&self, _: T) -> ControlFlow<()> {
         if self.watch.wants_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -1,9 +1,8 @@
 //! The directory of a run. It holds a whole run or none.
 //!
 //! A new run is written beside the earlier one, which stays until the new one is whole: a run that fails or is
-//! interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), with `run.db` as the one
-//! without which nobody takes the directory for a run. So records of one scenario never stand beside the
-//! description of another.
+//! interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), `run.db` last: a directory
+//! without it is not a run. So no reader finds the records of one scenario beside the description of another.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -46,7 +45,7 @@ impl RunDirectory {
         Ok(Self { directory, files: Vec::new() })
     }
 
-    /// The same for a directory that was taken before, whose `run.toml` nobody runs.
+    /// The same for a directory that is locked already. Its `run.toml` is not the scenario that is run.
     pub fn of(directory: Directory) -> Result<Self, Error> {
         let names = [STORE_FILE, PARTIAL_FILE, SCENARIO_FILE, TRUTH_FILE];
         directory.may_replace(&names, &[])?;

@@ -46,15 +46,15 @@ const QUICK_SEEDS: u64 = 3;
 /// Whose experiments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paper {
-    /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
+    /// Thereska et al. 2006.
     UrsaMinor,
-    /// Noorshams et al. 2013: regression models of virtualized storage, Figures 1 to 13.
+    /// Noorshams et al. 2013.
     Virtualized,
-    /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
+    /// Ra and Lee 2018.
     ConstantCapacity,
-    /// Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 to 9.
+    /// Hsu et al. 2016.
     InsideOut,
-    /// Clusters that others measured: fitted to few of their points, all others predicted.
+    /// Clusters that others measured.
     Clusters,
 }
 
@@ -67,6 +67,44 @@ impl Paper {
         Self::InsideOut,
         Self::Clusters,
     ];
+
+    /// What it is called by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UrsaMinor => "ursa-minor",
+            Self::Virtualized => "virtualized",
+            Self::ConstantCapacity => "constant-capacity",
+            Self::InsideOut => "inside-out",
+            Self::Clusters => "clusters",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|paper| paper.name() == name)
+    }
+
+    /// What it is about, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::UrsaMinor => {
+                "Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11"
+            }
+            Self::Virtualized => {
+                "Noorshams et al. 2013: regression models of virtualized storage, Figures 1 to 13"
+            }
+            Self::ConstantCapacity => {
+                "Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5"
+            }
+            Self::InsideOut => {
+                "Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 \
+                 to 9"
+            }
+            Self::Clusters => {
+                "Clusters that others measured: fitted to few of their points, all others predicted"
+            }
+        }
+    }
 
     /// Names of the figures that its experiments can be reduced to.
     pub fn figures(self) -> Vec<&'static str> {

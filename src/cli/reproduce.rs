@@ -3,14 +3,16 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use foretell_reproduce::Paper;
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReproduceArguments {
     /// Which paper's experiments.
+    #[arg(value_parser = papers())]
     pub paper: Paper,
     /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
     /// configurations and shorter searches; of `constant-capacity`, one seed instead of two and
@@ -45,17 +47,9 @@ pub struct ReproduceArguments {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// Papers whose experiments can be reproduced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Paper {
-    /// Thereska et al. 2006: self-prediction in Ursa Minor, Figures 3 to 11.
-    UrsaMinor,
-    /// Noorshams et al. 2013: regression models of virtualized storage, Figures 1 to 13.
-    Virtualized,
-    /// Ra and Lee 2018: the constant-capacity rule on Ceph and Swift, Figures 2 to 5.
-    ConstantCapacity,
-    /// Hsu et al. 2016: performance from low-level metrics (Inside-Out), Tables I and II, Figures 3 to 9.
-    InsideOut,
-    /// Clusters that others measured: fitted to few of their points, all others predicted.
-    Clusters,
+/// The names of papers, each with what it is about.
+fn papers() -> impl TypedValueParser<Value = Paper> {
+    let value = |paper: Paper| PossibleValue::new(paper.name()).help(paper.about());
+    let named = |name: String| Paper::named(&name).expect("only names of papers are accepted");
+    PossibleValuesParser::new(Paper::ALL.map(value)).map(named)
 }

@@ -23,6 +23,9 @@ const UNKNOWN: f64 = 3.0;
 /// The same where the number of requests alone is not known.
 const UNKNOWN_REQUESTS: f64 = 1.0;
 
+/// Throughput, requests a second, and response times of a workload.
+pub(crate) type Figures = (f64, ResponseTimeMs);
+
 /// What is known of an answer before its error is.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Circumstances {
@@ -145,11 +148,13 @@ words!(
 );
 
 impl Circumstances {
-    /// Mean response times: `said` of the changed cluster, and of the run itself `modelled` and `recorded`.
-    pub(crate) fn of(said: f64, modelled: ResponseTimeMs, recorded: ResponseTimeMs) -> Self {
+    /// The mean response time asked for (`said`), and the figures of the recorded run: as modelled, and as recorded.
+    pub(crate) fn of(said: f64, modelled: Figures, recorded: Figures) -> Self {
         let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
+        let ((modelled_rps, modelled), (recorded_rps, recorded)) = (modelled, recorded);
         Self {
             misfit: log(modelled.mean / recorded.mean),
+            misfit_of_throughput: log(modelled_rps / recorded_rps),
             moved: log(said / modelled.mean),
             ..Self::default()
         }

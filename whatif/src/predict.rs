@@ -421,11 +421,7 @@ impl Prediction<'_> {
                     requests: Some(throughput_rps * self.seconds()),
                     ..before.map_or_else(Circumstances::default, |(modelled, recorded)| {
                         let said = found.response_ms.mean;
-                        let off = (modelled.throughput_rps / recorded.throughput_rps).ln();
-                        Circumstances {
-                            misfit_of_throughput: Some(off).filter(|off| off.is_finite()),
-                            ..Circumstances::of(said, modelled.response_ms, recorded.response_ms)
-                        }
+                        Circumstances::of(said, modelled.figures(), recorded.figures())
                     })
                 },
                 expected_error: BTreeMap::new(),
@@ -488,7 +484,7 @@ impl Prediction<'_> {
                     Circumstances::default,
                     |(modelled, recorded)| {
                         let said = seen.response_ms.mean;
-                        Circumstances::of(said, modelled.response_ms, recorded.response_ms)
+                        Circumstances::of(said, modelled.figures(), recorded.figures())
                     },
                 )
             };

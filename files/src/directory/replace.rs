@@ -2,9 +2,9 @@
 //!
 //! The new files are written beside the old ones, so that a failure or an interruption before the end leaves
 //! the old ones as they were. A file system cannot replace several files in one step. One of them, the `last`,
-//! therefore marks the whole: it is removed first, and the new one gets its name when everything else is in
-//! its place. A process that is killed in between leaves a directory without that file, which nobody takes
-//! for whole. The directory is synced at each of these steps, so that a power cut leaves no other order.
+//! is therefore the mark of a complete directory: it is removed first, and the new one gets its name when
+//! everything else is in its place. A process that is killed in between leaves a directory without the mark,
+//! which readers refuse. The directory is synced at each step, so that a power cut keeps this order, too.
 
 use std::ffi::OsStr;
 use std::io;
@@ -34,7 +34,7 @@ impl Directory {
     }
 
     /// Replaces all files of ours, those in parts included, by these: the files of this directory that were
-    /// begun, with their names. `last` is the one without which nobody takes the directory for whole.
+    /// begun, with their names. `last` is the mark of a complete directory.
     ///
     /// # Errors
     ///

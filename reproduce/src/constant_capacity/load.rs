@@ -92,7 +92,7 @@ fn times_ms(storage: Storage, largest_kib: u32, quick: bool) -> (u32, u32) {
 }
 
 impl Laboratory {
-    /// A cluster under requests of these sizes, this share of which are reads.
+    /// A cluster under requests of these sizes, with this share of reads.
     pub(super) fn setup(&self, storage: Storage, sizes: &Sizes, reads: u32) -> Setup {
         let largest = sizes.iter().map(|(kib, _)| *kib).max().unwrap_or(0);
         let (warmup, duration) = times_ms(storage, largest, self.quick);

@@ -184,7 +184,7 @@ impl Measurements<'_> {
         self.results.truths(&setup, |truth| storage.iops(truth))
     }
 
-    /// What clusters under requests of these sizes, this share of which are reads, waited for most.
+    /// The resources that limited clusters under requests of these sizes, with this share of reads.
     fn bottlenecks(&self, storage: Storage, sizes: &[u32], reads: u32) -> BTreeSet<String> {
         let setup = |kib: &u32| self.laboratory.setup(storage, &vec![(*kib, 100)], reads);
         sizes.iter().flat_map(|kib| self.results.bottlenecks(&setup(kib))).collect()

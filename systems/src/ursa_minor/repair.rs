@@ -85,7 +85,7 @@ impl Core {
         }
     }
 
-    /// The same. Returns fragments that cannot move for now, although writes waited for them.
+    /// The same. Returns fragments that cannot move for now, so that writes no longer wait for them.
     fn begin_what_can_be<H: Hosts>(&mut self, hosts: &mut H, host: HostId) -> Vec<Slot> {
         let now = hosts.now();
         let mut stopped = Vec::new();

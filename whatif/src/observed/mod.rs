@@ -13,6 +13,7 @@ use foretell_scenarios::model::{Host, Scenario, Workload};
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
+use crate::circumstances::Figures;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::Outcome;
@@ -41,6 +42,13 @@ pub(crate) struct WorkloadSeen {
     /// Time that a request took of each resource, in all hosts of a kind together: as in
     /// [`crate::WorkloadAnswer::demands_ms`].
     pub(crate) demands_ms: BTreeMap<String, f64>,
+}
+
+impl WorkloadSeen {
+    /// What past scores compare with the model.
+    pub(crate) fn figures(&self) -> Figures {
+        (self.throughput_rps, self.response_ms)
+    }
 }
 
 /// A run, as far as its records tell.

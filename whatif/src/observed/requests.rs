@@ -40,7 +40,7 @@ pub(crate) struct Streams {
     pub(crate) whole: bool,
     /// Whether it creates its files before the first of them.
     pub(crate) creates: bool,
-    /// Whether each client had done all that it had to do before the records end.
+    /// Whether every client had done its work before the end of the records.
     pub(crate) ended: bool,
     /// By position of the client: the requests of each of its threads, where threads have work of their
     /// own and something looks at who asks, as the block layer of a guest does; otherwise empty.
@@ -58,15 +58,15 @@ fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
-/// Whether a kind of workload has so much to do and no more, which an operator knows.
+/// Whether workloads of a kind may end by themselves, which an operator knows.
 fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
 }
 
-/// A client that has issued nothing for so many of its mean gaps, and has nothing under way, has ended.
+/// A client has ended if no request of it is under way, and it has issued none for this many of its mean gaps.
 const GAPS_TO_END: u64 = 20;
 
-/// Whether a client had issued all of its requests at the end of the records.
+/// Whether a client, with no request under way, had done its work at the `end` of the records.
 fn has_ended(requests: &[Recorded], end: SimTime) -> bool {
     let [first, .., last] = requests else { return false };
     let gap = last.issued.saturating_since(first.issued) / (requests.len() as u64 - 1);

@@ -7,6 +7,7 @@ use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
 use super::outages::OutageOutcome;
 use crate::answer::ResponseTimeMs;
+use crate::circumstances::Figures;
 
 /// Completions of one workload while it was measured.
 #[derive(Debug, Default)]
@@ -85,6 +86,11 @@ const MORE_THAN_CHANCE: u64 = 50;
 const KEEPS_UP: f64 = 1.05;
 
 impl WorkloadOutcome {
+    /// What past scores compare with the recorded run.
+    pub(crate) fn figures(&self) -> Figures {
+        (self.throughput_rps, self.response_ms)
+    }
+
     /// Of an open workload: how many times as many requests are issued as completed, unless it keeps up.
     pub(crate) fn overload(&self) -> Option<f64> {
         let factor = self.issued as f64 / (self.completed as f64).max(1.0);
