@@ -21,7 +21,7 @@ pub enum Access {
 }
 
 /// The software that a node stores with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Software {
     /// Files, over all its disks.
     Files(Box<Node>),

@@ -20,7 +20,7 @@ use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
-use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
+use crate::replay::{Detail, KeptFills, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
 /// The changed cluster, replayed; every model answers from this.
 #[derive(Debug)]
@@ -184,12 +184,12 @@ impl Observed {
         }
         if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
-            self.unchanged_short.get_or_init(|| replayed(&before, Detail::SHORT).ok());
+            self.unchanged_short.get_or_init(|| replayed(&before, Detail::SHORT, Some(&self.fills)).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
         }
-        let outcome = replayed(cluster, Detail::SHORT)?;
+        let outcome = replayed(cluster, Detail::SHORT, Some(&self.fills))?;
         let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,
@@ -238,22 +238,22 @@ impl Observed {
         let idle = self.idle(changes);
         let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
-            let outcome = replayed(&cluster, Detail::WHOLE)?;
+            let outcome = replayed(&cluster, Detail::WHOLE, None)?;
             self.unchanged.get_or_init(|| Some(outcome.clone()));
             outcome
         } else if self.unchanged.get().is_some() {
-            replayed(&cluster, Detail::WHOLE)?
+            replayed(&cluster, Detail::WHOLE, None)?
         } else {
             let before = self.changed(&[], parts)?;
             let itself = || {
-                self.unchanged.get_or_init(|| replayed(&before, Detail::WHOLE).ok());
+                self.unchanged.get_or_init(|| replayed(&before, Detail::WHOLE, None).ok());
             };
             std::thread::scope(|scope| {
                 // where there are no threads, one after the other
                 if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
                     itself();
                 }
-                replayed(&cluster, Detail::WHOLE)
+                replayed(&cluster, Detail::WHOLE, None)
             })?
         };
         let notes = idle;
@@ -308,10 +308,15 @@ fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfErr
     }
 }
 
-fn replayed(cluster: &Changed, detail: Detail) -> Result<Outcome, WhatIfError> {
+fn replayed(
+    cluster: &Changed,
+    detail: Detail,
+    fills: Option<&KeptFills>,
+) -> Result<Outcome, WhatIfError> {
     has_room(&cluster.scenario, foretell_input::available_memory())?;
     replay(&Material {
         detail,
+        fills,
         scenario: &cluster.scenario,
         requests: &cluster.requests,
         stretch: &cluster.stretch,

@@ -28,7 +28,7 @@ pub struct Extent {
 }
 
 /// The address space of one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AddressSpace {
     disks: u64,
     stripe: u64,
@@ -39,7 +39,7 @@ pub struct AddressSpace {
     log: Option<Log>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Log {
     segment: u64,
     /// On each disk, where the first segment begins, and how many there are.

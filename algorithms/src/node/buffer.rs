@@ -108,7 +108,7 @@ impl Effects {
 }
 
 /// The buffer cache of one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Buffer {
     policy: AnyPolicy,
     page: Bytes,
@@ -357,7 +357,7 @@ impl Buffer {
 }
 
 /// Pages that one write dirtied, as long as one of them is dirty; a list by age.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct DirtyRuns {
     runs: Slab<DirtyRun>,
     oldest: u32,

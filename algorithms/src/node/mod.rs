@@ -167,7 +167,7 @@ impl FileAccess {
 }
 
 /// A storage node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     buffer: Buffer,
     effects: Effects,
@@ -248,7 +248,7 @@ impl Operation {
 }
 
 /// What was under way at a node when it was set aside.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SetAside {
     background: u64,
     unstable: u64,

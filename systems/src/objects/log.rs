@@ -29,7 +29,7 @@ pub(super) struct Commit {
 }
 
 /// A log on a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Log {
     bytes: u64,
     at: u64,

@@ -84,7 +84,7 @@ pub struct StoreAccess {
 }
 
 /// The stores of a node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stores {
     settings: Settings,
     page: u64,
@@ -98,7 +98,7 @@ pub struct Stores {
 }
 
 /// The store of one device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Store {
     capacity: u64,
     cache: AnyPolicy,

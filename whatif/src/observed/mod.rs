@@ -16,7 +16,7 @@ use crate::answer::ResponseTimeMs;
 use crate::circumstances::Figures;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
-use crate::replay::Outcome;
+use crate::replay::{KeptFills, Outcome};
 
 pub(crate) use requests::{Recorded, Sharing, Streams, is_whole};
 
@@ -68,6 +68,8 @@ pub struct Observed {
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
     /// The same, of short stretches.
     pub(crate) unchanged_short: OnceLock<Option<Outcome>>,
+    /// What fills caches before short stretches.
+    pub(crate) fills: KeptFills,
 }
 
 impl Observed {
@@ -142,7 +144,18 @@ impl Observed {
         });
         let seen = seen.collect();
         let (unchanged, unchanged_short) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { document, scenario, measured, requests, kinds, seen, unchanged, unchanged_short })
+        let fills = KeptFills::default();
+        Ok(Self {
+            document,
+            scenario,
+            measured,
+            requests,
+            kinds,
+            seen,
+            unchanged,
+            unchanged_short,
+            fills,
+        })
     }
 
     /// Names of the devices of which measurements are recorded.

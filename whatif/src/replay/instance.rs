@@ -27,6 +27,15 @@ pub(super) struct Instance {
     pub(super) issued: u64,
 }
 
+/// How far an instance has come.
+#[derive(Clone, Debug)]
+pub(super) struct Position {
+    requests: Requests,
+    left: Option<u64>,
+    stream: Stream,
+    choosing: Stream,
+}
+
 /// When it issues.
 #[derive(Clone, Copy, Debug)]
 enum Pace {
@@ -183,6 +192,35 @@ impl Instance {
         }
     }
 
+    /// Whether its requests have times at which they were recorded.
+    pub(super) fn has_times(&self) -> bool {
+        self.requests.has_times()
+    }
+
+    /// How many requests were recorded before a time.
+    pub(super) fn recorded_before(&self, time: SimTime) -> usize {
+        self.requests.recorded_before(time)
+    }
+
+    /// When its next request was recorded, if it was.
+    pub(super) fn next_recorded(&self) -> Option<SimTime> {
+        self.requests.next_issued()
+    }
+
+    /// How far it has come; `choosing`: what it draws fragments from.
+    pub(super) fn position(&self, choosing: &Stream) -> Position {
+        let Self { requests, left, stream, .. } = self;
+        let (requests, stream) = (requests.clone(), stream.clone());
+        Position { requests, left: *left, stream, choosing: choosing.clone() }
+    }
+
+    /// Goes on from where another one like it has come to; what it draws fragments from then.
+    pub(super) fn go_to(&mut self, position: &Position) -> Stream {
+        let Position { requests, left, stream, choosing } = position.clone();
+        (self.requests, self.left, self.stream) = (requests, left, stream);
+        choosing
+    }
+
     pub(super) fn pull(&mut self) -> Option<Wanted> {
         if self.requests.is_empty() {
             return None;
@@ -234,6 +272,8 @@ impl Replay<'_> {
     /// An instance begins.
     pub(super) fn begin(&mut self, id: u32) {
         let event = Event::Issue { instance: id };
+        // instances live in the time of the whole run
+        let (begin, now) = (self.engine.now, self.engine.now + self.engine.skipped);
         let instance = &mut self.instances[id as usize];
         if let Pace::Closed { outstanding, think } = instance.pace {
             for _ in 0..outstanding {
@@ -243,10 +283,10 @@ impl Replay<'_> {
                     Think::Fixed(span) => instance.stream.part_of(span),
                     Think::Exponential(mean) => instance.stream.exponential(mean),
                 };
-                self.engine.agenda.schedule(SimTime::ZERO + lead, event);
+                self.engine.agenda.schedule(begin + lead, event);
             }
-        } else if let Some(at) = instance.next_at(SimTime::ZERO) {
-            self.engine.agenda.schedule(at, event);
+        } else if let Some(at) = instance.next_at(now) {
+            self.engine.agenda.schedule(begin + (at - now), event);
         }
     }
 

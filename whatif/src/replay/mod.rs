@@ -12,6 +12,7 @@ mod cpu;
 mod creation;
 mod disks;
 mod engine;
+mod fill;
 mod instance;
 mod links;
 mod node;
@@ -39,6 +40,7 @@ use agenda::{Agenda, Event};
 use cpu::Cpu;
 use disks::{Disks, Tag};
 use engine::Engine;
+pub(crate) use fill::KeptFills;
 use instance::Instance;
 use links::{Links, Step};
 use node::Node;
@@ -73,6 +75,8 @@ pub(crate) struct Material<'a> {
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
     /// How much of it is replayed in detail.
     pub(crate) detail: Detail,
+    /// Where fills of caches are kept, if they are.
+    pub(crate) fills: Option<&'a KeptFills>,
 }
 
 /// A replay under way.
@@ -110,7 +114,7 @@ struct Replay<'a> {
 pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
     let mut replay = Replay::new(material)?;
     replay.create_files(material);
-    replay.run(Plan::of(material))
+    replay.run(material, Plan::of(material))
 }
 
 impl<'a> Replay<'a> {
@@ -207,7 +211,10 @@ impl<'a> Replay<'a> {
         })
     }
 
-    fn run(&mut self, plan: Option<Plan>) -> Result<Outcome, WhatIfError> {
+    fn run(&mut self, material: &Material, plan: Option<Plan>) -> Result<Outcome, WhatIfError> {
+        if let Some(fill) = plan.as_ref().and_then(|plan| plan.fill) {
+            self.fill(material, fill)?;
+        }
         for instance in 0..self.instances.len() as u32 {
             self.begin(instance);
         }
@@ -224,7 +231,7 @@ impl<'a> Replay<'a> {
             return Ok(self.outcome());
         };
         let mut marked = false;
-        for Period { detail, passed_over, measured, touches } in plan.0 {
+        for Period { detail, passed_over, measured, touches } in plan.periods {
             if measured && !marked {
                 self.mark();
                 marked = true;

@@ -23,7 +23,7 @@ pub(super) struct Served {
 }
 
 /// A storage node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) software: Software,
     /// Where its part of each disk begins.

@@ -8,7 +8,7 @@
 //! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
 //!
 //! Of the short stretches of the fast model, most of what lies between is left out altogether: what caches hold
-//! then is what they held earlier.
+//! then is what they held earlier. Before the first stretch they are filled (see `fill`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +19,7 @@ use foretell_units::{HostId, SimSpan, SimTime};
 
 use super::disks::Disks;
 use super::engine::{Engine, choose};
+use super::fill::Fill;
 use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
@@ -41,9 +42,11 @@ pub(crate) struct Detail {
     shortest_s: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests that touch caches before a stretch, at the most; what comes before these is left out. First those
-    /// that fill caches, from the beginning of the run on; then fewer, as caches hold something of their past.
-    touches: (f64, f64),
+    /// Requests that fill caches before the first stretch, if any do; further ones do after it if the warm-up has not
+    /// as many.
+    fills: Option<f64>,
+    /// Requests that touch caches before each further stretch, at the most; what comes before these is left out.
+    touches: f64,
 }
 
 impl Detail {
@@ -54,7 +57,8 @@ impl Detail {
         most_requests: f64::INFINITY,
         shortest_s: 0.5,
         periods: (4, 20),
-        touches: (f64::INFINITY, f64::INFINITY),
+        fills: None,
+        touches: f64::INFINITY,
     };
     /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
     pub(crate) const SHORT: Self = Self {
@@ -63,7 +67,8 @@ impl Detail {
         most_requests: 8_000.0,
         shortest_s: 0.25,
         periods: (1, 8),
-        touches: (20_000.0, 500.0),
+        fills: Some(20_000.0),
+        touches: 500.0,
     };
 
     /// Whether less than all of a run is replayed in detail.
@@ -82,7 +87,11 @@ impl Detail {
 }
 
 /// How a long run is replayed: period after period.
-pub(super) struct Plan(pub(super) Vec<Period>);
+pub(super) struct Plan {
+    /// What comes before.
+    pub(super) fill: Option<Fill>,
+    pub(super) periods: Vec<Period>,
+}
 
 /// A stretch in detail, and what is passed over after it.
 #[derive(Clone, Copy)]
@@ -120,19 +129,29 @@ impl Plan {
             return None;
         }
         let mut plan = Vec::new();
-        let mut to_fill = of.touches.0;
+        let beginning = whole * share * BEGINNING;
+        let fill = of.fills.map(|requests| {
+            let end = warmup - beginning.min(warmup / 2.0);
+            let until = end.min(requests * whole / all);
+            let at = |seconds: f64| SimTime::ZERO + SimSpan::from_secs_f64(seconds);
+            Fill { until: at(until), end: at(end) }
+        });
+        let seconds = |time: SimTime| time.saturating_since(SimTime::ZERO).as_secs_f64();
+        let filled = fill.map_or(0.0, |fill| seconds(fill.until) * all / whole);
+        let mut to_fill = of.fills.map_or(0.0, |requests| requests - filled);
         let mut add = |count: u32, span: f64, share: f64, measured: bool| {
             let period = span / f64::from(count);
             let detail = SimSpan::from_secs_f64(period * share);
             let passed_over = SimSpan::from_secs_f64(period * (1.0 - share));
             plan.extend((0..count).map(|_| {
-                let touches = to_fill.max(of.touches.1);
+                let touches = to_fill.max(of.touches);
                 to_fill -= touches.min(period * all / whole);
                 Period { detail, passed_over, measured, touches }
             }));
         };
-        let beginning = whole * share * BEGINNING;
-        if beginning > warmup / 2.0 {
+        if let Some(fill) = fill {
+            add(1, warmup - seconds(fill.end), 1.0, false);
+        } else if beginning > warmup / 2.0 {
             add(1, warmup, (beginning / warmup).min(1.0), false);
         } else {
             let first = beginning.max(warmup / f64::from(periods.0));
@@ -142,7 +161,7 @@ impl Plan {
         add(periods.1, duration, share, true);
         // nothing comes after the last stretch
         plan.last_mut()?.passed_over = SimSpan::ZERO;
-        Some(Self(plan))
+        Some(Self { fill, periods: plan })
     }
 }
 
@@ -211,18 +230,23 @@ impl Replay<'_> {
                 next.extend(after.map(|at| Reverse((at, index))));
             }
         }
-        self.engine.skipped = until.saturating_since(now);
+        self.resume_at(until.saturating_since(now));
+        Ok(())
+    }
+
+    /// Time is passed over no more; `skipped`: how much was until now.
+    pub(super) fn resume_at(&mut self, skipped: SimSpan) {
+        self.engine.skipped = skipped;
         self.tick_all();
         self.engine.tracking.paused = false;
         for host in 0..self.engine.nodes.len() as u32 {
             let Some((node, mut around)) = self.engine.node(host) else { continue };
             node.resume(&mut around);
         }
-        Ok(())
     }
 
     /// Flushers look whose time has come.
-    fn tick_all(&mut self) {
+    pub(super) fn tick_all(&mut self) {
         let due = self.engine.now + self.engine.skipped;
         if self.ticks_from > due {
             return;
@@ -245,7 +269,7 @@ impl Replay<'_> {
     }
 
     /// The next request of an instance touches the nodes' caches; whether there is one.
-    fn touch(&mut self, index: usize) -> bool {
+    pub(super) fn touch(&mut self, index: usize) -> bool {
         let Some(wanted) = self.instances[index].pull() else {
             return false;
         };

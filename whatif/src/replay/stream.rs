@@ -32,7 +32,7 @@ struct Known {
 }
 
 /// The requests of one client.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Requests {
     known: Arc<Known>,
     /// Whose record these are, or are like.
@@ -202,10 +202,16 @@ impl Requests {
         all / (recorded.len() as u64).max(1)
     }
 
+    /// How many requests were issued before a time.
+    pub(super) fn recorded_before(&self, time: SimTime) -> usize {
+        let recorded = self.known.record(self.stream);
+        recorded.partition_point(|request| request.issued < time)
+    }
+
     /// Leaves out the requests that were issued before a time, and says how many.
     pub(super) fn leave_out_until(&mut self, time: SimTime) -> u64 {
+        let before = self.recorded_before(time);
         let recorded = self.known.record(self.stream);
-        let before = recorded.partition_point(|request| request.issued < time);
         let count = before.saturating_sub(self.next);
         self.next += count;
         self.followed = self.next % recorded.len().max(1);

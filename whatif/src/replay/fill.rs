@@ -1,0 +1,231 @@
+//! What caches hold before the fast model's first stretch of detail.
+//!
+//! The first requests of the run touch caches at the times at which they were recorded. So what nodes hold then depends
+//! on what they store, and where; not on how fast processors, cables and disks are, or how often clients ask. It is
+//! kept: questions that change only such things begin with it.
+//!
+//! Left out: the file of the Activity DB, which grows from the first stretch of detail on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foretell_scenarios::model::{
+    Cache, Guest, Host, Layout, Machine, Scenario, Storage, System, Tracking, Volume, Workload,
+};
+use foretell_units::{Bytes, SimSpan, SimTime};
+
+use super::instance::{Instance, Position};
+use super::node::Node;
+use super::{Material, Replay};
+use crate::error::WhatIfError;
+use crate::observed::Recorded;
+
+/// Fills that are kept; a fill of 20,000 requests takes some 10 MiB.
+const KEPT: usize = 8;
+
+/// Which requests fill caches.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Fill {
+    /// Those recorded before then.
+    pub(super) until: SimTime,
+    /// When the first stretch of detail begins.
+    pub(super) end: SimTime,
+}
+
+/// The latest fills, the last used one at the end.
+#[derive(Debug, Default)]
+pub(crate) struct KeptFills(Mutex<Vec<Arc<Filled>>>);
+
+impl KeptFills {
+    fn find(&self, key: &Key) -> Option<Arc<Filled>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|filled| filled.key == *key)?;
+        let found = all.remove(at);
+        all.push(Arc::clone(&found));
+        Some(found)
+    }
+
+    fn keep(&self, filled: Filled) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == KEPT {
+            all.remove(0);
+        }
+        all.push(Arc::new(filled));
+    }
+}
+
+/// Nodes with full caches, and how far clients have come.
+#[derive(Debug)]
+struct Filled {
+    key: Key,
+    nodes: Vec<Option<Node>>,
+    positions: Vec<Position>,
+}
+
+/// All that a fill depends on.
+#[derive(Debug)]
+struct Key {
+    fill: Fill,
+    hosts: Vec<HostKey>,
+    system: System,
+    volumes: Vec<Volume>,
+    tracking: Tracking,
+    /// By workload, without how often it asks.
+    workloads: Vec<(u32, Vec<u32>, Option<u64>)>,
+    /// Whose requests each instance issues.
+    instances: Vec<(u32, u32)>,
+    requests: Vec<Arc<[Recorded]>>,
+}
+
+#[derive(PartialEq, Debug)]
+struct HostKey {
+    name: String,
+    guest: Option<Guest>,
+    machine: Option<Machine>,
+    storage: Option<StorageKey>,
+}
+
+#[derive(PartialEq, Debug)]
+struct StorageKey {
+    cache: Cache,
+    nvram: Option<Bytes>,
+    layout: Layout,
+    capacities: Vec<Bytes>,
+    stripe: Bytes,
+    shared_by: u32,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { fill, hosts, system, volumes, tracking, workloads, instances, requests } = self;
+        let same = |(one, two): (&Arc<[Recorded]>, &Arc<[Recorded]>)| Arc::ptr_eq(one, two);
+        *fill == other.fill
+            && *hosts == other.hosts
+            && *system == other.system
+            && *volumes == other.volumes
+            && *tracking == other.tracking
+            && *workloads == other.workloads
+            && *instances == other.instances
+            && requests.len() == other.requests.len()
+            && requests.iter().zip(&other.requests).all(same)
+    }
+}
+
+impl Key {
+    /// None where the devices have caches that a fill would have to fill, too.
+    fn of(material: &Material, fill: Fill, replay: &Replay) -> Option<Self> {
+        if material.measured.iter().flatten().any(|disk| disk.array.is_some()) {
+            return None;
+        }
+        // each field is named, so that a new one must be looked at
+        let Scenario {
+            seed: _,
+            warmup: _,
+            duration: _,
+            intervals: _,
+            system,
+            hosts,
+            switch: _,
+            volumes,
+            workloads,
+            tracking,
+            payload: _,
+            outages: _,
+        } = material.scenario;
+        let of_workload = |workload: &Workload| {
+            let Workload { name: _, volume, clients, kind: _, arrivals: _, times: _, requests } = workload;
+            (volume.0, clients.iter().map(|client| client.0).collect(), *requests)
+        };
+        let streams = material.requests.iter();
+        let streams = streams.flat_map(|all| all.of_threads.iter().flatten().chain(&all.of_clients));
+        let instances = replay.instances.iter().map(|one| (one.workload, one.client));
+        Some(Self {
+            fill,
+            hosts: hosts.iter().map(HostKey::of).collect(),
+            system: system.clone(),
+            volumes: volumes.clone(),
+            tracking: tracking.clone(),
+            workloads: workloads.iter().map(of_workload).collect(),
+            instances: instances.collect(),
+            requests: streams.cloned().collect(),
+        })
+    }
+}
+
+impl HostKey {
+    fn of(host: &Host) -> Self {
+        let Host { name, group: _, role, cpu: _, nic: _, guest, machine } = host;
+        let storage = role.storage().map(|storage| {
+            let Storage { cache, nvram, layout, disks, stripe, shared_by } = storage;
+            StorageKey {
+                cache: cache.clone(),
+                nvram: *nvram,
+                layout: *layout,
+                capacities: disks.iter().map(|disk| disk.device.capacity()).collect(),
+                stripe: *stripe,
+                shared_by: *shared_by,
+            }
+        });
+        Self { name: name.clone(), guest: *guest, machine: *machine, storage }
+    }
+}
+
+impl Replay<'_> {
+    /// Fills the caches of nodes, and goes to where the first stretch of detail begins.
+    pub(super) fn fill(&mut self, material: &Material, fill: Fill) -> Result<(), WhatIfError> {
+        let key = material.fills.and_then(|_| Key::of(material, fill, self));
+        let known = key.as_ref().and_then(|key| material.fills?.find(key));
+        self.engine.tracking.paused = true;
+        self.ticks_from = SimTime::ZERO;
+        if let Some(known) = known {
+            self.engine.nodes.clone_from(&known.nodes);
+            for (index, position) in known.positions.iter().enumerate() {
+                self.engine.choosing[index] = self.instances[index].go_to(position);
+            }
+        } else {
+            for node in self.engine.nodes.iter_mut().flatten() {
+                node.pass_over(0.0);
+            }
+            self.touch_as_recorded(fill.until)?;
+            if let (Some(key), Some(fills)) = (key, material.fills) {
+                let instances = self.instances.iter().zip(&self.engine.choosing);
+                let positions = instances.map(|(one, choosing)| one.position(choosing));
+                let nodes = self.engine.nodes.clone();
+                fills.keep(Filled { key, nodes, positions: positions.collect() });
+            }
+        }
+        for instance in &mut self.instances {
+            instance.leave_out_until(fill.end);
+        }
+        self.ticks_from = SimTime::ZERO;
+        self.resume_at(fill.end.saturating_since(SimTime::ZERO));
+        Ok(())
+    }
+
+    /// Requests touch caches when they were recorded; those without times as often as others do.
+    fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
+        let span = until.saturating_since(SimTime::ZERO);
+        let timed = || self.instances.iter().filter(|one| one.has_times());
+        let requests: usize = timed().map(|one| one.recorded_before(until)).sum();
+        let each = (requests as f64 / (timed().count() as f64).max(1.0)).max(1.0);
+        let gap = SimSpan::from_secs_f64(span.as_secs_f64() / each);
+        let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
+        let recorded = |one: &Instance, after: SimTime| {
+            if one.has_times() { one.next_recorded() } else { Some(after + gap) }
+        };
+        for (index, instance) in self.instances.iter().enumerate() {
+            next.extend(recorded(instance, SimTime::ZERO).map(|at| Reverse((at, index))));
+        }
+        while let Some(Reverse((at, index))) = next.pop().filter(|Reverse((at, _))| *at < until) {
+            self.work_goes_on(span)?;
+            self.engine.skipped = at.saturating_since(SimTime::ZERO);
+            self.tick_all();
+            if self.touch(index) {
+                let after = recorded(&self.instances[index], at);
+                next.extend(after.map(|at| Reverse((at, index))));
+            }
+        }
+        Ok(())
+    }
+}
