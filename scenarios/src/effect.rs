@@ -71,8 +71,10 @@ impl Document {
         };
         let mut found = Vec::new();
         for (index, change) in changes.iter().enumerate() {
+            let alone = || (before.clone(), self.clone());
+            let others = if changes.len() == 1 { Some(alone()) } else { with(Some(index)) };
             // what cannot be without the change is changed by it
-            let Some((without, others)) = with(Some(index)) else { continue };
+            let Some((without, others)) = others else { continue };
             let why = if after == without {
                 let same = document.resolved().ok() == others.resolved().ok();
                 let why =

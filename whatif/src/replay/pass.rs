@@ -27,7 +27,7 @@ use crate::observed::Streams;
 /// The first part of a stretch, in which queues find their lengths again, is one in so many.
 pub(super) const SETTLING: u64 = 4;
 /// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
-const BEGINNING: f64 = 0.25;
+const BEGINNING: f64 = 0.1;
 
 /// How much of a run is replayed in detail.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -29,6 +29,8 @@ struct Known {
     volume: Bytes,
     /// Of all streams together, or of each where clients have addresses of their own; when it is needed.
     samples: Vec<OnceLock<Sample>>,
+    /// By stream: the mean pause of its client, when it is needed.
+    mean_pauses: Vec<OnceLock<SimSpan>>,
 }
 
 /// The requests of one client.
@@ -92,6 +94,7 @@ impl Requests {
             streams: known.of_clients.clone(),
             volume,
             samples: (0..samples).map(|_| OnceLock::new()).collect(),
+            mean_pauses: (0..count).map(|_| OnceLock::new()).collect(),
         });
         let recorded: Vec<usize> =
             (0..count).filter(|stream| !known.of_clients[*stream].is_empty()).collect();
@@ -198,8 +201,11 @@ impl Requests {
     /// The mean of all such times.
     pub(super) fn mean_pause(&self) -> SimSpan {
         let recorded = self.known.record(self.stream);
-        let all: SimSpan = recorded.iter().map(|request| request.pause).sum();
-        all / (recorded.len() as u64).max(1)
+        let mean = || {
+            let all: SimSpan = recorded.iter().map(|request| request.pause).sum();
+            all / (recorded.len() as u64).max(1)
+        };
+        *self.known.mean_pauses[self.stream].get_or_init(mean)
     }
 
     /// How many requests were issued before a time.
