@@ -633,6 +633,16 @@ fn the_fast_model_answers_from_short_stretches_as_the_replay_does_from_all() {
     }
     all.sort_by(f64::total_cmp);
     assert!(all[all.len() / 2] < 0.03, "{all:?}");
+    // caches that earlier questions filled are those that each fills by itself
+    let question = |change| format!("{{\"what_if\": [{change:?}], \"model\": \"fast\"}}\n");
+    let faster = "node.brick.cpu.profile=xeon-2023";
+    let together =
+        [faster, "node.brick.nic.rate=10 Gbit/s", "node.brick.cache.size=24 MiB", faster];
+    let together = answers(dir, &together.map(question).concat(), &[]);
+    for (line, change) in [(0, faster), (2, "node.brick.cache.size=24 MiB"), (3, faster)] {
+        let alone = answers(dir, &question(change), &[]);
+        assert_eq!(together[line]["answer"], alone[0]["answer"], "{change}");
+    }
     let crash = "event.e={ at = \"1 s\", what = \"fail\", host = \"brick1\" }";
     for change in ["workload.mail.reads=1", crash] {
         let done = run(["ask", dir, "--what-if", change, "--model", "fast"]);

@@ -20,7 +20,9 @@ use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
-use crate::replay::{Detail, KeptFills, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
+use crate::replay::{
+    Detail, KeptFills, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay,
+};
 
 /// The changed cluster, replayed; every model answers from this.
 #[derive(Debug)]
@@ -184,7 +186,8 @@ impl Observed {
         }
         if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
-            self.unchanged_short.get_or_init(|| replayed(&before, Detail::SHORT, Some(&self.fills)).ok());
+            self.unchanged_short
+                .get_or_init(|| replayed(&before, Detail::SHORT, Some(&self.fills)).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run comes to no end".to_owned()));

@@ -27,6 +27,8 @@ pub(super) struct Engine<'a> {
     pub(super) now: SimTime,
     /// Time that was passed over.
     pub(super) skipped: SimSpan,
+    /// What was left out until now: clients have come further in their records, and nothing has grown older.
+    pub(super) left_out: SimSpan,
     pub(super) agenda: Agenda,
     /// By host: whose processor it has.
     pub(super) machines: Vec<HostId>,
@@ -56,6 +58,11 @@ pub(super) struct Engine<'a> {
 }
 
 impl Engine<'_> {
+    /// How far clients have come in the time of the whole run.
+    pub(super) fn time_of_clients(&self) -> SimTime {
+        self.now + self.skipped + self.left_out
+    }
+
     /// A workload has used a resource.
     pub(super) fn charge(
         &mut self,

@@ -134,11 +134,13 @@ impl Key {
             outages: _,
         } = material.scenario;
         let of_workload = |workload: &Workload| {
-            let Workload { name: _, volume, clients, kind: _, arrivals: _, times: _, requests } = workload;
+            let Workload { name: _, volume, clients, kind: _, arrivals: _, times: _, requests } =
+                workload;
             (volume.0, clients.iter().map(|client| client.0).collect(), *requests)
         };
         let streams = material.requests.iter();
-        let streams = streams.flat_map(|all| all.of_threads.iter().flatten().chain(&all.of_clients));
+        let streams =
+            streams.flat_map(|all| all.of_threads.iter().flatten().chain(&all.of_clients));
         let instances = replay.instances.iter().map(|one| (one.workload, one.client));
         Some(Self {
             fill,
@@ -195,11 +197,9 @@ impl Replay<'_> {
                 fills.keep(Filled { key, nodes, positions: positions.collect() });
             }
         }
-        for instance in &mut self.instances {
-            instance.leave_out_until(fill.end);
-        }
         self.ticks_from = SimTime::ZERO;
-        self.resume_at(fill.end.saturating_since(SimTime::ZERO));
+        self.resume_at(fill.until.saturating_since(SimTime::ZERO));
+        self.clients_go_on(fill.end.saturating_since(fill.until));
         Ok(())
     }
 

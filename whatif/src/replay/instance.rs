@@ -272,8 +272,7 @@ impl Replay<'_> {
     /// An instance begins.
     pub(super) fn begin(&mut self, id: u32) {
         let event = Event::Issue { instance: id };
-        // instances live in the time of the whole run
-        let (begin, now) = (self.engine.now, self.engine.now + self.engine.skipped);
+        let (begin, now) = (self.engine.now, self.engine.time_of_clients());
         let instance = &mut self.instances[id as usize];
         if let Pace::Closed { outstanding, think } = instance.pace {
             for _ in 0..outstanding {
@@ -308,8 +307,7 @@ impl Replay<'_> {
             self.tallies[issue.workload as usize].issued();
         }
         self.protocol.start(&mut self.engine, issue);
-        // instances live in the time of the whole run
-        let now = self.engine.now + self.engine.skipped;
+        let now = self.engine.time_of_clients();
         if let Some(at) = self.instances[id as usize].next_at(now) {
             let at = self.engine.now + (at - now);
             self.engine.agenda.schedule(at, Event::Issue { instance: id });

@@ -172,6 +172,7 @@ impl<'a> Replay<'a> {
             scenario,
             now: SimTime::ZERO,
             skipped: SimSpan::ZERO,
+            left_out: SimSpan::ZERO,
             agenda: Agenda::default(),
             machines,
             cpus: scenario.hosts.iter().map(cpu).collect(),
@@ -230,8 +231,9 @@ impl<'a> Replay<'a> {
             self.end_measuring();
             return Ok(self.outcome());
         };
+        let leaves_out = plan.fill.is_some();
         let mut marked = false;
-        for Period { detail, passed_over, measured, touches } in plan.periods {
+        for Period { detail, passed_over, measured } in plan.periods {
             if measured && !marked {
                 self.mark();
                 marked = true;
@@ -252,7 +254,12 @@ impl<'a> Replay<'a> {
             if measured {
                 self.end_measuring();
             }
-            self.pass_over(passed_over, detail - detail / SETTLING, touches)?;
+            let counted = detail - detail / SETTLING;
+            if leaves_out {
+                self.leave_out(passed_over, counted);
+            } else {
+                self.pass_over(passed_over, counted)?;
+            }
         }
         Ok(self.outcome())
     }
@@ -314,7 +321,7 @@ impl<'a> Replay<'a> {
         if self.events.0 <= self.events.1 {
             return Ok(());
         }
-        let at = self.engine.now.saturating_since(SimTime::ZERO) + self.engine.skipped;
+        let at = self.engine.time_of_clients().saturating_since(SimTime::ZERO);
         Err(WhatIfError::Endless { events: self.events.0, requests: self.recorded, at, until })
     }
 

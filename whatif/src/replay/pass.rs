@@ -7,8 +7,9 @@
 //! processors). What is under way waits meanwhile. Disk operations then take no time, and the flusher
 //! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
 //!
-//! Of the short stretches of the fast model, most of what lies between is left out altogether: what caches hold
-//! then is what they held earlier. Before the first stretch they are filled (see `fill`).
+//! The fast model fills caches before the first of its short stretches (see `fill`) and leaves out what lies between
+//! them: nodes then hold what they held at the end of the stretch before, and it has grown no older, so that as much
+//! is dirty as before.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,8 +27,6 @@ use crate::observed::Streams;
 
 /// The first part of a stretch, in which queues find their lengths again, is one in so many.
 pub(super) const SETTLING: u64 = 4;
-/// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
-const BEGINNING: f64 = 0.1;
 
 /// How much of a run is replayed in detail.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -40,13 +39,12 @@ pub(crate) struct Detail {
     most_requests: f64,
     /// Shortest stretch, s: disks' queues need some time.
     shortest_s: f64,
+    /// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
+    beginning: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests that fill caches before the first stretch, if any do; further ones do after it if the warm-up has not
-    /// as many.
+    /// If only so many requests, before the first stretch, touch caches; otherwise all that are passed over do.
     fills: Option<f64>,
-    /// Requests that touch caches before each further stretch, at the most; what comes before these is left out.
-    touches: f64,
 }
 
 impl Detail {
@@ -57,8 +55,8 @@ impl Detail {
         most_requests: f64::INFINITY,
         shortest_s: 0.5,
         periods: (4, 20),
+        beginning: 0.25,
         fills: None,
-        touches: f64::INFINITY,
     };
     /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
     pub(crate) const SHORT: Self = Self {
@@ -67,8 +65,8 @@ impl Detail {
         most_requests: 8_000.0,
         shortest_s: 0.25,
         periods: (1, 8),
-        fills: Some(20_000.0),
-        touches: 500.0,
+        beginning: 0.1,
+        fills: Some(60_000.0),
     };
 
     /// Whether less than all of a run is replayed in detail.
@@ -88,7 +86,7 @@ impl Detail {
 
 /// How a long run is replayed: period after period.
 pub(super) struct Plan {
-    /// What comes before.
+    /// What comes before; then what is passed over is left out.
     pub(super) fill: Option<Fill>,
     pub(super) periods: Vec<Period>,
 }
@@ -100,8 +98,6 @@ pub(super) struct Period {
     pub(super) passed_over: SimSpan,
     /// Whether the warm-up is over.
     pub(super) measured: bool,
-    /// Requests that touch caches in what is passed over, at the most.
-    pub(super) touches: f64,
 }
 
 impl Plan {
@@ -123,69 +119,54 @@ impl Plan {
         let all = by_workload().sum::<usize>() as f64;
         let fewest = by_workload().min().unwrap_or(0) as f64;
         let whole = warmup + duration;
-        let periods = of.periods;
         let share = of.share(whole, all, fewest);
         if share >= 0.5 {
             return None;
         }
-        let mut plan = Vec::new();
-        let beginning = whole * share * BEGINNING;
-        let fill = of.fills.map(|requests| {
-            let end = warmup - beginning.min(warmup / 2.0);
-            let until = end.min(requests * whole / all);
-            let at = |seconds: f64| SimTime::ZERO + SimSpan::from_secs_f64(seconds);
-            Fill { until: at(until), end: at(end) }
-        });
-        let seconds = |time: SimTime| time.saturating_since(SimTime::ZERO).as_secs_f64();
-        let filled = fill.map_or(0.0, |fill| seconds(fill.until) * all / whole);
-        let mut to_fill = of.fills.map_or(0.0, |requests| requests - filled);
+        let mut periods = Vec::new();
         let mut add = |count: u32, span: f64, share: f64, measured: bool| {
             let period = span / f64::from(count);
             let detail = SimSpan::from_secs_f64(period * share);
             let passed_over = SimSpan::from_secs_f64(period * (1.0 - share));
-            plan.extend((0..count).map(|_| {
-                let touches = to_fill.max(of.touches);
-                to_fill -= touches.min(period * all / whole);
-                Period { detail, passed_over, measured, touches }
-            }));
+            periods.extend((0..count).map(|_| Period { detail, passed_over, measured }));
         };
-        if let Some(fill) = fill {
-            add(1, warmup - seconds(fill.end), 1.0, false);
+        let beginning = whole * share * of.beginning;
+        let mut fill = None;
+        if let Some(requests) = of.fills {
+            let until = (requests * whole / all).min(whole / 2.0);
+            let end = until.max(warmup - beginning);
+            let at = |seconds: f64| SimTime::ZERO + SimSpan::from_secs_f64(seconds);
+            fill = Some(Fill { until: at(until), end: at(end) });
+            add(1, beginning, 1.0, false);
+            let left = whole - end - beginning;
+            add(of.periods.1, left, (share * whole / left).min(1.0), true);
         } else if beginning > warmup / 2.0 {
             add(1, warmup, (beginning / warmup).min(1.0), false);
+            add(of.periods.1, duration, share, true);
         } else {
-            let first = beginning.max(warmup / f64::from(periods.0));
+            let first = beginning.max(warmup / f64::from(of.periods.0));
             add(1, first, beginning / first, false);
-            add(periods.0 - 1, warmup - first, share, false);
+            add(of.periods.0 - 1, warmup - first, share, false);
+            add(of.periods.1, duration, share, true);
         }
-        add(periods.1, duration, share, true);
         // nothing comes after the last stretch
-        plan.last_mut()?.passed_over = SimSpan::ZERO;
-        Some(Self { fill, periods: plan })
+        periods.last_mut()?.passed_over = SimSpan::ZERO;
+        Some(Self { fill, periods })
     }
 }
 
 impl Replay<'_> {
-    /// Passes over a time; `detail`: how long was replayed in detail before; `touches`: requests that touch
-    /// caches, at the most.
-    pub(super) fn pass_over(
-        &mut self,
-        span: SimSpan,
-        detail: SimSpan,
-        touches: f64,
-    ) -> Result<(), WhatIfError> {
+    /// Passes over a time, in which requests touch caches; `detail`: how long was replayed in detail before.
+    pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
         if span.is_zero() {
             return Ok(());
         }
+        let longer = self.disks_pass_over(span, detail);
         self.engine.tracking.paused = true;
         self.ticks_from = SimTime::ZERO;
-        let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
         for node in self.engine.nodes.iter_mut().flatten() {
             node.pass_over(longer);
         }
-        let now = self.engine.now;
-        let disks = self.engine.disks.iter_mut().flat_map(Disks::iter_mut);
-        disks.for_each(|disk| disk.pass_over(now, longer));
         let begin = self.engine.now + self.engine.skipped;
         let until = begin + span;
         let rates: Vec<f64> = self
@@ -193,17 +174,9 @@ impl Replay<'_> {
             .iter()
             .map(|instance| instance.issued as f64 / detail.as_secs_f64().max(1e-9))
             .collect();
-        let left_out = 1.0 - touches / (rates.iter().sum::<f64>() * span.as_secs_f64()).max(1e-9);
-        let left_out = SimSpan::from_secs_f64(span.as_secs_f64() * left_out.max(0.0));
-        let from = begin + left_out;
-        if !left_out.is_zero() {
-            for instance in &mut self.instances {
-                instance.leave_out_until(from);
-            }
-        }
         let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
         for (index, (instance, &rate)) in self.instances.iter_mut().zip(&rates).enumerate() {
-            next.extend(instance.passes_at(from, rate).map(|at| Reverse((at, index))));
+            next.extend(instance.passes_at(begin, rate).map(|at| Reverse((at, index))));
         }
         let now = self.engine.now;
         // the Activity DB grows as it did
@@ -211,7 +184,7 @@ impl Replay<'_> {
         let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
         let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
         let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
-        let mut stores_at = from + every;
+        let mut stores_at = begin + every;
         loop {
             let whole = until.saturating_since(SimTime::ZERO);
             self.work_goes_on(whole)?;
@@ -232,6 +205,33 @@ impl Replay<'_> {
         }
         self.resume_at(until.saturating_since(now));
         Ok(())
+    }
+
+    /// Leaves out a time: clients come further in their records, and what nodes hold grows no older. `detail`: how long
+    /// was replayed in detail before.
+    pub(super) fn leave_out(&mut self, span: SimSpan, detail: SimSpan) {
+        if !span.is_zero() {
+            self.disks_pass_over(span, detail);
+            self.clients_go_on(span);
+        }
+    }
+
+    /// Clients are so much further in the records of the run.
+    pub(super) fn clients_go_on(&mut self, span: SimSpan) {
+        self.engine.left_out += span;
+        let until = self.engine.time_of_clients();
+        for instance in &mut self.instances {
+            instance.leave_out_until(until);
+        }
+    }
+
+    /// Write buffers of devices go on filling; how many times longer the time is than that in detail.
+    fn disks_pass_over(&mut self, span: SimSpan, detail: SimSpan) -> f64 {
+        let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
+        let now = self.engine.now;
+        let disks = self.engine.disks.iter_mut().flat_map(Disks::iter_mut);
+        disks.for_each(|disk| disk.pass_over(now, longer));
+        longer
     }
 
     /// Time is passed over no more; `skipped`: how much was until now.
