@@ -63,8 +63,8 @@ impl Detail {
         requests: 2_000.0,
         of_each: 500.0,
         most_requests: 8_000.0,
-        shortest_s: 0.25,
-        periods: (1, 8),
+        shortest_s: 0.125,
+        periods: (1, 16),
         beginning: 0.1,
         fills: Some(60_000.0),
     };
