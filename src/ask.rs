@@ -11,7 +11,7 @@ use foretell_whatif::{Answer, Model, Observed, WhatIfError};
 
 use crate::cli::AskArguments;
 use crate::failure::Failure;
-use crate::score::history::experience;
+use foretell_core::score::experience;
 use foretell_core::{Answered, PartsShelf};
 
 /// Runs the command.

@@ -40,6 +40,7 @@
 //! - [`Sweep`]: the runs of a design of experiments, on several threads.
 //! - [`calibrate`]: profiles of real devices and processors from measurements.
 //! - [`random`]: random clusters and questions, by which predictions are judged.
+//! - [`score`]: how good predictions are, on random questions and on suites of questions.
 //! - [`remember()`]: a run whose records stay in memory, to be asked at once.
 //!
 //! Without the default feature `files` nothing needs C, threads or files: the library builds for
@@ -68,7 +69,7 @@ mod run;
 #[cfg(feature = "files")]
 mod run_directory;
 mod scenario;
-mod score;
+pub mod score;
 mod shelf;
 mod simulation;
 #[cfg(feature = "files")]

@@ -1,12 +1,35 @@
-//! Predictions beside what happened.
+//! Predictions beside what happened: of one question, of random ones, of a suite that people wrote.
 
+#[cfg(feature = "files")]
+mod at_random;
+mod coverage;
+#[cfg(feature = "files")]
+mod history;
+#[cfg(feature = "files")]
+mod judge;
 mod outages;
+mod reasons;
+mod spread;
+#[cfg(feature = "files")]
+mod suite;
 
 use std::borrow::Cow;
 
 use foretell_sim::truth::Truth;
 use foretell_whatif::Answer;
 use serde::Serialize;
+
+#[cfg(feature = "files")]
+pub use at_random::{ScoredCase, score_random};
+pub use coverage::{Coverage, coverage};
+#[cfg(feature = "files")]
+pub use history::{append_history, check_history, experience};
+#[cfg(feature = "files")]
+pub use judge::{Judge, Predicted, Scored};
+pub use reasons::reasons;
+pub use spread::{Spread, over_seeds, spread};
+#[cfg(feature = "files")]
+pub use suite::{ClassErrors, ScoredQuestion, Suite, Verdict, by_class};
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]

@@ -8,28 +8,27 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Comparison;
-use crate::tables;
 
 /// The share below which a class's intervals are wrong, and how sure that must be.
 const TOO_FEW: (f64, f64) = (0.8, 0.01);
 
 /// Of a class of comparisons.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Coverage {
+pub struct Coverage {
     /// `all`; `system`, `device` or `change` and which; or a metric.
-    pub(super) class: String,
+    pub class: String,
     /// Comparisons with an interval.
-    pub(super) comparisons: usize,
+    pub comparisons: usize,
     /// The share of them whose interval held the truth.
-    pub(super) held: f64,
+    pub held: f64,
     /// The median of half the width of the intervals, as a share of the figure.
-    pub(super) half_width: f64,
+    pub half_width: f64,
     /// Whether it is too low for chance.
-    pub(super) too_low: bool,
+    pub too_low: bool,
 }
 
 /// Coverage over all, and over each class.
-pub(super) fn by_class<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Coverage> {
+pub fn coverage<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Coverage> {
     let mut classes: BTreeMap<(usize, String), Vec<(bool, f64)>> = BTreeMap::new();
     for found in comparisons {
         let (Some(low), Some(high)) = (found.low, found.high) else { continue };
@@ -73,25 +72,6 @@ fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// As a person reads it.
-pub(super) fn table(held: &[Coverage]) -> String {
-    if held.is_empty() {
-        return "No interval: nothing was scored before\n".to_owned();
-    }
-    let mut table =
-        tables::table(&["90 % intervals of", "figures", "held", "median half-width", ""]);
-    for class in held {
-        table.add_row([
-            class.class.clone(),
-            class.comparisons.to_string(),
-            format!("{:.1} %", 100.0 * class.held),
-            format!("{:.1} %", 100.0 * class.half_width),
-            if class.too_low { "too narrow".to_owned() } else { String::new() },
-        ]);
-    }
-    format!("{}\n", crate::screen::fitted(&table, 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +104,7 @@ mod tests {
         let good = (0..90).map(|_| comparison(105.0, "ceph flash load"));
         let bad = (0..20).map(|n| comparison(if n < 8 { 95.0 } else { 200.0 }, "swift disk load"));
         let all: Vec<Comparison> = good.chain(bad).collect();
-        let held = by_class(all.iter());
+        let held = coverage(all.iter());
         let of = |class: &str| held.iter().find(|held| held.class == class).unwrap();
         assert_eq!((of("all").comparisons, of("system ceph").held), (110, 1.0));
         assert!((of("system swift").held - 0.4).abs() < 1e-12);

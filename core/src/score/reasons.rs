@@ -13,7 +13,7 @@ const SLIGHT: (f64, f64, f64) = (0.02, 0.03, 0.01);
 const FULL: f64 = 0.9;
 
 /// In words, the strongest first.
-pub(super) fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
+pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
     let mut found: Vec<(f64, String)> = Vec::new();
     for (name, workload) in &answer.workloads {
         if let Some(misfit) = workload.misfit.map(|misfit| misfit.mean_response_time)

@@ -1,16 +1,15 @@
-//! `foretell score --random N`: how good predictions are at large.
+//! How good predictions are at large: random questions about random clusters.
 
-use foretell_core::random::{Case, Draw, Generator, failures};
 use foretell_files::Scratch;
 use foretell_sim::truth::PhaseTruth;
 use foretell_units::SimSpan;
 use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
-use super::reasons::reasons;
-use super::{Comparison, Judge, change, compare, record, simulate};
-use crate::failure::Failure;
-use crate::jobs;
+use super::judge::changed;
+use super::{Comparison, Judge, compare, reasons};
+use crate::error::Error;
+use crate::random::{Case, Draw, Generator, failures};
 
 /// Requests that the slowest workload completes in the measured time, if that is possible.
 const WANTED: f64 = 20_000.0;
@@ -22,30 +21,38 @@ const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 
 /// A random cluster, a random question, and how well it was answered.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Scored {
-    pub(super) case: u32,
-    pub(super) changes: Vec<String>,
-    pub(super) comparisons: Vec<Comparison>,
-    /// Processor time of the prediction and of the simulation, seconds.
-    pub(super) predicted_in_s: f64,
-    pub(super) simulated_in_s: f64,
+pub struct ScoredCase {
+    /// Its number.
+    pub case: u32,
+    /// What was asked, each `PATH=VALUE`.
+    pub changes: Vec<String>,
+    /// The answer beside what happened.
+    pub comparisons: Vec<Comparison>,
+    /// Processor time of the prediction, seconds.
+    pub predicted_in_s: f64,
+    /// Processor time of the simulation, seconds.
+    pub simulated_in_s: f64,
     /// Why it is off, the strongest reason first.
-    pub(super) reasons: Vec<String>,
+    pub reasons: Vec<String>,
     /// What each model's answer teaches.
     #[serde(skip)]
-    pub(super) learned: Vec<PastScore>,
+    pub learned: Vec<PastScore>,
     /// The scenario, so that the case can be looked into.
-    pub(super) scenario: String,
+    pub scenario: String,
 }
 
-/// Scores cases `0..count`, on all cores.
-pub(super) fn score(count: u32, draw: Draw, judge: Judge<'_>) -> Result<Vec<Scored>, Failure> {
+/// Scores cases `0..count` of a draw. Results do not depend on the number of threads.
+///
+/// # Errors
+///
+/// If a simulation fails, or who watches ends the work.
+pub fn score_random(count: u32, draw: Draw, judge: Judge<'_>) -> Result<Vec<ScoredCase>, Error> {
     let cases: Vec<u32> = (0..count).collect();
-    jobs::perform(&cases, jobs::threads(None), |index| one(draw, *index, judge)).all()
+    judge.workers.perform(&cases, |index| one(draw, *index, judge)).all()
 }
 
 /// One case; another with the same number where the changed cluster would be overloaded.
-fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<Scored, Failure> {
+fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<ScoredCase, Error> {
     let mut attempt = draw;
     loop {
         let case = attempt.case(index);
@@ -61,7 +68,7 @@ fn try_one(
     draw: Draw,
     index: u32,
     judge: Judge<'_>,
-) -> Result<Option<Scored>, Failure> {
+) -> Result<Option<ScoredCase>, Error> {
     let mut document = case.document.clone();
     let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
     let fails = draw.generator == Generator::Failures;
@@ -70,7 +77,7 @@ fn try_one(
         document.set("duration", "3 s")?;
     }
     // how long must be measured follows from a short run
-    let Some(pilot) = stable(simulate(&document))? else { return Ok(None) };
+    let Some(pilot) = stable(judge.simulate(&document))? else { return Ok(None) };
     let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
     let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
     if slowest < 1.0 {
@@ -94,13 +101,12 @@ fn try_one(
     let duration = seconds.map(|seconds| SimSpan::from_secs_f64(seconds).to_string());
     document.set("duration", duration.as_deref().unwrap_or(failures::TIMES.1))?;
     let directory = Scratch::new()?;
-    if stable(record(&document, directory.path()))?.is_none() {
+    if stable(judge.record(&document, directory.path()))?.is_none() {
         return Ok(None);
     }
-    let mut changed = document.clone();
-    change(&mut changed, &case.changes)?;
+    let changed = changed(&document, &case.changes)?;
     let start = cpu_time::ThreadTime::now();
-    let Some(truth) = stable(simulate(&changed))? else { return Ok(None) };
+    let Some(truth) = stable(judge.simulate(&changed))? else { return Ok(None) };
     let simulated_in_s = start.elapsed().as_secs_f64();
     if truth.workloads.values().any(|workload| workload.requests < 100) {
         return Ok(None);
@@ -122,7 +128,7 @@ fn try_one(
     let predicted = judge.ask(&observed, &case.changes)?;
     let answer = &predicted.answer;
     let predicted_in_s = start.elapsed().as_secs_f64();
-    Ok(Some(Scored {
+    Ok(Some(ScoredCase {
         case: index,
         changes: case.changes.iter().map(ToString::to_string).collect(),
         comparisons: compare(answer, &truth),
@@ -135,36 +141,13 @@ fn try_one(
 }
 
 /// What happened, unless clients asked for more than can be done.
-fn stable<T>(run: Result<T, Failure>) -> Result<Option<T>, Failure> {
+fn stable<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
     match run {
         Ok(found) => Ok(Some(found)),
-        Err(Failure::Run(
+        Err(Error::Run(
             foretell_sim::SimError::Overload { .. }
             | foretell_sim::SimError::NothingMeasured { .. },
         )) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Quantiles of the errors in one metric.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Spread {
-    pub(super) count: usize,
-    pub(super) median: f64,
-    pub(super) p90: f64,
-    pub(super) worst: f64,
-}
-
-pub(super) fn spread<'a>(
-    comparisons: impl Iterator<Item = &'a Comparison>,
-    metric: &str,
-) -> Spread {
-    let errors = comparisons.filter(|found| found.metric == metric && found.error.is_finite());
-    let mut errors: Vec<f64> = errors.map(|found| found.error).collect();
-    errors.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let last = errors.len().saturating_sub(1);
-        errors.get(((share * errors.len() as f64) as usize).min(last)).copied().unwrap_or(0.0)
-    };
-    Spread { count: errors.len(), median: at(0.5), p90: at(0.9), worst: at(1.0) }
 }

@@ -1,0 +1,309 @@
+//! How good predictions are on questions that people wrote.
+//!
+//! A suite is a TOML file of runs, each with a scenario and questions. Each run is kept once; each of its
+//! questions is predicted from the records and then simulated.
+
+use std::path::Path;
+
+use cpu_time::ThreadTime;
+use foretell_files::Scratch;
+use foretell_scenarios::device::Device;
+use foretell_scenarios::model::Scenario;
+use foretell_scenarios::{Change, Document};
+use foretell_sim::SimError;
+use foretell_whatif::{Model, PastScore, WhatIfError};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{changed, open};
+use super::{Comparison, Judge, Spread, compare, reasons, spread};
+use crate::error::Error;
+
+/// A file of questions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Questions {
+    run: Vec<Run>,
+}
+
+/// Runs and questions about them, all of which are possible.
+pub struct Suite(Vec<(Run, Document)>);
+
+/// A scenario and what is asked about it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    name: String,
+    /// A file beside that of the suite, or one that comes with the program.
+    scenario: Option<String>,
+    /// Or the scenario itself.
+    text: Option<String>,
+    /// Changes of it before it is run.
+    #[serde(default)]
+    set: Vec<String>,
+    question: Vec<Question>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    /// In words.
+    #[serde(default)]
+    ask: String,
+    what_if: Vec<String>,
+    /// How errors are summed up, instead of the classes that follow from the question.
+    class: Option<String>,
+}
+
+/// A question, its answer and what happened.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoredQuestion {
+    /// The run that it is about.
+    pub run: String,
+    /// In words.
+    pub ask: String,
+    /// The changes, each `PATH=VALUE`.
+    pub what_if: Vec<String>,
+    /// The class in which its errors are summed up.
+    pub class: String,
+    /// Who answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
+    /// The answer beside what happened.
+    pub comparisons: Vec<Comparison>,
+    /// Why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Whether the cluster would not keep up, where anybody says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overload: Option<Verdict>,
+    /// Why it is off, the strongest reason first.
+    pub reasons: Vec<String>,
+    /// Processor time of the prediction, seconds.
+    pub predicted_in_s: f64,
+    /// Processor time of the simulation, seconds.
+    pub simulated_in_s: f64,
+    /// What each model's answer teaches.
+    #[serde(skip)]
+    pub learned: Vec<PastScore>,
+}
+
+/// Whether requests come faster than they are done.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Verdict {
+    /// It is predicted.
+    pub predicted: bool,
+    /// It is so.
+    pub measured: bool,
+}
+
+impl Suite {
+    /// Reads the suite called `name`; files that it names are in the directory `beside`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no suite, or a scenario or a question of it is impossible.
+    pub fn parse(name: &str, text: &str, beside: &Path) -> Result<Self, Error> {
+        let questions: Questions = toml::from_str(text)
+            .map_err(|error| Error::Invalid(format!("{name} is no suite of questions: {error}")))?;
+        let mut runs = Vec::new();
+        for run in questions.run {
+            let document = document(&run, beside)?;
+            check(&run, &document)?;
+            runs.push((run, document));
+        }
+        Ok(Self(runs))
+    }
+
+    /// How many runs it has, and how many questions about all of them.
+    pub fn size(&self) -> (usize, usize) {
+        (self.0.len(), self.0.iter().map(|(run, _)| run.question.len()).sum())
+    }
+
+    /// Keeps each run and answers its questions. Results do not depend on the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// If a simulation fails, or who watches ends the work.
+    pub fn score(&self, judge: Judge<'_>) -> Result<Vec<ScoredQuestion>, Error> {
+        let done = judge.workers.perform(&self.0, |(run, document)| answered(run, document, judge));
+        Ok(done.all()?.into_iter().flatten().collect())
+    }
+}
+
+/// The scenario of a run.
+fn document(run: &Run, beside: &Path) -> Result<Document, Error> {
+    let document = match (&run.text, &run.scenario) {
+        (Some(text), None) => Document::parse(&run.name, text, beside)?,
+        (None, Some(name)) => {
+            let path = beside.join(name);
+            match Document::shipped(name).filter(|_| !path.exists()) {
+                Some(shipped) => shipped?,
+                None => Document::load(path)?,
+            }
+        }
+        _ => {
+            let name = &run.name;
+            return Err(Error::Invalid(format!(
+                "run `{name}` of the suite needs a scenario: its file as `scenario`, or itself as `text`"
+            )));
+        }
+    };
+    changed(&document, &changes(&run.set)?)
+}
+
+fn changes(texts: &[String]) -> Result<Vec<Change>, Error> {
+    let parsed = texts.iter().map(|text| text.parse::<Change>());
+    parsed.collect::<Result<_, _>>().map_err(|error| Error::Invalid(error.to_string()))
+}
+
+/// Every question is possible before the first is simulated.
+fn check(run: &Run, document: &Document) -> Result<(), Error> {
+    document.check()?;
+    for question in &run.question {
+        changed(document, &changes(&question.what_if)?)?.check()?;
+    }
+    Ok(())
+}
+
+/// Keeps a run and answers its questions.
+fn answered(
+    run: &Run,
+    document: &Document,
+    judge: Judge<'_>,
+) -> Result<Vec<ScoredQuestion>, Error> {
+    let directory = Scratch::new()?;
+    judge.record(document, directory.path())?;
+    let observed = open(directory.path())?;
+    let before = document.check()?;
+    let one = |question: &Question| -> Result<ScoredQuestion, Error> {
+        let changes = changes(&question.what_if)?;
+        let edited = changed(document, &changes)?;
+        let after = edited.check()?;
+        let start = ThreadTime::now();
+        let predicted = judge.ask(&observed, &changes);
+        let predicted_in_s = start.elapsed().as_secs_f64();
+        let start = ThreadTime::now();
+        let truth = match judge.simulate(&edited) {
+            Ok(truth) => Some(truth),
+            Err(Error::Run(SimError::Overload { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        let class = question.class.clone().unwrap_or_else(|| class(&before, &after).to_owned());
+        let mut answered = ScoredQuestion {
+            run: run.name.clone(),
+            ask: question.ask.clone(),
+            what_if: question.what_if.clone(),
+            class,
+            model: None,
+            comparisons: Vec::new(),
+            refused: None,
+            overload: truth.is_none().then_some(Verdict { predicted: false, measured: true }),
+            reasons: Vec::new(),
+            predicted_in_s,
+            simulated_in_s: start.elapsed().as_secs_f64(),
+            learned: Vec::new(),
+        };
+        match (predicted, truth) {
+            (Ok(predicted), Some(truth)) => {
+                answered.model = Some(predicted.answer.model);
+                answered.comparisons = compare(&predicted.answer, &truth);
+                answered.reasons = reasons(&predicted.answer, &truth);
+                answered.learned = predicted.learned(&changes, &truth);
+            }
+            (Ok(predicted), None) => answered.model = Some(predicted.answer.model),
+            (Err(Error::WhatIf(WhatIfError::Overload { .. })), truth) => {
+                answered.overload = Some(Verdict { predicted: true, measured: truth.is_none() });
+            }
+            (Err(Error::WhatIf(error @ WhatIfError::Refused { .. })), _) => {
+                answered.refused = Some(error.to_string());
+            }
+            (Err(error), _) => return Err(error),
+        }
+        Ok(answered)
+    };
+    run.question.iter().map(one).collect()
+}
+
+/// How the errors of a question are summed up: by what is hardest about it.
+fn class(before: &Scenario, after: &Scenario) -> &'static str {
+    let added = after.workloads.iter().any(|new| {
+        let old = before.workloads.iter().find(|old| old.name == new.name);
+        old.is_some_and(|old| new.clients.len() > old.clients.len())
+    });
+    let guests = after.hosts.iter().any(|host| host.guest.is_some());
+    let disks = |scenario: &Scenario| -> Vec<Device> {
+        let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
+        storage.flat_map(|storage| &storage.disks).map(|disk| disk.device.clone()).collect()
+    };
+    let turns = |device: &Device| matches!(device, Device::Mechanical(_) | Device::Drive(_));
+    if added {
+        "added clients"
+    } else if guests || !after.system.traits().clients_encode() {
+        "systems"
+    } else if disks(before).iter().chain(&disks(after)).all(turns) {
+        "disks and traces"
+    } else {
+        "flash and arrays"
+    }
+}
+
+/// Errors of a class of questions.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassErrors {
+    /// Its name; `all` of all together.
+    pub class: String,
+    /// Questions of the class.
+    pub questions: usize,
+    /// Questions to which there is no answer.
+    pub refused: usize,
+    /// Questions about overload where the verdict is wrong.
+    pub wrong_verdicts: usize,
+    /// Questions that the fast model answered.
+    pub fast: usize,
+    /// Of throughput.
+    pub throughput: Spread,
+    /// Of mean response times.
+    pub mean: Spread,
+    /// Of 99th percentiles of response times.
+    pub p99: Spread,
+}
+
+/// Errors by class, in the order of their names, and of all together.
+pub fn by_class(all: &[ScoredQuestion]) -> Vec<ClassErrors> {
+    let mut names: Vec<&str> = all.iter().map(|one| one.class.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let of = |name: Option<&str>| {
+        let these = || all.iter().filter(move |one| name.is_none_or(|name| one.class == name));
+        let errors = |metric| spread(these().flat_map(|one| &one.comparisons), metric);
+        ClassErrors {
+            class: name.unwrap_or("all").to_owned(),
+            questions: these().count(),
+            refused: these().filter(|one| one.refused.is_some()).count(),
+            wrong_verdicts: these()
+                .filter(|one| one.overload.is_some_and(|said| said.predicted != said.measured))
+                .count(),
+            fast: these().filter(|one| one.model == Some(Model::Fast)).count(),
+            throughput: errors("throughput_rps"),
+            mean: errors("response_time_ms.mean"),
+            p99: errors("response_time_ms.p99"),
+        }
+    };
+    names.into_iter().map(Some).chain([None]).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_suite_says_why() {
+        let parse = |text| Suite::parse("mine.toml", text, Path::new(""));
+        let error = parse("[[run]]\nname = \"a\"\nquestions = []").err().unwrap();
+        let error = error.to_string();
+        assert!(error.starts_with("mine.toml is no suite of questions"), "{error}");
+        assert!(error.contains("questions"), "{error}");
+        let error = parse("[[run]]\nname = \"a\"\nquestion = []").err().unwrap().to_string();
+        assert!(error.contains("run `a` of the suite needs a scenario"), "{error}");
+    }
+}

@@ -1,0 +1,138 @@
+//! `foretell score --random N`: how good predictions are at large.
+
+use std::fmt::Write as _;
+
+use clap::ValueEnum as _;
+use foretell_core::random::Draw;
+use foretell_core::score::{
+    Comparison, Coverage, Judge, ScoredCase, Spread, coverage, score_random, spread,
+};
+
+use super::{append, coverage_table};
+use crate::cli::{GeneratorChoice, ScoreArguments, SystemChoice};
+use crate::failure::Failure;
+use crate::screen::fitted;
+use crate::tables;
+
+/// Scores random changes of random clusters.
+pub(super) fn score(
+    count: u32,
+    arguments: &ScoreArguments,
+    judge: Judge<'_>,
+) -> Result<(), Failure> {
+    let ScoreArguments { seed, system, generator, .. } = *arguments;
+    if generator == GeneratorChoice::Failures
+        && let Some(system @ (SystemChoice::Swift | SystemChoice::Guest)) = system
+    {
+        let name = system.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        return Err(Failure::Usage(format!(
+            "`--generator failures` draws no clusters of `{name}`: events are not simulated there; `ursa-minor` \
+             and `ceph` have them"
+        )));
+    }
+    let scored = score_random(
+        count,
+        Draw { seed, system: system.map(Into::into), generator: generator.into() },
+        judge,
+    )?;
+    append(arguments, scored.iter().flat_map(|scored| scored.learned.iter().cloned()))?;
+    let metrics = [
+        "throughput_rps",
+        "response_time_ms.mean",
+        "response_time_ms.p50",
+        "response_time_ms.p95",
+        "response_time_ms.p99",
+        "read_hit_rate",
+    ];
+    let of_failures = [
+        "before.throughput_rps",
+        "before.response_time_ms.mean",
+        "degraded.throughput_rps",
+        "degraded.response_time_ms.mean",
+        "degraded.response_time_ms.p99",
+        "degraded.seconds",
+        "recovering.throughput_rps",
+        "recovering.response_time_ms.mean",
+        "recovering.response_time_ms.p99",
+        "after.throughput_rps",
+        "after.response_time_ms.mean",
+        "recovery.seconds",
+        "recovery.bytes_written",
+    ];
+    let of_failures = of_failures.iter().filter(|_| generator == GeneratorChoice::Failures);
+    let metrics = metrics.iter().chain(of_failures);
+    let spreads: Vec<_> = metrics.map(|metric| (*metric, spread(all(&scored), metric))).collect();
+    let held = coverage(all(&scored));
+    let text = if arguments.json {
+        let errors: serde_json::Map<String, serde_json::Value> = spreads
+            .iter()
+            .map(|(metric, spread)| {
+                let spread = serde_json::to_value(spread).expect("figures are JSON");
+                ((*metric).to_owned(), spread)
+            })
+            .collect();
+        let document = serde_json::json!({
+            "model": arguments.model.name(), "errors": errors, "coverage": held, "cases": scored,
+        });
+        crate::output::json(&document)
+    } else {
+        of_many(&scored, &spreads, &held)
+    };
+    crate::output::print(&text)
+}
+
+/// All comparisons.
+fn all(scored: &[ScoredCase]) -> impl Iterator<Item = &Comparison> {
+    scored.iter().flat_map(|scored| &scored.comparisons)
+}
+
+/// Errors at large, and the worst cases.
+fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage]) -> String {
+    let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
+    let mut table = tables::table(&header);
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    for (metric, spread) in spreads {
+        table.add_row([
+            (*metric).to_owned(),
+            spread.count.to_string(),
+            percent(spread.median),
+            percent(spread.p90),
+            percent(spread.worst),
+        ]);
+    }
+    let mut text = format!(
+        "{}\n\n{}\nThe worst cases, and what was predicted for what was measured on the way\n",
+        fitted(&table, 1),
+        coverage_table(held)
+    );
+    let worst = |scored: &ScoredCase| {
+        let of = |found: &&Comparison| {
+            let metric = found.metric.strip_prefix("degraded.").unwrap_or(&found.metric);
+            ["throughput_rps", "response_time_ms.mean", "recovery.seconds"].contains(&metric)
+        };
+        scored.comparisons.iter().filter(of).map(|found| found.error).fold(0.0, f64::max)
+    };
+    let mut order: Vec<&ScoredCase> = scored.iter().collect();
+    order.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
+    for scored in order.into_iter().take(10) {
+        let _ = writeln!(
+            text,
+            "case {}: {} off; {}",
+            scored.case,
+            percent(worst(scored)),
+            scored.changes.join("; ")
+        );
+        if !scored.reasons.is_empty() {
+            let strongest = scored.reasons.iter().take(3).cloned().collect::<Vec<_>>();
+            let _ = writeln!(text, "  {}", strongest.join("; "));
+        }
+    }
+    let sum = |of: fn(&ScoredCase) -> f64| scored.iter().map(of).sum::<f64>();
+    let _ = writeln!(
+        text,
+        "\n{:.1} CPU-s to predict, {:.1} CPU-s to simulate",
+        sum(|scored| scored.predicted_in_s),
+        sum(|scored| scored.simulated_in_s)
+    );
+    text
+}
