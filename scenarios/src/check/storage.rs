@@ -312,7 +312,7 @@ impl Context<'_> {
             self.add(Problem::new(raw.device.place(), message).help(help));
             return None;
         }
-        let parts = Parts { first: all.len(), devices: count, parts };
+        let parts = Parts { first: all.len(), devices: count, in_each: parts };
         let scheduler = raw.scheduler.get().known();
         let (class, db, wal) = (None, None, None);
         let disk = Disk { device_name: name.clone(), device, scheduler, class, db, wal };
@@ -326,7 +326,7 @@ impl Context<'_> {
 struct Parts {
     first: usize,
     devices: usize,
-    parts: usize,
+    in_each: usize,
 }
 
 impl Parts {
@@ -335,7 +335,7 @@ impl Parts {
         LogPart {
             device: (self.first + disk % self.devices) as u32,
             place: (disk / self.devices) as u32,
-            parts: self.parts as u32,
+            parts: self.in_each as u32,
         }
     }
 }

@@ -235,8 +235,8 @@ pub(crate) struct RawNodeDisk {
     /// with moving heads are `hdd`, all others `ssd`. Only with rules in `[rule]`.
     #[schemars(extend("examples" = ["nvme"]))]
     pub(crate) class: Option<At<String>>,
-    /// A device on which these disks, each of them an OSD, have their RocksDB tables, in equal parts. Their logs are
-    /// on it, too, unless `wal` names another device. Without it, both are on the disk itself. Only with
+    /// A device on which these disks, each of them an OSD, have the tables of their key-value stores, in equal parts.
+    /// Their logs are on it, too, unless `wal` names another device. Without it, both are on the disk itself. Only with
     /// `system = "ceph"` and `store = "bluestore"`.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) db: Option<RawLogDevice>,

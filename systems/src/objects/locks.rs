@@ -29,16 +29,12 @@ impl Locks {
     /// Takes a lock for a job, if it needs one; the job waits if another has it.
     pub(super) fn take(&mut self, job: u32, lock: Option<GroupLock>) -> bool {
         let Some(lock) = lock else { return true };
-        match self.taken.get_mut(&lock) {
-            Some(waiting) => {
-                waiting.push_back(job);
-                false
-            }
-            None => {
-                self.taken.insert(lock, VecDeque::new());
-                true
-            }
+        if let Some(waiting) = self.taken.get_mut(&lock) {
+            waiting.push_back(job);
+            return false;
         }
+        self.taken.insert(lock, VecDeque::new());
+        true
     }
 
     /// Gives a lock back. Returns the job that has it next.

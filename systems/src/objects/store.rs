@@ -15,7 +15,7 @@
 //! looked up first (`onodes`).
 //!
 //! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is where the
-//! tables are (Ceph's manual, *BlueStore configuration reference*, Devices). Left out: tables that a `db` device has no room
+//! tables are (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out: tables that a `db` device has no room
 //! for; fragmentation and allocation, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
