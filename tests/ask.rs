@@ -274,6 +274,8 @@ const SYSTEMS: [(&str, &[&str], &[&str]); 3] = [
             "volume.mail.encoding=1-of-3",
             "cluster.placement_groups_per_osd=10",
             "node.brick.machine.count=4",
+            "node.brick.disk.0.db=sata-ssd",
+            "node.brick.disk.0.wal=cheetah-15k",
             "node.brick.machine.bandwidth=10 Mbit/s",
             "workload.mail.outstanding=12",
         ],

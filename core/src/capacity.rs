@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Scenario, Volume};
+use foretell_scenarios::model::{LogPart, Scenario, Volume};
 use foretell_systems::devices_of;
 use foretell_units::{HostId, VolumeId};
 use serde::Serialize;
@@ -130,10 +130,19 @@ fn bytes(scenario: &Scenario, place: Place) -> f64 {
     disk(scenario, place).map_or(0.0, |disk| disk.device.capacity().get() as f64)
 }
 
-/// What the drives of a device cost; an array's, all of its members.
+/// What the drives of a device cost; an array's, all of its members; with its parts of devices for its database and log.
 fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
     let disk = disk(scenario, place)?;
-    priced(&disk.device_name, &disk.device, prices)
+    let storage = scenario.host(place.0).role.storage()?;
+    let part = |part: LogPart| {
+        let whole = &storage.log_devices[part.device as usize];
+        Some(priced(&whole.device_name, &whole.device, prices)? / f64::from(part.parts))
+    };
+    let mut sum = priced(&disk.device_name, &disk.device, prices)?;
+    for own in [disk.db, disk.wal].into_iter().flatten() {
+        sum += part(own)?;
+    }
+    Some(sum)
 }
 
 fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {

@@ -136,7 +136,7 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
 
 // Taken apart in full, so that a setting that is added is decided on here.
 fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
-    let Storage { cache, nvram, layout, disks, stripe, shared_by: _ } = storage;
+    let Storage { cache, nvram, layout, disks: _, log_devices: _, stripe, shared_by: _ } = storage;
     let Cache {
         policy,
         size,
@@ -172,11 +172,19 @@ fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
             bytes(facts, format!("{root}.segment"), *segment);
         }
     }
-    for (index, (disk, capacity)) in disks.iter().zip(storage.capacities()).enumerate() {
+    for (index, (disk, capacity)) in storage.devices().zip(storage.device_capacities()).enumerate()
+    {
         let disk_root = format!("{root}.disk{index}");
         facts.set(format!("{disk_root}.device"), disk.device_name.as_str(), "");
         facts.set(format!("{disk_root}.scheduler"), disk.scheduler.name(), "");
         bytes(facts, format!("{disk_root}.capacity"), capacity);
+        for (what, part) in [("db", disk.db), ("wal", disk.wal)] {
+            if let Some(part) = part {
+                let (number, _, size) = storage.place_of(part);
+                facts.set(format!("{disk_root}.{what}"), format!("disk{number}"), "");
+                bytes(facts, format!("{disk_root}.{what}_size"), size);
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use foretell_ati::Facts;
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Scenario, Storage};
 use foretell_units::Seed;
 use foretell_whatif::{Described, Measurement, Shelf, measurement_fact};
 
@@ -21,7 +21,7 @@ const SEED: Seed = Seed(1 << 63 | 0x666f_7265_7465_6c6c);
 pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
     let mut devices: BTreeMap<&str, &Device> = BTreeMap::new();
-    for disk in disks.flat_map(|storage| &storage.disks) {
+    for disk in disks.flat_map(Storage::devices) {
         devices.insert(&disk.device_name, &disk.device);
     }
     for (name, device) in devices {

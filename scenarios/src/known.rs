@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;
-use crate::model::{Arrivals, WorkloadKind};
+use crate::model::{Arrivals, Storage, WorkloadKind};
 
 impl Document {
     /// The scenario as an operator of the cluster would write it down, as TOML: hosts, links, caches,
@@ -38,7 +38,7 @@ impl Document {
         for name in known.section_names("device") {
             let path = format!("device.\"{name}\"");
             let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
-            let mut disks = disks.flat_map(|storage| &storage.disks);
+            let mut disks = disks.flat_map(Storage::devices);
             let value = match disks.find(|disk| disk.device_name == name) {
                 Some(disk) => format!(
                     "{{ kind = \"measured\", source = \"measured when it was installed\", capacity \

@@ -135,6 +135,8 @@ pub struct Threads {
     pub merge: SimSpan,
     /// What a round waits for the device to flush; zero: it need not.
     pub flush: SimSpan,
+    /// Whether operations wait for locks of placement groups and objects.
+    pub locks: bool,
 }
 
 /// What the threads of an OSD do next.
@@ -352,6 +354,8 @@ pub struct Storage {
     pub layout: Layout,
     /// Disks in order; at least one. A file's pages go over them in turn, [`Storage::stripe`] each.
     pub disks: Vec<Disk>,
+    /// Devices on which disks have their databases or logs. Their numbers follow those of the disks.
+    pub log_devices: Vec<Disk>,
     /// How much of a file is on one disk before the next one follows.
     pub stripe: Bytes,
     /// Virtual machines that have an equal part of each disk; 1: the disks are the host's alone.
@@ -359,14 +363,38 @@ pub struct Storage {
 }
 
 impl Storage {
+    /// All devices by number: the disks, then those on which disks have databases or logs.
+    pub fn devices(&self) -> impl Iterator<Item = &Disk> + Clone {
+        self.disks.iter().chain(&self.log_devices)
+    }
+
+    /// How many devices there are.
+    pub fn device_count(&self) -> usize {
+        self.disks.len() + self.log_devices.len()
+    }
+
     /// Bytes of each disk that the host has.
     pub fn capacities(&self) -> impl Iterator<Item = Bytes> + Clone {
+        self.device_capacities().take(self.disks.len())
+    }
+
+    /// The part of a device that is a disk's: the device's number, where the part begins, and bytes.
+    pub fn place_of(&self, part: LogPart) -> (u32, Bytes, Bytes) {
+        let number = self.disks.len() + part.device as usize;
+        let whole = self.device_capacities().nth(number).unwrap_or(Bytes::ZERO);
+        let mib = Bytes::mib(1).get();
+        let each = Bytes(whole.get() / u64::from(part.parts.max(1)) / mib * mib);
+        (number as u32, each * u64::from(part.place), each)
+    }
+
+    /// Bytes of each device that the host has, by number.
+    pub fn device_capacities(&self) -> impl Iterator<Item = Bytes> + Clone {
         let part = |whole: Bytes| {
             // as partitions do, parts begin at multiples of a mebibyte
             let mib = Bytes::mib(1).get();
             Bytes(whole.get() / u64::from(self.shared_by) / mib * mib)
         };
-        let whole = self.disks.iter().map(|disk| disk.device.capacity());
+        let whole = self.devices().map(|disk| disk.device.capacity());
         whole.map(move |whole| if self.shared_by == 1 { whole } else { part(whole) })
     }
 
@@ -445,6 +473,21 @@ pub struct Disk {
     pub scheduler: Scheduler,
     /// The class by which rules of placement name it; `None`: by the kind of device.
     pub class: Option<String>,
+    /// Where an OSD has its database; `None`: on the disk itself.
+    pub db: Option<LogPart>,
+    /// Where an OSD has its log; `None`: where its database is.
+    pub wal: Option<LogPart>,
+}
+
+/// One of the equal parts of a device of [`Storage::log_devices`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogPart {
+    /// Which of these devices.
+    pub device: u32,
+    /// Which part.
+    pub place: u32,
+    /// How many parts it has.
+    pub parts: u32,
 }
 
 /// What a processor is and what operations cost on it.

@@ -6,7 +6,7 @@
 
 use foretell_units::HostId;
 
-use crate::model::{Ceph, Swift, Volume};
+use crate::model::{Ceph, OsdStore, Swift, Volume};
 
 /// Hands the table of storage systems to the macro that is named, after whatever else that is to have.
 ///
@@ -106,6 +106,11 @@ pub trait SystemTraits {
         false
     }
 
+    /// Whether its stores may have databases and logs on devices of their own.
+    fn has_log_devices(&self) -> bool {
+        false
+    }
+
     /// Whether hosts may fail during a run.
     fn has_events(&self) -> bool {
         false
@@ -185,6 +190,10 @@ impl SystemTraits for Ceph {
 
     fn disks_are_servers(&self) -> bool {
         true
+    }
+
+    fn has_log_devices(&self) -> bool {
+        matches!(self.store, OsdStore::BlueStore { .. })
     }
 
     fn has_events(&self) -> bool {

@@ -454,6 +454,22 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 100\n[node.brick]"),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 0\nthreads = {}\n[node.brick]"),
+    (
+        "disk = [{ device = \"barracuda-7200.8\", scheduler = \"elevator\" }]",
+        "disk = [{ device = \"barracuda-7200.8\", db = \"optane-p4800x\" }]",
+    ),
+    (
+        "disk = [{ device = \"barracuda-7200.8\", scheduler = \"elevator\" }]",
+        "disk = [{ device = \"barracuda-7200.8\", wal = \"optane-p4800\" }]",
+    ),
+    (
+        "disk = [{ device = \"barracuda-7200.8\", scheduler = \"elevator\" }]",
+        "disk = [{ device = \"barracuda-7200.8\", db = { device = \"optane-p4800x\", count = 2 } }]",
+    ),
+    (
+        "[node.brick]",
+        "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[cluster]\nsystem = \"ceph\"\nthreads = { locks = true }\n[node.brick]",
+    ),
     ("cpu = { profile = \"pentium4-2.6\" }", "cpu = { profile = \"pentium4-2.6\", smt = 1.3 }"),
     (
         "cpu = { profile = \"pentium4-2.6\" }",

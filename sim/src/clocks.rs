@@ -211,7 +211,7 @@ fn closed_form_the_slowest_of_m_fragments_waits_for_m_in_m_plus_1_of_a_turn() {
         let mut locked = cluster(&reads(m));
         for (host, disks) in locked.scenario.hosts.iter().zip(&mut locked.engine.disks) {
             if let Some(storage) = host.role.storage() {
-                *disks = storage.disks.iter().map(Device::new).collect();
+                *disks = storage.devices().map(Device::new).collect();
             }
         }
         let locked = mean_ms(locked);

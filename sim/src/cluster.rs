@@ -640,7 +640,7 @@ impl Cluster {
 /// A run's `run.db` describes the cluster as its operator knows it, which can be asked about only.
 fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
-    for disk in disks.flat_map(|storage| &storage.disks) {
+    for disk in disks.flat_map(foretell_scenarios::model::Storage::devices) {
         if matches!(disk.device, device::Device::Measured { .. }) {
             return Err(SimError::Impossible {
                 what: format!("device `{}`", disk.device_name),

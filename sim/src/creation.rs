@@ -74,9 +74,10 @@ impl Cluster {
             Some((cache.size.max(written), written))
         };
         let hosts = self.scenario.hosts.iter().filter_map(|host| host.role.storage());
-        let arrays = hosts.flat_map(|storage| &storage.disks).filter_map(|disk| {
-            if let Device::Array(array) = &disk.device { caches(array) } else { None }
-        });
+        let arrays =
+            hosts.flat_map(foretell_scenarios::model::Storage::devices).filter_map(|disk| {
+                if let Device::Array(array) = &disk.device { caches(array) } else { None }
+            });
         let largest = arrays.fold(None, |most: Option<(Bytes, Bytes)>, (cache, written)| {
             let (a, b) = most.unwrap_or_default();
             Some((a.max(cache), b.max(written)))

@@ -108,12 +108,12 @@ fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device
     let of = |(id, host): (HostId, &model::Host)| {
         let is_physical = hosts[id.index()].physical == id;
         let storage = host.role.storage().filter(|_| is_physical);
-        let disks = storage.map_or(&[][..], |storage| &storage.disks);
+        let disks = storage.into_iter().flat_map(model::Storage::devices);
         let owner = clocks(id);
         let installed = |(number, disk): (usize, &model::Disk)| {
             Device::installed(disk, &owner.below(format_args!("disk{number}")))
         };
-        disks.iter().enumerate().map(installed).collect()
+        disks.enumerate().map(installed).collect()
     };
     scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
 }

@@ -153,7 +153,7 @@ impl Node {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
-            begins: storage.capacities().map(begin).collect(),
+            begins: storage.device_capacities().map(begin).collect(),
             operations: [0; 2],
             moved: [0; 2],
             evicted: 0,

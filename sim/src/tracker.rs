@@ -54,7 +54,7 @@ impl Tracker {
             }),
         };
         let disks =
-            |host: &model::Host| host.role.storage().map_or(0, |storage| storage.disks.len());
+            |host: &model::Host| host.role.storage().map_or(0, model::Storage::device_count);
         let demands = recorder
             .is_kept()
             .then(|| Demands::new(scenario.workloads.len(), scenario.hosts.iter().map(disks)));

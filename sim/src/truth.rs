@@ -462,7 +462,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
             let mut own = device.array_hits().map_or(none, caches_of_array);
             let storage = cluster.scenario.hosts[index].role.storage();
             own.flash = storage.zip(device.flash()).and_then(|(storage, written)| {
-                FlashTruth::of(&storage.disks[disk].device, &written, seconds)
+                FlashTruth::of(&storage.devices().nth(disk)?.device, &written, seconds)
             });
             add(format!("disk{disk}"), usage, own);
         }

@@ -17,6 +17,8 @@ fn with(name: &str, set: Bytes) -> Scenario {
         device: device(name),
         scheduler: Scheduler::Fcfs,
         class: None,
+        db: None,
+        wal: None,
     }];
     storage.cache.size = Bytes::kib(256);
     storage.cache.read_ahead = Bytes::ZERO;

@@ -27,6 +27,7 @@ fn threads() -> Threads {
         kv_transaction: SimSpan::from_us(10),
         merge: SimSpan::from_us(60),
         flush: SimSpan::ZERO,
+        locks: false,
     }
 }
 

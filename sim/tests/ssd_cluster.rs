@@ -23,6 +23,8 @@ fn small(name: &str, latency: SimSpan) -> Scenario {
         device: spec,
         scheduler: Scheduler::Fcfs,
         class: None,
+        db: None,
+        wal: None,
     }];
     storage.cache.size = Bytes::kib(64);
     storage.cache.read_ahead = Bytes::ZERO;

@@ -352,6 +352,9 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
             .replace("cache = { size = \"256 KiB\", read_ahead = \"0 B\", dirty_background = \"64 KiB\", dirty_limit = \"128 KiB\" }", "cache = { size = \"0 B\" }")),
         ("bluestore", objects("system = \"ceph\"\nmonitors = \"mon\"\nwrite = { fixed = \"30 us\", rate = \"1 GB/s\" }", "")),
         ("threads", objects("system = \"ceph\"\nmonitors = \"mon\"\ncoalesce = true\nonodes = 4\nthreads = { op = 1, messenger = 1, processors = 1, message = { fixed = \"200 us\", rate = \"50 MB/s\" }, kv_round = \"1 ms\", kv_transaction = \"300 us\", merge = \"300 us\", flush = \"2 ms\" }", "")),
+        ("logs", objects("system = \"ceph\"\nmonitors = \"mon\"\nonodes = 4\nthreads = { op = 4, locks = true }", "")
+            .replace("[node.store]\ncount = 4\ncpu   = \"xeon-2023\"\ncache = { size = \"32 MiB\" }\ndisk  = [{ device = \"cheetah-15k\" }]", "[node.store]\ncount = 4\ncpu   = \"xeon-2023\"\ncache = { size = \"32 MiB\" }\ndisk  = [{ device = \"cheetah-15k\", count = 4, db = { device = \"cheetah-15k\", scheduler = \"fcfs\", count = 1 }, wal = { device = \"cheetah-15k\", scheduler = \"fcfs\", count = 1 } }]")
+            .replace("volume = \"plain\"", "volume = \"plain\"\noutstanding = 24")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
         ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),

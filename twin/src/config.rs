@@ -336,11 +336,14 @@ impl Config {
         self.node.devices.iter().find(holds)
     }
 
-    /// Devices for logs and tables alone.
-    pub(crate) fn log_devices(&self) -> Option<&DeviceConfig> {
+    /// Devices for logs alone, or for tables, and logs if these have no others: `wal` or `db`.
+    pub(crate) fn log_devices(&self, what: &str) -> Option<&DeviceConfig> {
         let holds = |device: &&DeviceConfig| {
             let role = device.role.as_deref().unwrap_or("data");
-            role.contains("wal") || role.contains("db")
+            match what {
+                "db" => role.contains("db"),
+                _ => role.contains("wal") && !role.contains("db"),
+            }
         };
         self.node.devices.iter().find(holds)
     }

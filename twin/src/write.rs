@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use foretell_units::Bytes;
 use toml::{Table, Value};
 
 use crate::backfill::{Place, backfill};
@@ -164,15 +165,16 @@ fn scenario(
     };
     entry.assumed.extend(drive.assumed.iter().cloned());
     let facts = Facts::of(&source.notes);
+    let logs = logs(source, config, points);
     let text = match system {
         "drive" => raw_drive(&drive),
-        "ceph" => cluster(config, &drive, Software::Ceph, (known, &facts), entry)?,
+        "ceph" => cluster(config, (&drive, &logs), Software::Ceph, (known, &facts), entry)?,
         "vitastor" => {
             entry.assumed.push(
                 "Vitastor is approximated: Ceph's protocol with software costs of its own"
                     .to_owned(),
             );
-            cluster(config, &drive, Software::Vitastor, (known, &facts), entry)?
+            cluster(config, (&drive, &logs), Software::Vitastor, (known, &facts), entry)?
         }
         other => {
             return Err(format!(
@@ -201,6 +203,51 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
+/// Devices that OSDs share for logs or for tables.
+struct Logs {
+    /// `wal` or `db`: the key of a disk, and the name of the device.
+    what: &'static str,
+    /// Of a node.
+    count: u32,
+    model: Model,
+    shown: String,
+}
+
+/// The devices of a node for logs and for tables.
+fn logs(source: &Source, config: &Config, points: &[Row]) -> Vec<Logs> {
+    let found = |what| {
+        let devices = config.log_devices(what)?;
+        let name = devices.model.as_deref();
+        Some(Logs {
+            what,
+            count: devices.count.unwrap_or(1).max(1),
+            model: drive_of(source, name, points),
+            shown: name.unwrap_or("device of unknown model").to_owned(),
+        })
+    };
+    ["db", "wal"].into_iter().filter_map(found).collect()
+}
+
+impl Logs {
+    /// As a key of the disks of a node that has so many OSDs; none if their parts would be too small.
+    fn key(&self, osds: u32, assumed: &mut Vec<String>) -> Option<String> {
+        let Self { what, count, model, shown } = self;
+        let count = (*count).min(osds);
+        let shared_by = osds.div_ceil(count);
+        let held =
+            if *what == "db" { "tables, and logs without a device of their own" } else { "logs" };
+        if model.capacity / u64::from(shared_by) < Bytes::gib(1).get() {
+            assumed.push(format!("`{shown}` is too small for {held}: they lie on the data drives"));
+            return None;
+        }
+        assumed.extend(model.assumed.iter().cloned());
+        assumed.push(format!(
+            "{held}: on `{shown}`, {count} a node, of each of which {shared_by} OSDs have equal parts"
+        ));
+        Some(format!(", {what} = {{ device = \"{what}\", scheduler = \"noop\", count = {count} }}"))
+    }
+}
+
 /// One drive by itself.
 fn raw_drive(drive: &Model) -> String {
     let size = drive.capacity / 2 / 8192 * 8192;
@@ -220,14 +267,16 @@ fn raw_drive(drive: &Model) -> String {
          [workload.load]\nvolume = \"pool\"\nclient = \"load\"\nkind   = \"ssio\"\nreads  = \"100%\"\n\
          access = \"4 KiB\"\n\n\
          [tracking]\noverhead = false\n\n{}",
-        device_text(drive)
+        device_text(&[("drive", drive)])
     )
 }
 
-fn device_text(drive: &Model) -> String {
+fn device_text(models: &[(&str, &Model)]) -> String {
     let mut top = Table::new();
     let mut devices = Table::new();
-    devices.insert("drive".to_owned(), Value::Table(drive.table()));
+    for (name, model) in models {
+        devices.insert((*name).to_owned(), Value::Table(model.table()));
+    }
     top.insert("device".to_owned(), Value::Table(devices));
     toml::to_string(&top).expect("a table of texts and numbers")
 }
@@ -270,7 +319,7 @@ impl Software {
 #[expect(clippy::too_many_lines, reason = "each part of a configuration becomes a line or two")]
 fn cluster(
     config: &Config,
-    drive: &Model,
+    (drive, logs): (&Model, &[Logs]),
     software: Software,
     (known, facts): (Option<&Drive>, &Facts),
     entry: &mut Entry,
@@ -292,12 +341,17 @@ fn cluster(
             "{per_device} OSDs share a drive: each has an equal part of its rate and room"
         ));
     }
-    if config.log_devices().is_some() {
-        assumed
-            .push("logs and tables lie on the data drives, not on devices of their own".to_owned());
-    }
     let down = config.osds_down.unwrap_or(0);
     let (per_node, nodes) = without_down(per_node, nodes, down, assumed);
+    let part = drive.part(per_device);
+    let mut models = vec![("drive", &part)];
+    let mut log_keys = String::new();
+    for one in logs {
+        if let Some(key) = one.key(per_node, assumed) {
+            log_keys.push_str(&key);
+            models.push((one.what, &one.model));
+        }
+    }
     let encoding = encoding(config, u64::from(nodes) * u64::from(per_node), assumed)?;
     let domain = domain(config, nodes, encoding.1, assumed);
     if domain == "host" && nodes < encoding.1 {
@@ -341,7 +395,6 @@ fn cluster(
         assumed.push(format!("the store `{kind}` is taken as BlueStore"));
     }
     let (deferred, why) = deferred(config, assumed);
-    let part = drive.part(per_device);
     let (m, n) = encoding;
     let usable = part.capacity as f64 * f64::from(nodes * per_node) * f64::from(m) / f64::from(n);
     let groups = if let Some(groups) = config.pool.pg_num {
@@ -398,7 +451,7 @@ fn cluster(
          [node.osd]\ncount = {nodes}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
-         disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node} }}]\n\
+         disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node}{log_keys} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
          rack  = \"all\"\n\n\
          # Each client is one process with two busy threads: fio with librbd, or a virtual machine.\n\
@@ -420,7 +473,7 @@ fn cluster(
         groups.min(MOST_GROUPS)
     );
     text.push_str(&moved.tables);
-    text.push_str(&device_text(&part));
+    text.push_str(&device_text(&models));
     Ok(text)
 }
 
@@ -653,6 +706,33 @@ mod tests {
             let (file, text) = all.files.first_key_value().expect("it is not refused");
             Document::parse(file, text, "").unwrap().check().unwrap_or_else(|e| panic!("{e}"));
         }
+    }
+
+    #[test]
+    fn logs_and_tables_lie_on_devices_of_their_own() {
+        let of = |roles: &str, bytes: &str| {
+            let text = format!(
+                r#"{{"drives": {{"fast": {{"kind": "optane", "capacity_bytes": {bytes}}}}}, "configs": {{"a": {{"node":
+                {{"devices": [{{"model": "x", "count": 3, "osds_per_device": 2}}, {roles}]}}}}}}}}"#
+            );
+            let all = written(&text);
+            let (file, text) = all.files.first_key_value().expect("it is not refused");
+            let scenario = Document::parse(file, text, "").unwrap().check().unwrap();
+            let disks = |disk: &foretell_scenarios::model::Disk| (disk.db, disk.wal);
+            let storage = scenario.hosts[0].role.storage().unwrap();
+            let devices = storage.log_devices.iter().map(|disk| disk.device_name.clone());
+            (storage.disks.iter().map(disks).collect::<Vec<_>>(), devices.collect::<Vec<_>>())
+        };
+        let role = |role: &str| format!(r#"{{"model": "fast", "count": 1, "role": "{role}"}}"#);
+        let (disks, devices) = of(&role("wal-db"), "375e9");
+        assert_eq!(devices, ["db"]);
+        let parts: Vec<_> = disks.iter().map(|(db, wal)| (db.unwrap().parts, *wal)).collect();
+        assert_eq!(parts, [(6, None); 6]);
+        let (disks, devices) = of(&format!("{}, {}", role("wal"), role("db")), "375e9");
+        assert_eq!(devices, ["db", "wal"]);
+        assert!(disks.iter().all(|(db, wal)| db.unwrap().device == 0 && wal.unwrap().device == 1));
+        let (disks, devices) = of(&role("wal"), "5e9");
+        assert!(devices.is_empty() && disks.iter().all(|disk| *disk == (None, None)));
     }
 
     #[test]

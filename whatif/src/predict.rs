@@ -301,7 +301,7 @@ const BYTES_BY_DISK: u64 = 29 << 10;
 fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfError> {
     let hosts = scenario.hosts.len();
     let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
-    let disks: usize = storage.map(|storage| storage.disks.len()).sum();
+    let disks: usize = storage.map(foretell_scenarios::model::Storage::device_count).sum();
     let needed = hosts as u64 * BYTES_BY_HOST + disks as u64 * BYTES_BY_DISK;
     match available {
         Some(available) if needed > available => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Arrivals, Scenario, WorkloadKind};
+use foretell_scenarios::model::{Arrivals, Scenario, Storage, WorkloadKind};
 use foretell_scenarios::{Change, Document};
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
@@ -119,7 +119,7 @@ impl Observed {
         let mut new: BTreeMap<String, Arc<Measurement>> = BTreeMap::new();
         let mut all = Vec::new();
         for host in &scenario.hosts {
-            let disks = host.role.storage().map_or(&[][..], |storage| &storage.disks);
+            let disks = host.role.storage().into_iter().flat_map(Storage::devices);
             let mut here = Vec::new();
             for disk in disks {
                 let name = &disk.device_name;

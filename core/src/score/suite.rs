@@ -8,7 +8,7 @@ use std::path::Path;
 use cpu_time::ThreadTime;
 use foretell_files::Scratch;
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Scenario, Storage};
 use foretell_scenarios::{Change, Document};
 use foretell_sim::SimError;
 use foretell_whatif::{Model, PastScore, WhatIfError};
@@ -233,7 +233,7 @@ fn class(before: &Scenario, after: &Scenario) -> &'static str {
     let guests = after.hosts.iter().any(|host| host.guest.is_some());
     let disks = |scenario: &Scenario| -> Vec<Device> {
         let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
-        storage.flat_map(|storage| &storage.disks).map(|disk| disk.device.clone()).collect()
+        storage.flat_map(Storage::devices).map(|disk| disk.device.clone()).collect()
     };
     let turns = |device: &Device| matches!(device, Device::Mechanical(_) | Device::Drive(_));
     if added {

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::raw::{
     At, RawCeph, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
 };
-use crate::tree::{Entry, Node, Table};
+use crate::tree::{Entry, Node, Table, Value};
 
 /// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
 const CLIENTS_OWN: [(&str, &str); 4] = [
@@ -35,6 +35,31 @@ impl Context<'_> {
             }
             "swift" => self.read(node).and_then(|raw| self.swift(&raw, hosts)).map(System::Swift),
             name => System::without_settings(name),
+        }
+    }
+
+    /// Reports devices for databases and logs if stores of the system have neither.
+    fn refuse_log_devices(&mut self, tree: &Table, system: &System) {
+        if system.traits().has_log_devices() {
+            return;
+        }
+        let found = section(tree, "node").chain(section(tree, "host")).find_map(|entry| {
+            let Value::List(disks) = &entry.node.table()?.get("disk")?.value else { return None };
+            let of = |key| {
+                disks.iter().find_map(|disk| Some((key, disk.table()?.entry(key)?.key_place)))
+            };
+            of("db").or_else(|| of("wal"))
+        });
+        if let Some((key, place)) = found {
+            let whose = match system {
+                System::Ceph(_) => "FileStore".to_owned(),
+                other => format!("`{}`", other.name()),
+            };
+            let message = format!(
+                "`{key}` has no effect with {whose}: only BlueStore has databases and logs of its own"
+            );
+            let help = "set `system = \"ceph\"` and `store = \"bluestore\"` in `[cluster]`, or leave it out";
+            self.add(Problem::new(place, message).help(help));
         }
     }
 
@@ -67,6 +92,12 @@ impl Context<'_> {
                            had carried out is not modelled";
             let help = "leave `coalesce` out of `[cluster]`, or all events";
             self.add(Problem::new(raw.coalesce.place(), message).help(help));
+        }
+        let locks = raw.threads.as_ref().map(|threads| &threads.locks);
+        if let Some(locks) = locks.filter(|locks| *locks.get() && tree.get("event").is_some()) {
+            let message = "`threads.locks` cannot be simulated with events: who has a lock when an OSD stops is not modelled";
+            let help = "leave `locks` out of `threads`, or all events";
+            self.add(Problem::new(locks.place(), message).help(help));
         }
         let scheduler = match &raw.scheduler {
             Some(scheduler) => {
@@ -162,6 +193,7 @@ impl Context<'_> {
             kv_transaction: kv_transaction?,
             merge: merge?,
             flush: flush?,
+            locks: *raw.locks.get(),
         })
     }
 
@@ -226,6 +258,7 @@ impl Context<'_> {
         if !system.traits().disks_are_servers() {
             self.refuse_monitors(name, tree);
         }
+        self.refuse_log_devices(tree, system);
         let system = system.traits();
         if system.clients_encode() {
             return;

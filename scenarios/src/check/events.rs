@@ -454,6 +454,14 @@ impl Context<'_> {
         };
         let storage = hosts.get(host)?.role.storage()?;
         let (count, name) = (storage.disks.len(), hosts.name(host));
+        if (count..storage.device_count()).contains(&number) {
+            let message = format!(
+                "device {number} of `{name}` has databases or logs of OSDs: that it fails is not modelled"
+            );
+            let help = "name the OSDs that lose them, each in an event";
+            self.add(Problem::new(place, message).help(help));
+            return None;
+        }
         if number >= count {
             let message = format!("`{name}` has no disk {number}");
             let last = count - 1;

@@ -75,7 +75,7 @@ impl Hosts {
             let wrong = context.broken.entry(section, &group.name);
             let model = if wrong { None } else { host(group, &entry.node, context) };
             let disks = model.as_ref().and_then(|model: &Host| model.role.storage());
-            disks_in_all += disks.map_or(0, |storage| storage.disks.len()) * group.count;
+            disks_in_all += disks.map_or(0, Storage::device_count) * group.count;
             if disks_in_all > MOST_DISKS_IN_ALL {
                 let message = format!(
                     "with the group `{}` there are {disks_in_all} disks; a cluster has \

@@ -49,8 +49,8 @@ pub(super) fn place(
         for (place, &number) in hosts.iter().enumerate() {
             let Some(host) = &mut list[number] else { continue };
             let Wanted { bandwidth, place: written, .. } = wanted[host.group.as_str()];
-            let [own, shared] =
-                [&*host, &first].map(|host| host.role.storage().map(|of| &of.disks));
+            let [own, shared] = [&*host, &first]
+                .map(|host| host.role.storage().map(|of| (&of.disks, &of.log_devices)));
             if host.nic != first.nic || own != shared {
                 let message = format!(
                     "`{}` and `{}` are on one machine and cannot have different adapters or disks",

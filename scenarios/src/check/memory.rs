@@ -19,7 +19,7 @@ impl Context<'_> {
         for nodes in hosts.storage_by_group(tree) {
             let (mut of_group, mut place) = (0_u64, None);
             for (_, entry, storage) in nodes {
-                let disks = storage.disks.iter().map(|disk| disk.device.table_bytes());
+                let disks = storage.devices().map(|disk| disk.device.table_bytes());
                 of_group = of_group.saturating_add(disks.fold(0, u64::saturating_add));
                 let disk = entry.node.table().and_then(|table| table.entry("disk"));
                 place = Some(disk.map_or(entry.key_place, |disk| disk.key_place));

@@ -6,16 +6,20 @@ use super::Context;
 use super::quantities::Part;
 use crate::cpu_file;
 use crate::error::Problem;
-use crate::model::{Cache, CpuProfile, Disk, Guest, Layout, Nic, Storage, WritePolicy};
+use crate::model::{Cache, CpuProfile, Disk, Guest, Layout, LogPart, Nic, Storage, WritePolicy};
 use crate::overlay::overlay;
 use crate::profiles::ProfileKind;
-use crate::raw::{At, RawCache, RawGuest, RawLayout, RawNic, RawNode, RawNodeDisk, RawWrite, Size};
+use crate::raw::{
+    At, RawCache, RawGuest, RawLayout, RawLogDevice, RawNic, RawNode, RawNodeDisk, RawWrite, Size,
+};
 use crate::shape;
 use crate::source::Place;
 use crate::tree::Node;
 
 /// Most disks of a node.
 const MOST_DISKS: usize = 1024;
+/// Least part of a device that a database or a log takes. An OSD's log here is up to 1 GiB long.
+const LEAST_PART: Bytes = Bytes::gib(1);
 
 /// Most pages of a cache, as in `algorithms`.
 const MOST_PAGES: u64 = foretell_algorithms::cache::MAX_CAPACITY as u64;
@@ -80,11 +84,13 @@ impl Context<'_> {
                 .map(|segment| Layout::LogStructured { segment }),
         };
         let disks = self.disks(&raw.disk);
+        let (disks, log_devices) = disks?;
         Some(Storage {
             cache: cache?,
             nvram: nvram?,
             layout: layout?,
-            disks: disks?,
+            disks,
+            log_devices,
             stripe: stripe?,
             shared_by: 1,
         })
@@ -236,12 +242,13 @@ impl Context<'_> {
         Some(size)
     }
 
-    fn disks(&mut self, raw: &[RawNodeDisk]) -> Option<Vec<Disk>> {
+    fn disks(&mut self, raw: &[RawNodeDisk]) -> Option<(Vec<Disk>, Vec<Disk>)> {
         let mut disks = Vec::new();
+        let mut log_devices = Vec::new();
         let mut good = true;
         for raw in raw {
             let count = usize::try_from(*raw.count.get()).unwrap_or(1);
-            if disks.len() + count > MOST_DISKS {
+            if disks.len() + log_devices.len() + count > MOST_DISKS {
                 let message = format!("a node has at most {MOST_DISKS} disks");
                 self.add(Problem::new(raw.count.place(), message));
                 return None;
@@ -253,9 +260,82 @@ impl Context<'_> {
             };
             let scheduler = raw.scheduler.get().known();
             let class = raw.class.as_ref().map(|class| class.get().trim().to_owned());
-            let disk = Disk { device_name: name.clone(), device, scheduler, class };
-            disks.extend(std::iter::repeat_n(disk, count));
+            let [db, wal] = [&raw.db, &raw.wal].map(|raw| match raw {
+                Some(raw) => self.log_devices(raw, count, disks.len(), &mut log_devices),
+                None => Some(None),
+            });
+            let (Some(db), Some(wal)) = (db, wal) else {
+                good = false;
+                continue;
+            };
+            for number in 0..count {
+                let part = |found: Option<Parts>| found.map(|parts| parts.of(number));
+                let (db, wal) = (part(db), part(wal));
+                let (device_name, device, class) = (name.clone(), device.clone(), class.clone());
+                disks.push(Disk { device_name, device, scheduler, class, db, wal });
+            }
         }
-        good.then_some(disks)
+        good.then_some((disks, log_devices))
+    }
+
+    /// Adds the devices on which so many disks have databases or logs. Returns the parts that they have.
+    #[allow(clippy::option_option, reason = "none fitted is not an error")]
+    fn log_devices(
+        &mut self,
+        raw: &RawLogDevice,
+        disks: usize,
+        before: usize,
+        all: &mut Vec<Disk>,
+    ) -> Option<Option<Parts>> {
+        let count = usize::try_from(*raw.count.get()).unwrap_or(1);
+        if count > disks {
+            let message =
+                format!("{count} devices for databases or logs are more than the disks, {disks}");
+            let help = format!("each disk uses one of them: write at most `count = {disks}`");
+            self.add(Problem::new(raw.count.place(), message).help(help));
+            return None;
+        }
+        if before + disks + all.len() + count > MOST_DISKS {
+            let message = format!("a node has at most {MOST_DISKS} disks");
+            self.add(Problem::new(raw.count.place(), message));
+            return None;
+        }
+        let name = raw.device.get();
+        let device = self.device(name, raw.device.place())?;
+        let parts = disks.div_ceil(count);
+        let part = device.capacity() / parts as u64;
+        if part < LEAST_PART {
+            let message = format!(
+                "each of {parts} disks would have {part} of `{name}`; a database or a log takes at least {LEAST_PART}"
+            );
+            let help = "more of these devices (`count`), or larger ones, give each disk more";
+            self.add(Problem::new(raw.device.place(), message).help(help));
+            return None;
+        }
+        let parts = Parts { first: all.len(), devices: count, in_each: parts };
+        let scheduler = raw.scheduler.get().known();
+        let (class, db, wal) = (None, None, None);
+        let disk = Disk { device_name: name.clone(), device, scheduler, class, db, wal };
+        all.extend(std::iter::repeat_n(disk, count));
+        Some(Some(parts))
+    }
+}
+
+/// Devices, each in so many equal parts.
+#[derive(Clone, Copy)]
+struct Parts {
+    first: usize,
+    devices: usize,
+    in_each: usize,
+}
+
+impl Parts {
+    /// The part of a disk: disks are dealt to the devices in turn.
+    fn of(self, disk: usize) -> LogPart {
+        LogPart {
+            device: (self.first + disk % self.devices) as u32,
+            place: (disk / self.devices) as u32,
+            parts: self.in_each as u32,
+        }
     }
 }

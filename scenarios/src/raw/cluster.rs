@@ -139,6 +139,11 @@ pub(crate) struct RawThreads {
     /// protection, nothing on others.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) flush: Time,
+    /// Whether operations wait for locks: an op thread has the lock of its operation's placement group while it works
+    /// or reads the device, and others with operations of the group wait with it. A read also waits until writes to
+    /// its object are committed. Not with events.
+    #[schemars(extend("default" = false))]
+    pub(crate) locks: At<bool>,
 }
 
 /// What the threads of an OSD do next, as `osd_op_queue` and the settings that belong to it.

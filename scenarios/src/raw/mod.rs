@@ -31,8 +31,8 @@ pub(crate) use leaf::{
     At, CountOrWord, Frequency, HostPatterns, PartSize, Quantity, Share, Size, Speed, Time,
 };
 pub(crate) use node::{
-    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawMachine, RawNic, RawNode, RawNodeDisk,
-    RawWrite,
+    RawCache, RawClient, RawGuest, RawHost, RawLayout, RawLogDevice, RawMachine, RawNic, RawNode,
+    RawNodeDisk, RawWrite,
 };
 pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawRule, RawVolume};
 pub(crate) use workload::{

@@ -235,6 +235,31 @@ pub(crate) struct RawNodeDisk {
     /// with moving heads are `hdd`, all others `ssd`. Only with rules in `[rule]`.
     #[schemars(extend("examples" = ["nvme"]))]
     pub(crate) class: Option<At<String>>,
+    /// A device on which these disks, each of them an OSD, have the tables of their key-value stores, in equal parts.
+    /// Their logs are on it, too, unless `wal` names another device. Without it, both are on the disk itself. Only with
+    /// `system = "ceph"` and `store = "bluestore"`.
+    #[schemars(extend("examples" = ["optane-p4800x"]))]
+    pub(crate) db: Option<RawLogDevice>,
+    /// A device on which these disks, each of them an OSD, have their write-ahead logs, in equal parts. Only with
+    /// `system = "ceph"` and `store = "bluestore"`.
+    #[schemars(extend("examples" = ["optane-p4800x"]))]
+    pub(crate) wal: Option<RawLogDevice>,
+}
+
+/// Devices that OSDs share for tables or logs. A text alone is the device.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline, extend("x-short" = "device"))]
+pub(crate) struct RawLogDevice {
+    /// Name of the device's profile.
+    #[schemars(extend("examples" = ["optane-p4800x"]))]
+    pub(crate) device: At<String>,
+    /// The order in which waiting operations are served, as of a disk.
+    #[schemars(extend("default" = "elevator"))]
+    pub(crate) scheduler: At<RawScheduler>,
+    /// How many of these. The disks are dealt to them in turn.
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
+    pub(crate) count: At<i64>,
 }
 
 /// The order in which waiting operations are served.

@@ -58,6 +58,8 @@ pub(crate) fn disk() -> Disk {
         }),
         scheduler: Scheduler::Elevator,
         class: None,
+        db: None,
+        wal: None,
     }
 }
 
@@ -110,6 +112,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
             nvram: None,
             layout: Layout::InPlace,
             disks: vec![disk()],
+            log_devices: Vec::new(),
             stripe: Bytes::mib(1),
             shared_by: 1,
         }),

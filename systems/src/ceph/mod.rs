@@ -5,8 +5,8 @@
 //! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
 //! shards. The scenario's CRUSH map places groups; without one, straw2 over hosts does.
 //! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Writes to an
-//! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). Not
-//! modelled: locks of objects. OSDs that fail: `objects/outages`.
+//! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). OSDs
+//! that fail: `objects/outages`.
 
 use foretell_algorithms::node::NOBODY;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};

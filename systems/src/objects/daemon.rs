@@ -20,9 +20,12 @@
 //! With `spins` a thread of a shard takes a core while all that waits has reached its limit: before 17.2.4 the
 //! first thread of a shard looked again without a pause (issue 56530 of Ceph's tracker).
 //!
+//! With `locks` an op thread has the lock of its operation's placement group while it works or waits for the device
+//! (`locks`).
+//!
 //! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its
 //! reads, and `BlueStore::_kv_sync_thread`. Left out: which shard or messenger thread it is (any that is
-//! free), locks of placement groups, the finisher (its work is the kv thread's).
+//! free), the finisher (its work is the kv thread's).
 
 use std::collections::VecDeque;
 
@@ -31,6 +34,7 @@ use foretell_scenarios::model::{OpScheduler, OpSchedulerKind, Scenario, Threads}
 use foretell_units::{Bytes, HostId, SimSpan, SimTime};
 
 use super::capacities;
+use super::locks::{GroupLock, Locks};
 use super::scheduler::{Class, Pick, Policy, Scheduler};
 
 /// Threads, or processors, and the jobs that wait for one.
@@ -137,6 +141,8 @@ pub(super) struct Job {
     pub(super) class: Class,
     pub(super) bytes: u64,
     pub(super) shard: u32,
+    /// Whose lock an op thread has meanwhile, if there are locks.
+    pub(super) lock: Option<GroupLock>,
 }
 
 #[derive(Debug)]
@@ -144,6 +150,7 @@ struct Osd {
     messenger: Pool,
     op: Pool,
     processors: Option<Pool>,
+    locks: Locks,
     /// Transactions that wait for the kv thread, and those of its round.
     waiting: Vec<u32>,
     round: Vec<u32>,
@@ -222,6 +229,7 @@ impl Daemons {
             messenger: Pool::new(threads.messenger),
             op: Pool::new(threads.op),
             processors: threads.processors.map(Pool::new),
+            locks: Locks::default(),
             waiting: Vec::new(),
             round: Vec::new(),
             committing: false,
@@ -256,7 +264,7 @@ impl Daemons {
             Place::Op => osd.op.take(id),
             Place::Commit | Place::Background => true,
         };
-        (has_thread && osd.on_processor(id)).then_some(id)
+        (has_thread && osd.locks.take(id, job.lock) && osd.on_processor(id)).then_some(id)
     }
 
     /// A job's work is done: it leaves the processor. Returns the job that runs there next.
@@ -272,6 +280,15 @@ impl Daemons {
             Place::Op => osd.op.give(),
             Place::Commit | Place::Background => None,
         }?;
+        let lock = self.jobs[next].lock;
+        (osd.locks.take(next, lock) && osd.on_processor(next)).then_some(next)
+    }
+
+    /// An op thread is done with the operation of a placement group. Returns the job that has its lock next, if that
+    /// can run now.
+    pub(super) fn unlock(&mut self, osd: u32, lock: Option<GroupLock>) -> Option<u32> {
+        let osd = &mut self.osds[osd as usize];
+        let next = osd.locks.give(lock)?;
         osd.on_processor(next).then_some(next)
     }
 
@@ -313,7 +330,8 @@ impl Daemons {
             }
             Pick::Job(job) => {
                 found.free -= 1;
-                Following::Job(job, osd.on_processor(job))
+                let lock = self.jobs[job].lock;
+                Following::Job(job, osd.locks.take(job, lock) && osd.on_processor(job))
             }
         }
     }

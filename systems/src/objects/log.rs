@@ -45,6 +45,12 @@ impl Log {
         Self { bytes: bytes.max(BLOCK), at: 0, waiting: Vec::new(), committing: Vec::new() }
     }
 
+    /// The log of a device, or a part of one, that has nothing else.
+    pub(super) fn alone(capacity: Bytes) -> Self {
+        let bytes = capacity.get().min(MOST_LOG) / BLOCK * BLOCK;
+        Self { bytes: bytes.max(BLOCK), ..Self::new(capacity) }
+    }
+
     /// Bytes of the device that it takes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -4,10 +4,11 @@
 //! which stands *in front* of the others: it has them read or write their copies or shards, and answers
 //! when enough of them have. `Rules` say what each system does differently.
 //!
-//! Servers that fail are the business of `outages`. Not modelled: versions, locks, scrubbing.
+//! Servers that fail are the business of `outages`. Not modelled: versions, scrubbing.
 
 mod coalesce;
 mod daemon;
+mod locks;
 mod log;
 mod onodes;
 mod outages;
@@ -34,6 +35,7 @@ use crate::volume::Volume;
 
 use coalesce::{Coalescer, JOINED, Joined, Key};
 use daemon::{Daemons, Next, Place};
+use locks::ObjectLocks;
 use onodes::Onodes;
 use outages::Outages;
 pub(crate) use outages::{Mapper, What};
@@ -127,6 +129,8 @@ pub(crate) struct Objects<R> {
     onodes: Option<Box<Onodes>>,
     /// What clients join, if they do.
     coalescer: Option<Box<Coalescer>>,
+    /// Who reads and writes objects, if operations wait for that.
+    object_locks: Option<Box<ObjectLocks>>,
     /// Whether the access that was made last keeps its thread.
     holds: bool,
     /// Only in scenarios with events.
@@ -167,6 +171,8 @@ impl<R: Rules> Objects<R> {
             |pool: &Pool| vec![Pipeline::default(); pool.groups() * usize::from(orders(pool))];
         let pipelines = pools.iter().map(pipelines).collect();
         let coalescer = rules.coalesces().then(Box::default);
+        let has_locks = rules.threads().is_some_and(|threads| threads.locks);
+        let object_locks = has_locks.then(Box::default);
         let onodes = rules.onodes().map(|held| {
             let hosts = 0..scenario.hosts.len();
             let osds = hosts.map(|index| capacities(scenario, HostId::from(index)).count());
@@ -176,7 +182,18 @@ impl<R: Rules> Objects<R> {
             Box::new(Onodes::new(osds, held, &objects))
         });
         let (tasks, holds, outages) = (Slab::new(), false, None);
-        Ok(Self { rules, pools, tasks, daemons, pipelines, onodes, coalescer, holds, outages })
+        Ok(Self {
+            rules,
+            pools,
+            tasks,
+            daemons,
+            pipelines,
+            onodes,
+            coalescer,
+            object_locks,
+            holds,
+            outages,
+        })
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
@@ -273,6 +290,11 @@ impl<R: Rules> Objects<R> {
         }
         if self.outages.is_some() {
             return self.begin_in_group(core, hosts, id);
+        }
+        if let Some(locks) = &mut self.object_locks
+            && !locks.take(id, task.op, (task.volume, task.piece.object))
+        {
+            return;
         }
         if task.op == Op::Read {
             return self.gather(core, hosts, id, task.shard);

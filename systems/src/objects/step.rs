@@ -7,6 +7,7 @@ use foretell_algorithms::node::{FLUSHER, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::daemon::{CHORE, Following, Job, Next, Place};
+use super::locks::GroupLock;
 use super::pool::Target;
 use super::scheduler::Class;
 use super::task::Task;
@@ -47,7 +48,9 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(host, disk);
         let shard = group % daemons.shards();
-        let job = Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+        let locks = daemons.threads.locks && place == Place::Op;
+        let lock = locks.then(|| (self.tasks[task].volume, group));
+        let job = Job { osd, host, place, task, exchange, span, next, class, bytes, shard, lock };
         let ready = daemons.begin(job, hosts.now());
         self.run(core, hosts, ready);
         if place == Place::Op {
@@ -87,14 +90,25 @@ impl<R: Rules> Objects<R> {
                 Following::At(at) => {
                     let host = daemons.host(osd);
                     let (task, exchange, place) = (u32::MAX, NO_EXCHANGE, Place::Background);
-                    let (class, bytes) = (Class::Continued, 0);
+                    let (class, bytes, lock) = (Class::Continued, 0, None);
                     let (next, span) = if daemons.spins {
                         (Next::Spin, (at - now).min(SPIN))
                     } else {
                         (Next::Wake, SimSpan::ZERO)
                     };
-                    let job =
-                        Job { osd, host, place, task, exchange, span, next, class, bytes, shard };
+                    let job = Job {
+                        osd,
+                        host,
+                        place,
+                        task,
+                        exchange,
+                        span,
+                        next,
+                        class,
+                        bytes,
+                        shard,
+                        lock,
+                    };
                     if daemons.spins {
                         let ready = daemons.begin(job, now);
                         return self.run(core, hosts, ready);
@@ -108,8 +122,17 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// An op thread of an OSD is free.
-    fn leave_op_thread<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
+    /// An op thread of an OSD is free, and has no lock any more.
+    fn leave_op_thread<H: Hosts>(
+        &mut self,
+        core: &Core,
+        hosts: &mut H,
+        (osd, shard): (u32, u32),
+        lock: Option<GroupLock>,
+    ) {
+        let daemons = self.daemons.as_mut().expect("servers have threads");
+        let next = daemons.unlock(osd, lock);
+        self.run(core, hosts, next);
         let daemons = self.daemons.as_mut().expect("servers have threads");
         if daemons.has_shards() {
             daemons.free_thread(osd, shard);
@@ -175,11 +198,20 @@ impl<R: Rules> Objects<R> {
         asked.turn_back(carried);
         if self.daemons.is_some() {
             self.send(core, hosts, task.exchange, task.disk);
+            self.unlock_object(core, hosts, task);
             return;
         }
         let cpu = hosts.cpu(asked.node);
         let span = cpu.send.of(asked.message()) + cpu.copy.of(carried);
         core.send_after(hosts, task.exchange, span);
+    }
+
+    /// Whoever asked is answered: others may read or write the object.
+    fn unlock_object<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: &Task) {
+        let Some(locks) = self.object_locks.as_mut().filter(|_| task.is_front()) else { return };
+        for waiting in locks.give((task.volume, task.piece.object)) {
+            self.start(core, hosts, waiting, (Place::Op, Next::Decided), SimSpan::ZERO);
+        }
     }
 
     /// A message has come: a messenger thread reads it.
@@ -219,7 +251,9 @@ impl<R: Rules> Objects<R> {
         let host = core.exchanges[exchange].node;
         let Task { volume, piece, .. } = self.tasks[task];
         let group = self.pools[volume as usize].group(piece.object) as u32;
-        self.let_go_of(core, hosts, Target { host, disk }, group);
+        let has_locks = self.daemons.as_ref().is_some_and(|daemons| daemons.threads.locks);
+        let lock = has_locks.then_some((volume, group));
+        self.let_go_of(core, hosts, Target { host, disk }, group, lock);
     }
 
     /// A thread of a server that waited for its device is free.
@@ -229,11 +263,12 @@ impl<R: Rules> Objects<R> {
         hosts: &mut H,
         server: Target,
         group: u32,
+        lock: Option<GroupLock>,
     ) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(server.host, server.disk);
         let shard = group % daemons.shards();
-        self.leave_op_thread(core, hosts, osd, shard);
+        self.leave_op_thread(core, hosts, (osd, shard), lock);
     }
 
     /// A server's device has done what a task asked for.
@@ -265,7 +300,7 @@ impl<R: Rules> Objects<R> {
         daemons.release(osd, bytes.get());
         while let Some(job) = self.daemons.as_mut().and_then(|all| all.admit_held(osd)) {
             self.admitted(core, hosts, &job);
-            self.leave_op_thread(core, hosts, osd, job.shard);
+            self.leave_op_thread(core, hosts, (osd, job.shard), job.lock);
         }
     }
 
@@ -281,7 +316,7 @@ impl<R: Rules> Objects<R> {
         }
         if !std::mem::take(&mut self.holds) || job.place != Place::Op {
             if job.place == Place::Op {
-                return self.leave_op_thread(core, hosts, job.osd, job.shard);
+                return self.leave_op_thread(core, hosts, (job.osd, job.shard), job.lock);
             }
             let daemons = self.daemons.as_mut().expect("servers have threads");
             let next = daemons.leave_thread(job.osd, job.place);
@@ -382,7 +417,7 @@ impl<R: Rules> Objects<R> {
         let exchange = self.exchange_of(task);
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let (place, next) = (Place::Commit, Next::Committed);
-        let round = Job { place, task, exchange, span, next, ..*job };
+        let round = Job { place, task, exchange, span, next, lock: None, ..*job };
         let ready = daemons.begin(round, hosts.now());
         self.run(core, hosts, ready);
     }

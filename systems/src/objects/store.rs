@@ -12,7 +12,11 @@
 //! much is due, commits wait. Metadata in `RocksDB` are written again when they are merged. Sources:
 //! Aghayev et al., *File Systems Unfit as Distributed Storage Backends*, SOSP 2019; Ceph's
 //! configuration reference for the limits. Metadata that an OSD does not hold are
-//! looked up first (`onodes`). Left out: fragmentation and allocation, check sums' bytes, read-ahead.
+//! looked up first (`onodes`).
+//!
+//! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is where the
+//! tables are (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out: tables that a `db` device has no room
+//! for; fragmentation and allocation, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::mix;
@@ -103,6 +107,12 @@ struct Store {
     capacity: u64,
     cache: AnyPolicy,
     log: Log,
+    /// The device that has the log, and where the log begins on it.
+    log_at: (u32, u64),
+    /// Bytes of its own device before the first that data may have.
+    data_begin: u64,
+    /// Where its tables are, if not among its data.
+    tables: Option<Region>,
     /// What is due later and not under way.
     due: Vec<Due>,
     /// Bytes due later, those under way among them.
@@ -114,6 +124,14 @@ struct Store {
     /// Metadata since the last merge, and where the next goes.
     merge: u64,
     merge_at: u64,
+}
+
+/// A part of a device.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    device: u32,
+    begin: u64,
+    bytes: u64,
 }
 
 /// A write that is due later.
@@ -128,6 +146,8 @@ struct Due {
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     what: DiskOperation,
+    /// Whose it is, by its own device: logs and tables may be on another.
+    store: u32,
     purpose: Purpose,
 }
 
@@ -171,11 +191,15 @@ impl Stores {
         let pages = node.cache.get() / node.page.get() / storage.disks.len() as u64;
         let pages = usize::try_from(pages.max(1)).expect("a 64-bit machine");
         let store = |(disk, capacity): (usize, Bytes)| {
+            let places = Places::of(storage, disk, capacity);
             let mut stream = clocks.below(format_args!("disk{disk}")).stream("store");
             Store {
                 capacity: capacity.get(),
                 cache: node.policy.build(pages),
-                log: Log::new(capacity),
+                log: places.log,
+                log_at: places.log_at,
+                data_begin: places.data_begin,
+                tables: places.tables,
                 due: Vec::new(),
                 due_bytes: 0,
                 beat: Beat::drawn(settings.later.period, &mut stream),
@@ -268,7 +292,7 @@ impl Stores {
             return waits.max(1);
         }
         for what in reads {
-            self.start(machine, what, Purpose::Read { leg });
+            self.start(machine, disk, what, Purpose::Read { leg });
         }
         waits
     }
@@ -276,37 +300,38 @@ impl Stores {
     /// Reads a block of the tables that have the metadata of an access: anywhere on the device.
     fn look_up(&mut self, machine: &mut impl Machine, access: &StoreAccess, held: u32) {
         let left = u64::from(self.held_reads[held].left);
-        let blocks = self.devices[access.disk as usize].capacity / BLOCK;
+        let blocks = self.devices[access.disk as usize].table_bytes() / BLOCK;
         let at = mix(access.shard.key.get() ^ left) % blocks.max(1) * BLOCK;
-        let what = self.place(access.disk, (Bytes(at), Bytes(BLOCK)), Op::Read, access.into());
+        let place = (Bytes(at), Bytes(BLOCK));
+        let what = self.place_in_tables(access.disk, place, Op::Read, access.into());
         let what = DiskOperation { reader: access.reader, ..what };
-        self.start(machine, what, Purpose::LookUp { held });
+        self.start(machine, access.disk, what, Purpose::LookUp { held });
     }
 
     /// A key was looked up: the next is, or what waited for it begins.
     fn looked_up(
         &mut self,
         machine: &mut impl Machine,
-        what: DiskOperation,
+        (store, what): (u32, DiskOperation),
         held: u32,
         ready: &mut Vec<u32>,
     ) {
         if let Some(left) = self.held_reads[held].left.checked_sub(1) {
             self.held_reads[held].left = left;
-            let blocks = self.devices[what.disk as usize].capacity / BLOCK;
+            let blocks = self.devices[store as usize].table_bytes() / BLOCK;
             let at = mix(what.lbn.0 ^ u64::from(held)) % blocks.max(1) * BLOCK;
             let whose =
                 Whose { breadcrumb: what.breadcrumb, workload: what.workload, thread: what.thread };
-            let next = self.place(what.disk, (Bytes(at), Bytes(BLOCK)), Op::Read, whose);
+            let next = self.place_in_tables(store, (Bytes(at), Bytes(BLOCK)), Op::Read, whose);
             let next = DiskOperation { reader: what.reader, ..next };
-            return self.start(machine, next, Purpose::LookUp { held });
+            return self.start(machine, store, next, Purpose::LookUp { held });
         }
         let HeldReads { leg, reads, .. } = self.held_reads.remove(held).clone();
         if reads.is_empty() {
             ready.push(leg);
         }
         for what in reads {
-            self.start(machine, what, Purpose::Read { leg });
+            self.start(machine, store, what, Purpose::Read { leg });
         }
     }
 
@@ -357,7 +382,7 @@ impl Stores {
             self.commit(machine, access.disk, commit);
         } else {
             let what = self.place(access.disk, (address, size), Op::Write, access.into());
-            self.start(machine, what, Purpose::Data(commit));
+            self.start(machine, access.disk, what, Purpose::Data(commit));
         }
     }
 
@@ -389,9 +414,10 @@ impl Stores {
             return;
         }
         let Some((address, bytes, first)) = store.log.next() else { return };
+        let (device, begin) = store.log_at;
         let what = DiskOperation {
-            disk,
-            lbn: Sectors::covering(address),
+            disk: device,
+            lbn: Sectors::covering(Bytes(begin) + address),
             size: bytes,
             op: Op::Write,
             breadcrumb: first.breadcrumb,
@@ -399,7 +425,7 @@ impl Stores {
             thread: first.thread,
             reader: 0,
         };
-        self.start(machine, what, Purpose::Log);
+        self.start(machine, disk, what, Purpose::Log);
     }
 
     /// Begins to write what was due later.
@@ -408,7 +434,7 @@ impl Stores {
         for Due { address, bytes, breadcrumb, workload } in due {
             let whose = Whose { breadcrumb, workload, thread: FLUSHER };
             let what = self.place(disk, (address, bytes), Op::Write, whose);
-            self.start(machine, what, Purpose::Later);
+            self.start(machine, disk, what, Purpose::Later);
         }
     }
 
@@ -424,11 +450,11 @@ impl Stores {
         let (begin, end) = (address.get() / BLOCK * BLOCK, (address + size).get());
         let bytes = end.next_multiple_of(BLOCK) - begin;
         // a pool that was too large for the devices was refused; those that fit hardly wrap around
-        let room = (store.capacity - store.log.bytes()).saturating_sub(bytes) / BLOCK * BLOCK;
+        let room = (store.capacity - store.data_begin).saturating_sub(bytes) / BLOCK * BLOCK;
         let within = begin % room.max(BLOCK);
         DiskOperation {
             disk,
-            lbn: Sectors::covering(Bytes(store.log.bytes() + within)),
+            lbn: Sectors::covering(Bytes(store.data_begin + within)),
             size: Bytes(bytes),
             op,
             breadcrumb: whose.breadcrumb,
@@ -438,8 +464,40 @@ impl Stores {
         }
     }
 
-    fn start(&mut self, machine: &mut impl Machine, what: DiskOperation, purpose: Purpose) {
-        let number = self.operations.insert(Operation { what, purpose });
+    /// Where blocks of the tables lie: on a device of their own, or among the data.
+    fn place_in_tables(
+        &self,
+        disk: u32,
+        place: (Bytes, Bytes),
+        op: Op,
+        whose: Whose,
+    ) -> DiskOperation {
+        let Some(Region { device, begin, bytes }) = self.devices[disk as usize].tables else {
+            return self.place(disk, place, op, whose);
+        };
+        let (at, size) = place;
+        let room = bytes.saturating_sub(size.get()) / BLOCK * BLOCK;
+        let within = at.get() / BLOCK * BLOCK % room.max(BLOCK);
+        DiskOperation {
+            disk: device,
+            lbn: Sectors::covering(Bytes(begin + within)),
+            size,
+            op,
+            breadcrumb: whose.breadcrumb,
+            workload: whose.workload,
+            thread: whose.thread,
+            reader: 0,
+        }
+    }
+
+    fn start(
+        &mut self,
+        machine: &mut impl Machine,
+        store: u32,
+        what: DiskOperation,
+        purpose: Purpose,
+    ) {
+        let number = self.operations.insert(Operation { what, store, purpose });
         machine.start(number, &what);
     }
 
@@ -468,8 +526,7 @@ impl Stores {
         number: u32,
         ready: &mut Vec<u32>,
     ) {
-        let Operation { what, purpose } = *self.operations.remove(number);
-        let disk = what.disk;
+        let Operation { what, store: disk, purpose } = *self.operations.remove(number);
         match purpose {
             Purpose::Read { leg } => ready.push(leg),
             Purpose::Data(commit) => self.commit(machine, disk, commit),
@@ -479,7 +536,7 @@ impl Stores {
                 self.go_on(machine, disk);
             }
             Purpose::Merge => {}
-            Purpose::LookUp { held } => self.looked_up(machine, what, held, ready),
+            Purpose::LookUp { held } => self.looked_up(machine, (disk, what), held, ready),
         }
     }
 
@@ -524,8 +581,9 @@ impl Stores {
             store.merge -= MERGE_OPERATION;
             let at = store.merge_at;
             store.merge_at += MERGE_OPERATION;
-            let what = self.place(disk, (Bytes(at), Bytes(MERGE_OPERATION)), Op::Write, whose);
-            self.start(machine, what, Purpose::Merge);
+            let place = (Bytes(at), Bytes(MERGE_OPERATION));
+            let what = self.place_in_tables(disk, place, Op::Write, whose);
+            self.start(machine, disk, what, Purpose::Merge);
         }
     }
 
@@ -538,6 +596,46 @@ impl Stores {
                 self.write_due(machine, disk);
             }
         }
+    }
+}
+
+impl Store {
+    /// Bytes of the device that tables are anywhere in.
+    fn table_bytes(&self) -> u64 {
+        self.tables.map_or(self.capacity, |region| region.bytes)
+    }
+}
+
+/// Where a store has its log, its tables and its data.
+struct Places {
+    log: Log,
+    log_at: (u32, u64),
+    data_begin: u64,
+    tables: Option<Region>,
+}
+
+impl Places {
+    /// Those of the store of a disk: the log is at the beginning of the part of a `wal` device; without one, at the
+    /// beginning of the part of a `db` device, before the tables; without either, before the data.
+    fn of(storage: &Storage, disk: usize, capacity: Bytes) -> Self {
+        let own = &storage.disks[disk];
+        let region = |part| {
+            let (device, begin, bytes) = storage.place_of(part);
+            Region { device, begin: begin.get(), bytes: bytes.get() }
+        };
+        let (wal, db) = (own.wal.map(region), own.db.map(region));
+        if let Some(wal) = wal {
+            let log = Log::alone(Bytes(wal.bytes));
+            return Self { log, log_at: (wal.device, wal.begin), data_begin: 0, tables: db };
+        }
+        let log = Log::new(db.map_or(capacity, |db| Bytes(db.bytes)));
+        let bytes = log.bytes();
+        if let Some(db) = db {
+            let tables = Region { begin: db.begin + bytes, bytes: db.bytes - bytes, ..db };
+            let log_at = (db.device, db.begin);
+            return Self { log, log_at, data_begin: 0, tables: Some(tables) };
+        }
+        Self { log, log_at: (disk as u32, 0), data_begin: bytes, tables: None }
     }
 }
 

@@ -28,13 +28,13 @@ pub(super) struct Disks {
 
 impl Disks {
     pub(super) fn new(storage: &Storage, measured: &[Arc<Measurement>], owner: &Owner) -> Self {
-        let disks = storage.disks.iter().zip(measured).enumerate();
+        let disks = storage.devices().zip(measured).enumerate();
         let stream = |disk: usize| owner.stream(&format!("disk{disk}"));
         Self {
             all: disks
                 .map(|(index, (disk, measured))| Disk::new(disk.scheduler, measured, stream(index)))
                 .collect(),
-            calls: vec![None; storage.disks.len()],
+            calls: vec![None; storage.device_count()],
             under_way: Slab::new(),
         }
     }

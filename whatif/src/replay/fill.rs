@@ -11,7 +11,8 @@ use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foretell_scenarios::model::{
-    Cache, Guest, Host, Layout, Machine, Scenario, Storage, System, Tracking, Volume, Workload,
+    Cache, Guest, Host, Layout, LogPart, Machine, Scenario, Storage, System, Tracking, Volume,
+    Workload,
 };
 use foretell_units::{Bytes, SimSpan, SimTime};
 
@@ -92,6 +93,8 @@ struct StorageKey {
     nvram: Option<Bytes>,
     layout: Layout,
     capacities: Vec<Bytes>,
+    /// By disk: where its database and its log are.
+    logs: Vec<(Option<LogPart>, Option<LogPart>)>,
     stripe: Bytes,
     shared_by: u32,
 }
@@ -159,12 +162,14 @@ impl HostKey {
     fn of(host: &Host) -> Self {
         let Host { name, group: _, role, cpu: _, nic: _, guest, machine } = host;
         let storage = role.storage().map(|storage| {
-            let Storage { cache, nvram, layout, disks, stripe, shared_by } = storage;
+            let Storage { cache, nvram, layout, disks, log_devices: _, stripe, shared_by } =
+                storage;
             StorageKey {
                 cache: cache.clone(),
                 nvram: *nvram,
                 layout: *layout,
-                capacities: disks.iter().map(|disk| disk.device.capacity()).collect(),
+                capacities: storage.devices().map(|disk| disk.device.capacity()).collect(),
+                logs: disks.iter().map(|disk| (disk.db, disk.wal)).collect(),
                 stripe: *stripe,
                 shared_by: *shared_by,
             }

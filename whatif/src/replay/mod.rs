@@ -159,7 +159,8 @@ impl<'a> Replay<'a> {
         let recorded = streams.map(|stream| stream.len() as u64).sum();
         let mark_at = SimTime::ZERO + scenario.warmup;
         let resources = |host: &Host| {
-            Resource::BESIDE_DISKS + host.role.storage().map_or(0, |storage| storage.disks.len())
+            Resource::BESIDE_DISKS
+                + host.role.storage().map_or(0, foretell_scenarios::model::Storage::device_count)
         };
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();

@@ -119,7 +119,7 @@ impl Node {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
-            begins: storage.capacities().map(begin).collect(),
+            begins: storage.device_capacities().map(begin).collect(),
             instant: None,
             ticks: BTreeSet::new(),
             aside: None,

@@ -63,6 +63,8 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
         device: Profile::Curves(device.clone()),
         scheduler: Scheduler::Fcfs,
         class: None,
+        db: None,
+        wal: None,
     };
     let mut device: Device<u32> = Device::new(&disk);
     let (mut slots, mut processes) = (Vec::new(), Vec::new());

@@ -27,8 +27,14 @@ impl Bench {
             Profile::Array(_) => Scheduler::Elevator,
             _ => Scheduler::Fcfs,
         };
-        let spec =
-            Disk { device_name: name.to_owned(), device: profile.clone(), scheduler, class: None };
+        let spec = Disk {
+            device_name: name.to_owned(),
+            device: profile.clone(),
+            scheduler,
+            class: None,
+            db: None,
+            wal: None,
+        };
         Self {
             device: Device::new(&spec),
             now: SimTime::ZERO,

@@ -77,6 +77,8 @@ impl Members {
             device: spec.device.clone(),
             scheduler,
             class: None,
+            db: None,
+            wal: None,
         };
         let device = |number: u32| match owner {
             Some(owner) => Device::installed(&member, &owner.below(format_args!("member{number}"))),

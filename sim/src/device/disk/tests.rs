@@ -48,7 +48,14 @@ fn sata(queue_depth: u32) -> Device {
 
 fn disk(scheduler: Scheduler, device: &Device) -> Disk<usize> {
     let device_name = "test".to_owned();
-    Disk::new(&model::Disk { device_name, device: device.clone(), scheduler, class: None })
+    Disk::new(&model::Disk {
+        device_name,
+        device: device.clone(),
+        scheduler,
+        class: None,
+        db: None,
+        wal: None,
+    })
 }
 
 fn at_ms(ms: u64) -> SimTime {

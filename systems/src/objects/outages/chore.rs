@@ -271,7 +271,7 @@ impl<R: Rules> Objects<R> {
             self.reached_store(core, hosts, target, duty.bytes);
         }
         if duty.holds {
-            self.let_go_of(core, hosts, target, number);
+            self.let_go_of(core, hosts, target, number, None);
         }
         let is_over = self.is_over(&duty) || self.out().is_down(duty.to);
         self.free_chore(core, id);

@@ -1,0 +1,121 @@
+//! The locks that operations of an OSD wait for.
+//!
+//! - *Of a placement group*: an op thread has it while it carries out an operation, which includes a read of the
+//!   device and the preparation of a transaction. Another thread that has taken an operation of the same group from
+//!   the queue waits for the lock, and does nothing else meanwhile (`OSD::ShardedOpWQ::_process`).
+//! - *Of an object*, at its primary: reads share it, and writes share it, from when they are carried out until all
+//!   copies or shards have committed them. So a read waits for writes under way, without a thread, and a write for
+//!   reads from other OSDs (erasure coding). Nobody overtakes those who wait (`ObjectContext::rwstate`).
+//!
+//! Sources: `src/osd/OSD.cc`, `src/osd/PrimaryLogPG.cc` (`get_rw_locks`, `release_object_locks`) and
+//! `src/osd/osd_internal_types.h` (`RWState`) of Ceph, Luminous to Reef. Left out: what else takes a group's lock
+//! (completions of commits, scrubbing); exclusive locks of operations that read and write.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use foretell_units::{Bytes, Op};
+
+/// A placement group: its volume, and its number there.
+pub(super) type GroupLock = (u32, u32);
+
+/// The locks of an OSD's placement groups.
+#[derive(Debug, Default)]
+pub(super) struct Locks {
+    /// Those that a thread has, and the jobs that wait with their threads.
+    taken: BTreeMap<GroupLock, VecDeque<u32>>,
+}
+
+impl Locks {
+    /// Takes a lock for a job, if it needs one; the job waits if another has it.
+    pub(super) fn take(&mut self, job: u32, lock: Option<GroupLock>) -> bool {
+        let Some(lock) = lock else { return true };
+        if let Some(waiting) = self.taken.get_mut(&lock) {
+            waiting.push_back(job);
+            return false;
+        }
+        self.taken.insert(lock, VecDeque::new());
+        true
+    }
+
+    /// Gives a lock back. Returns the job that has it next.
+    pub(super) fn give(&mut self, lock: Option<GroupLock>) -> Option<u32> {
+        let lock = lock?;
+        let next = self.taken.get_mut(&lock)?.pop_front();
+        if next.is_none() {
+            self.taken.remove(&lock);
+        }
+        next
+    }
+}
+
+/// Who has the lock of an object, and the tasks that wait.
+#[derive(Debug)]
+struct Object {
+    op: Op,
+    count: u32,
+    waiting: Vec<u32>,
+}
+
+/// The locks of objects at their primaries.
+#[derive(Debug, Default)]
+pub(super) struct ObjectLocks {
+    taken: BTreeMap<(u32, Bytes), Object>,
+}
+
+impl ObjectLocks {
+    /// Takes the lock of an object of a volume for a task that reads or writes it; the task waits if it cannot have it.
+    pub(super) fn take(&mut self, task: u32, op: Op, object: (u32, Bytes)) -> bool {
+        let Some(found) = self.taken.get_mut(&object) else {
+            self.taken.insert(object, Object { op, count: 1, waiting: Vec::new() });
+            return true;
+        };
+        let has = found.op == op && found.waiting.is_empty();
+        if has {
+            found.count += 1;
+        } else {
+            found.waiting.push(task);
+        }
+        has
+    }
+
+    /// A task that has the lock of an object is done. Returns the tasks that try again, in order.
+    pub(super) fn give(&mut self, object: (u32, Bytes)) -> Vec<u32> {
+        let Some(found) = self.taken.get_mut(&object) else { return Vec::new() };
+        found.count -= 1;
+        if found.count > 0 {
+            return Vec::new();
+        }
+        self.taken.remove(&object).map_or_else(Vec::new, |found| found.waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_groups_operations_have_its_lock_one_after_the_other() {
+        let mut locks = Locks::default();
+        assert!(locks.take(1, Some((0, 7))));
+        assert!(!locks.take(2, Some((0, 7))) && !locks.take(3, Some((0, 7))));
+        // another group, and a job that needs none
+        assert!(locks.take(4, Some((1, 7))) && locks.take(5, None));
+        assert_eq!([0; 3].map(|_| locks.give(Some((0, 7)))), [Some(2), Some(3), None]);
+        assert!(locks.take(6, Some((0, 7))));
+        assert_eq!(locks.give(None), None);
+    }
+
+    #[test]
+    fn reads_wait_for_writes_and_nobody_overtakes() {
+        let mut locks = ObjectLocks::default();
+        let object = (0, Bytes::mib(4));
+        assert!(locks.take(1, Op::Write, object) && locks.take(2, Op::Write, object));
+        assert!(!locks.take(3, Op::Read, object));
+        // a write would share the lock, but a read waits
+        assert!(!locks.take(4, Op::Write, object));
+        assert!(locks.take(5, Op::Read, (0, Bytes::ZERO)));
+        assert!(locks.give(object).is_empty());
+        assert_eq!(locks.give(object), [3, 4]);
+        assert!(locks.take(3, Op::Read, object) && !locks.take(4, Op::Write, object));
+    }
+}
