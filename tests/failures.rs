@@ -238,6 +238,60 @@ fn a_failure_may_come_with_another_change() {
 }
 
 #[test]
+fn slow_disks_and_cables_are_predicted() {
+    for cluster in [CLUSTER.to_owned(), ceph()] {
+        let place = Place::with(&cluster);
+        let dir = place.keep("run", &["--set", "duration=30 s"]);
+        for part in ["disk = \"brick1.disk0\", factor = 4", "link = \"brick1\", factor = 200"] {
+            let slow =
+                format!("event.e={{ at = \"5 s\", what = \"slow\", {part}, for = \"20 s\" }}");
+            let found = score(&dir, &[&slow]);
+            are_near(
+                &found,
+                &[
+                    ("mail before.throughput_rps", 0.1),
+                    ("mail degraded.throughput_rps", 0.15),
+                    ("mail degraded.response_time_ms.mean", 0.15),
+                ],
+            );
+            let answer = ask(&dir, &[&slow]);
+            assert_eq!(answer["recoveries"], Value::Array(Vec::new()));
+            let phases = &answer["phases"];
+            let rate = |phase: usize| {
+                phases[phase]["workloads"]["mail"]["throughput_rps"].as_f64().unwrap()
+            };
+            assert_eq!(phases[1]["phase"], "degraded");
+            assert!((phases[1]["seconds"].as_f64().unwrap() - 20.0).abs() < 1e-6, "{answer}");
+            assert!(rate(1) < 0.9 * rate(0), "{part}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_is_cut_off_is_predicted_as_one_that_returns() {
+    for cluster in [CLUSTER.to_owned(), ceph()] {
+        let place = Place::with(&cluster);
+        let dir = place.keep("run", &[]);
+        let cut = r#"event.e={ at = "8 s", what = "fail", link = "brick3", for = "12 s" }"#;
+        let found = score(&dir, &[cut, QUICK]);
+        are_near(
+            &found,
+            &[
+                ("mail before.throughput_rps", 0.1),
+                ("mail degraded.throughput_rps", 0.2),
+                ("mail degraded.response_time_ms.mean", 0.2),
+            ],
+        );
+        let answer = ask(&dir, &[cut, QUICK]);
+        assert_eq!((&answer["failed_requests"], &answer["bytes_lost"]), (&0.into(), &0.into()));
+        // what happened is named in the truth
+        let truth = place.keep("truth", &["--set", cut, "--set", "duration=12 s"]);
+        let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+        assert_eq!(truth["happened"][0]["host"], "brick3.link");
+    }
+}
+
+#[test]
 fn the_same_question_has_the_same_answer() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=25 s"]);

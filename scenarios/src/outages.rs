@@ -40,6 +40,41 @@ pub enum SettingChange {
     Recovery(Recovery),
 }
 
+/// What of a host an event is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// All of it: its processor, its disks and its cable.
+    Whole,
+    /// One of its disks.
+    Disk(u32),
+    /// Its cable.
+    Link,
+}
+
+impl Part {
+    /// Which disk, if it is one.
+    pub fn disk(self) -> Option<u32> {
+        match self {
+            Self::Disk(disk) => Some(disk),
+            Self::Whole | Self::Link => None,
+        }
+    }
+
+    /// As results name it: `brick3`, `brick3.disk0`, `brick3.link`.
+    pub fn of(self, host: &str) -> String {
+        match self {
+            Self::Whole => host.to_owned(),
+            Self::Disk(disk) => format!("{host}.disk{disk}"),
+            Self::Link => format!("{host}.link"),
+        }
+    }
+
+    /// Whether two parts of one host cannot fail independently of each other.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self == other || self.disk().is_none() || other.disk().is_none()
+    }
+}
+
 /// Something that happens to a host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
@@ -49,16 +84,16 @@ pub struct Event {
     pub at: SimSpan,
     /// To which host; without meaning for a change of settings.
     pub host: HostId,
-    /// To which of its disks alone; `None`: to all of it.
-    pub disk: Option<u32>,
+    /// To which part of it.
+    pub part: Part,
     /// What.
     pub action: Action,
 }
 
-/// What happens to a host.
+/// What happens to a host, or to a part of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Action {
-    /// It stops.
+    /// It stops. A cable that fails lets nothing through; the host lives on.
     Fail {
         /// Whether it will be back with what it held.
         keeps: bool,
@@ -69,7 +104,7 @@ pub enum Action {
     Add,
     /// What it holds moves elsewhere, and it takes part no more.
     Drain,
-    /// Its processor takes so many times as long from now on; 1: as long as ever.
+    /// It takes so many times as long from now on, 1: as long as ever. Of a whole host, its processor does.
     Slow {
         /// At least 1.
         factor: f64,
@@ -79,6 +114,13 @@ pub enum Action {
         /// Its number among the settings.
         number: u32,
     },
+}
+
+impl Event {
+    /// The disk that it makes slow, or fast again.
+    pub fn slow_disk(&self) -> Option<u32> {
+        self.part.disk().filter(|_| matches!(self.action, Action::Slow { .. }))
+    }
 }
 
 impl Action {

@@ -11,7 +11,7 @@ use super::{check_at_first, section};
 use crate::error::{Problem, Problems, ScenarioErrors};
 use crate::model::{Scenario, Volume};
 use crate::names::nearest;
-use crate::outages::{Action, Event, Outages, Recovery, Setting, SettingChange};
+use crate::outages::{Action, Event, Outages, Part, Recovery, Setting, SettingChange};
 use crate::source::{Place, Sources};
 use crate::tree::{Entry, Node, Table, Value};
 
@@ -88,9 +88,9 @@ pub(super) fn of(
 /// Adds the events to those of hosts.
 pub(super) fn add(outages: &mut Outages, settings: Vec<(String, Setting)>) {
     for (number, (name, setting)) in (0..).zip(settings) {
-        let (at, host, disk) = (setting.at, HostId(0), None);
+        let (at, host, part) = (setting.at, HostId(0), Part::Whole);
         let action = Action::Set { number };
-        outages.events.push(Event { name, at, host, disk, action });
+        outages.events.push(Event { name, at, host, part, action });
         outages.settings.push(setting);
     }
     // of equal times, what happens to hosts comes first

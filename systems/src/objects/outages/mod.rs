@@ -230,7 +230,7 @@ impl<R: Rules> Objects<R> {
         };
         // servers that join later hold nothing until then
         for event in outages.events.iter().filter(|event| event.action == Action::Add) {
-            for osd in all.servers_of(Unit { host: event.host, disk: event.disk }) {
+            for osd in all.servers_of(Unit { host: event.host, disk: event.part.disk() }) {
                 all.servers[osd as usize].membership = Membership::Absent;
                 all.out.insert(all.servers[osd as usize].target);
             }
