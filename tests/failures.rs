@@ -238,6 +238,31 @@ fn a_failure_may_come_with_another_change() {
 }
 
 #[test]
+fn an_osd_of_less_weight_is_predicted() {
+    let place = Place::with(&ceph());
+    let dir = place.keep("run", &[]);
+    let half =
+        r#"event.e={ at = "8 s", what = "set", set = { "osd.brick3.disk0.reweight" = 0.5 } }"#;
+    let found = score(&dir, &[half]);
+    are_near(
+        &found,
+        &[
+            ("mail before.throughput_rps", 0.1),
+            ("mail recovering.throughput_rps", 0.2),
+            ("brick3.disk0 rebalance recovery.seconds", 0.25),
+            ("brick3.disk0 rebalance recovery.bytes_written", 0.02),
+        ],
+    );
+    let truth = place.keep("truth", &["--set", half, "--set", "duration=12 s"]);
+    let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+    assert_eq!(truth["happened"][0]["host"], "osd.brick3.disk0.reweight");
+    // nobody has such an OSD
+    let other = half.replace("disk0", "disk7");
+    let ran = run(with_changes("ask", &dir, &[&other]));
+    assert!(ran.stderr.contains("osd.brick3.disk0.reweight"), "{}", ran.stderr);
+}
+
+#[test]
 fn slow_disks_and_cables_are_predicted() {
     for cluster in [CLUSTER.to_owned(), ceph()] {
         let place = Place::with(&cluster);

@@ -38,7 +38,13 @@ pub enum SettingChange {
     },
     /// How fast recoveries are.
     Recovery(Recovery),
+    /// How much of what the map would give to an OSD it gets, as `ceph osd reweight`: 0 to [`FULL_WEIGHT`]. The event
+    /// says which.
+    Weight(u32),
 }
+
+/// The weight of an OSD that gets all that the map would give to it.
+pub const FULL_WEIGHT: u32 = 0x1_0000;
 
 /// What of a host an event is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -82,7 +88,7 @@ pub struct Event {
     pub name: String,
     /// When, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// To which host; without meaning for a change of settings.
+    /// To which host; without meaning for settings that are not of a host.
     pub host: HostId,
     /// To which part of it.
     pub part: Part,
@@ -109,7 +115,7 @@ pub enum Action {
         /// At least 1.
         factor: f64,
     },
-    /// A setting changes; the host means nothing.
+    /// A setting changes.
     Set {
         /// Its number among the settings.
         number: u32,

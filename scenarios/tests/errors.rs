@@ -313,6 +313,26 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", link = \"app[0-9]\", factor = 2.0 }",
     ),
     (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk1.reweight\" = 0.5 }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = 1.5 }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = \"half\" }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = 1 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"osd.brick3.disk0.reweight\" = 0.5 } }",
+    ),
+    (
         "duration = \"15 s\"",
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", rack = \"a\" }",
     ),

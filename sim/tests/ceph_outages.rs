@@ -6,7 +6,7 @@ mod common;
 use common::ceph::{ceph, cost};
 use common::outages::{
     draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms, ms, nothing_is_lost,
-    outages, recovery, returns, set_steady_disks, set_working_set, sets, with,
+    outages, recovery, returns, reweights, set_steady_disks, set_working_set, sets, with,
 };
 use common::{cluster, device, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
@@ -90,7 +90,16 @@ fn drawn(seed: u64) -> (Scenario, String) {
          {recovery:?}{}",
         in_words(&events)
     );
-    (with(scenario, events, recovery), text)
+    let mut scenario = with(scenario, events, recovery);
+    // the map gives less to some servers, and perhaps more again
+    let mut stream: Stream = Seed(seed).stream("weights");
+    for _ in 0..stream.below(4) {
+        let (at, host) = (50 + stream.below(1500), stream.below(u64::from(nodes)) as u32);
+        let weight = [0, 0x8000, 0xc000, 0x1_0000][stream.below(4) as usize];
+        reweights(&mut scenario, at, host, weight);
+    }
+    let text = format!("{text}, {:?}", scenario.outages.as_ref().unwrap().settings);
+    (scenario, text)
 }
 
 #[test]
@@ -475,6 +484,44 @@ fn an_osd_that_is_cut_off_lacks_what_was_written_meanwhile() {
     let found = outages(&truth);
     assert!(found.recoveries.iter().any(|one| one.kind == "rebuild"), "{found:?}");
     assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+}
+
+#[test]
+fn the_map_gives_an_osd_as_much_as_its_weight_says() {
+    let mut scenario = small(6, 1, 2, 0.5, 2);
+    set_ceph(&mut scenario, |ceph| ceph.placement_groups_per_osd = 128);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(SimSpan::from_secs(20));
+    scenario.volumes[0].size = Bytes::mib(24);
+    let recovery = Recovery { backfills: 8, ..recovery() };
+    let moved = |weights: &[(u64, u32)]| {
+        let mut scenario = with(scenario.clone(), Vec::new(), recovery);
+        for (at, weight) in weights {
+            reweights(&mut scenario, *at, 1, *weight);
+        }
+        let truth = run(&scenario).unwrap();
+        let found = outages(&truth).clone();
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+        assert_eq!(found.phases.last().unwrap().phase, "after");
+        assert_eq!(found.happened[0].host, "osd.brick1.disk0.reweight");
+        let named = |one: &foretell_sim::truth::RecoveryTruth| {
+            assert_eq!((one.kind, one.host.as_str()), ("rebalance", "brick1.disk0"));
+            assert!(one.ended_s.is_some(), "{one:?}");
+            one.objects
+        };
+        found.recoveries.iter().map(named).collect::<Vec<u64>>()
+    };
+    let drained = event_of(1000, 1, Part::Disk(0), Action::Drain);
+    let drained = run(&with(scenario.clone(), vec![drained], recovery)).unwrap();
+    // a weight of nothing moves what draining does
+    let all = moved(&[(1000, 0)]);
+    assert_eq!(all, [outages(&drained).recoveries[0].objects]);
+    // half of it moves half, of 128 objects or so, and back
+    let half = moved(&[(1000, 0x8000)]);
+    let share = half[0] as f64 / all[0] as f64;
+    assert!((0.35..0.65).contains(&share), "{half:?} of {all:?}");
+    let back = moved(&[(1000, 0x8000), (10_000, 0x1_0000)]);
+    assert_eq!(back, [half[0], half[0]]);
 }
 
 #[test]

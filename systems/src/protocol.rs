@@ -242,6 +242,9 @@ impl Protocol {
                         core.failed().settings = *now;
                         system.settings_change(core, hosts);
                     }
+                    SettingChange::Weight(weight) => {
+                        system.weight_changes(core, hosts, what, *weight);
+                    }
                     SettingChange::Volume { volume, .. } => {
                         let is_volume =
                             |one: &&Setting| matches!(one.change, SettingChange::Volume { .. });

@@ -43,6 +43,16 @@ pub(crate) fn sets(scenario: &mut Scenario, settings: Vec<(u64, SettingChange)>)
     outages.events.sort_by_key(|event| event.at);
 }
 
+/// An OSD gets another part of what the map would give to it, 65,536 of it all: by its host, of its first disk.
+pub(crate) fn reweights(scenario: &mut Scenario, at: u64, host: u32, weight: u32) {
+    let outages = scenario.outages.as_mut().expect("it has events");
+    let number = outages.settings.len() as u32;
+    outages.events.push(event_of(at, host, Part::Disk(0), Action::Set { number }));
+    let (path, change) = (format!("osd.brick{host}.disk0.reweight"), SettingChange::Weight(weight));
+    outages.settings.push(Setting { path, at: ms(at), change });
+    outages.events.sort_by_key(|event| event.at);
+}
+
 /// `at`: ms.
 pub(crate) fn event(at: u64, host: u32, action: Action) -> Event {
     Event { name: format!("e{at}"), at: ms(at), host: HostId(host), part: Part::Whole, action }
