@@ -263,6 +263,42 @@ fn an_osd_of_less_weight_is_predicted() {
 }
 
 #[test]
+fn weights_of_osds_move_what_a_crush_map_says() {
+    let racks = ceph()
+        .replace("count = 5", "count = 6\nrack  = [\"r1\", \"r2\", \"r3\"]")
+        .replace("[volume.mail]", "[volume.mail]\nfailure_domain = \"rack\"")
+        .replace("outstanding = 4", "outstanding = 1");
+    let place = Place::with(&racks);
+    let quick = "recovery={ max_backfills = 8, parallel = 16 }";
+    let moved = |name: &str, events: &[&str]| -> Vec<u64> {
+        let mut changes = vec!["--set", quick];
+        changes.extend(events.iter().flat_map(|event| ["--set", *event]));
+        let truth = place.keep(name, &changes);
+        let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+        let recoveries = truth["recoveries"].as_array().unwrap();
+        for one in recoveries {
+            assert_eq!((&one["kind"], &one["host"]), (&"rebalance".into(), &"brick1.disk0".into()));
+        }
+        recoveries.iter().map(|one| one["objects"].as_u64().unwrap()).collect()
+    };
+    let drain = r#"event.e={ at = "5 s", what = "drain", disk = "brick1.disk0" }"#;
+    let sets = |event: &str, at: u32, weight: &str| {
+        format!(
+            "event.{event}={{ at = \"{at} s\", what = \"set\", set = {{ \
+             \"osd.brick1.disk0.reweight\" = {weight} }} }}"
+        )
+    };
+    let (half, none, back) = (sets("e", 5, "0.5"), sets("e", 5, "0"), sets("f", 20, "1"));
+    let all = moved("drain", &[drain]);
+    assert_eq!(moved("none", &[&none]), all);
+    let halves = moved("half", &[&half, &back]);
+    // what moves away moves back
+    assert!(halves.len() == 2 && halves[0] == halves[1], "{halves:?}");
+    let share = halves[0] as f64 / all[0] as f64;
+    assert!((0.25..0.75).contains(&share), "{halves:?} of {all:?}");
+}
+
+#[test]
 fn slow_disks_and_cables_are_predicted() {
     for cluster in [CLUSTER.to_owned(), ceph()] {
         let place = Place::with(&cluster);

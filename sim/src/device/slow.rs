@@ -184,7 +184,9 @@ mod tests {
                     found.next.into_iter().collect()
                 }
             };
-            calls.into_iter().for_each(|call| agenda.schedule(call, Event::Call));
+            for call in calls {
+                agenda.schedule(call, Event::Call);
+            }
             device.audit(now).unwrap();
         }
         done
