@@ -238,6 +238,121 @@ fn a_failure_may_come_with_another_change() {
 }
 
 #[test]
+fn an_osd_of_less_weight_is_predicted() {
+    let place = Place::with(&ceph());
+    let dir = place.keep("run", &[]);
+    let half =
+        r#"event.e={ at = "8 s", what = "set", set = { "osd.brick3.disk0.reweight" = 0.5 } }"#;
+    let found = score(&dir, &[half]);
+    are_near(
+        &found,
+        &[
+            ("mail before.throughput_rps", 0.1),
+            ("mail recovering.throughput_rps", 0.2),
+            ("brick3.disk0 rebalance recovery.seconds", 0.25),
+            ("brick3.disk0 rebalance recovery.bytes_written", 0.02),
+        ],
+    );
+    let truth = place.keep("truth", &["--set", half, "--set", "duration=12 s"]);
+    let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+    assert_eq!(truth["happened"][0]["host"], "osd.brick3.disk0.reweight");
+    // nobody has such an OSD
+    let other = half.replace("disk0", "disk7");
+    let ran = run(with_changes("ask", &dir, &[&other]));
+    assert!(ran.stderr.contains("osd.brick3.disk0.reweight"), "{}", ran.stderr);
+}
+
+#[test]
+fn weights_of_osds_move_what_a_crush_map_says() {
+    let racks = ceph()
+        .replace("count = 5", "count = 6\nrack  = [\"r1\", \"r2\", \"r3\"]")
+        .replace("[volume.mail]", "[volume.mail]\nfailure_domain = \"rack\"")
+        .replace("outstanding = 4", "outstanding = 1");
+    let place = Place::with(&racks);
+    let quick = "recovery={ max_backfills = 8, parallel = 16 }";
+    let moved = |name: &str, events: &[&str]| -> Vec<u64> {
+        let mut changes = vec!["--set", quick];
+        changes.extend(events.iter().flat_map(|event| ["--set", *event]));
+        let truth = place.keep(name, &changes);
+        let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+        let recoveries = truth["recoveries"].as_array().unwrap();
+        for one in recoveries {
+            assert_eq!((&one["kind"], &one["host"]), (&"rebalance".into(), &"brick1.disk0".into()));
+        }
+        recoveries.iter().map(|one| one["objects"].as_u64().unwrap()).collect()
+    };
+    let drain = r#"event.e={ at = "5 s", what = "drain", disk = "brick1.disk0" }"#;
+    let sets = |event: &str, at: u32, weight: &str| {
+        format!(
+            "event.{event}={{ at = \"{at} s\", what = \"set\", set = {{ \
+             \"osd.brick1.disk0.reweight\" = {weight} }} }}"
+        )
+    };
+    let (half, none, back) = (sets("e", 5, "0.5"), sets("e", 5, "0"), sets("f", 20, "1"));
+    let all = moved("drain", &[drain]);
+    assert_eq!(moved("none", &[&none]), all);
+    let halves = moved("half", &[&half, &back]);
+    // what moves away moves back
+    assert!(halves.len() == 2 && halves[0] == halves[1], "{halves:?}");
+    let share = halves[0] as f64 / all[0] as f64;
+    assert!((0.25..0.75).contains(&share), "{halves:?} of {all:?}");
+}
+
+#[test]
+fn slow_disks_and_cables_are_predicted() {
+    for cluster in [CLUSTER.to_owned(), ceph()] {
+        let place = Place::with(&cluster);
+        let dir = place.keep("run", &["--set", "duration=30 s"]);
+        for part in ["disk = \"brick1.disk0\", factor = 4", "link = \"brick1\", factor = 200"] {
+            let slow =
+                format!("event.e={{ at = \"5 s\", what = \"slow\", {part}, for = \"20 s\" }}");
+            let found = score(&dir, &[&slow]);
+            are_near(
+                &found,
+                &[
+                    ("mail before.throughput_rps", 0.1),
+                    ("mail degraded.throughput_rps", 0.15),
+                    ("mail degraded.response_time_ms.mean", 0.15),
+                ],
+            );
+            let answer = ask(&dir, &[&slow]);
+            assert_eq!(answer["recoveries"], Value::Array(Vec::new()));
+            let phases = &answer["phases"];
+            let rate = |phase: usize| {
+                phases[phase]["workloads"]["mail"]["throughput_rps"].as_f64().unwrap()
+            };
+            assert_eq!(phases[1]["phase"], "degraded");
+            assert!((phases[1]["seconds"].as_f64().unwrap() - 20.0).abs() < 1e-6, "{answer}");
+            assert!(rate(1) < 0.9 * rate(0), "{part}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_is_cut_off_is_predicted_as_one_that_returns() {
+    for cluster in [CLUSTER.to_owned(), ceph()] {
+        let place = Place::with(&cluster);
+        let dir = place.keep("run", &[]);
+        let cut = r#"event.e={ at = "8 s", what = "fail", link = "brick3", for = "12 s" }"#;
+        let found = score(&dir, &[cut, QUICK]);
+        are_near(
+            &found,
+            &[
+                ("mail before.throughput_rps", 0.1),
+                ("mail degraded.throughput_rps", 0.2),
+                ("mail degraded.response_time_ms.mean", 0.2),
+            ],
+        );
+        let answer = ask(&dir, &[cut, QUICK]);
+        assert_eq!((&answer["failed_requests"], &answer["bytes_lost"]), (&0.into(), &0.into()));
+        // what happened is named in the truth
+        let truth = place.keep("truth", &["--set", cut, "--set", "duration=12 s"]);
+        let truth = json(&std::fs::read_to_string(truth.join("truth.json")).unwrap());
+        assert_eq!(truth["happened"][0]["host"], "brick3.link");
+    }
+}
+
+#[test]
 fn the_same_question_has_the_same_answer() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=25 s"]);

@@ -215,12 +215,12 @@ pub struct Remap {
 }
 
 impl Remap {
-    /// The map with these devices out.
-    pub fn without(&self, is_out: &dyn Fn(HostId, u32) -> bool) -> ClusterMap {
+    /// The map with these weights of devices, 0 of one that is out; `None`: what the map says.
+    pub fn with(&self, weight: &dyn Fn(HostId, u32) -> Option<u32>) -> ClusterMap {
         let mut map = self.map.clone();
         for (number, (host, disk)) in &self.devices {
-            if let Some(osd) = map.osd(*number).filter(|_| is_out(*host, *disk)) {
-                map.set_osd(*number, Osd { weight: 0, ..osd });
+            if let Some((osd, weight)) = map.osd(*number).zip(weight(*host, *disk)) {
+                map.set_osd(*number, Osd { weight, ..osd });
             }
         }
         map

@@ -38,6 +38,47 @@ pub enum SettingChange {
     },
     /// How fast recoveries are.
     Recovery(Recovery),
+    /// How much of what the map would give to an OSD it gets, as `ceph osd reweight`: 0 to [`FULL_WEIGHT`]. The event
+    /// says which.
+    Weight(u32),
+}
+
+/// The weight of an OSD that gets all that the map would give to it.
+pub const FULL_WEIGHT: u32 = 0x1_0000;
+
+/// What of a host an event is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// All of it: its processor, its disks and its cable.
+    Whole,
+    /// One of its disks.
+    Disk(u32),
+    /// Its cable.
+    Link,
+}
+
+impl Part {
+    /// Which disk, if it is one.
+    pub fn disk(self) -> Option<u32> {
+        match self {
+            Self::Disk(disk) => Some(disk),
+            Self::Whole | Self::Link => None,
+        }
+    }
+
+    /// As results name it: `brick3`, `brick3.disk0`, `brick3.link`.
+    pub fn of(self, host: &str) -> String {
+        match self {
+            Self::Whole => host.to_owned(),
+            Self::Disk(disk) => format!("{host}.disk{disk}"),
+            Self::Link => format!("{host}.link"),
+        }
+    }
+
+    /// Whether two parts of one host cannot fail independently of each other.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self == other || self.disk().is_none() || other.disk().is_none()
+    }
 }
 
 /// Something that happens to a host.
@@ -47,18 +88,18 @@ pub struct Event {
     pub name: String,
     /// When, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// To which host; without meaning for a change of settings.
+    /// To which host; without meaning for settings that are not of a host.
     pub host: HostId,
-    /// To which of its disks alone; `None`: to all of it.
-    pub disk: Option<u32>,
+    /// To which part of it.
+    pub part: Part,
     /// What.
     pub action: Action,
 }
 
-/// What happens to a host.
+/// What happens to a host, or to a part of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Action {
-    /// It stops.
+    /// It stops. A cable that fails lets nothing through; the host lives on.
     Fail {
         /// Whether it will be back with what it held.
         keeps: bool,
@@ -69,16 +110,23 @@ pub enum Action {
     Add,
     /// What it holds moves elsewhere, and it takes part no more.
     Drain,
-    /// Its processor takes so many times as long from now on; 1: as long as ever.
+    /// It takes so many times as long from now on, 1: as long as ever. Of a whole host, its processor does.
     Slow {
         /// At least 1.
         factor: f64,
     },
-    /// A setting changes; the host means nothing.
+    /// A setting changes.
     Set {
         /// Its number among the settings.
         number: u32,
     },
+}
+
+impl Event {
+    /// The disk that it makes slow, or fast again.
+    pub fn slow_disk(&self) -> Option<u32> {
+        self.part.disk().filter(|_| matches!(self.action, Action::Slow { .. }))
+    }
 }
 
 impl Action {

@@ -270,11 +270,67 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0 }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk1\", factor = 2.0 }",
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"brick3\" }",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0 }\nevent.f = { at = \"5 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 3.0, for = \"1 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0, for = \"0 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"brikc3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"app0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"drain\", link = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"return\", link = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"5 s\" }\nevent.f = { at = \"5 s\", what = \"fail\", link = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"brick3\" }\nevent.f = { at = \"5 s\", what = \"return\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", link = \"app[0-9]\", factor = 2.0 }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk1.reweight\" = 0.5 }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = 1.5 }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = \"half\" }",
+    ),
+    (
+        "cipher = \"aes-128-cbc\"",
+        "[cluster]\nsystem = \"ceph\"\n[event.e]\nat = \"1 s\"\nwhat = \"set\"\nset = { \"osd.brick3.disk0.reweight\" = 1 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"osd.brick3.disk0.reweight\" = 0.5 } }",
     ),
     (
         "duration = \"15 s\"",

@@ -7,7 +7,7 @@ use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
 use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
-use foretell_scenarios::outages::{Action, Event as OutageEvent};
+use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{
     Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer, Unit,
 };
@@ -373,7 +373,9 @@ impl Cluster {
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::AskGuest { host } => protocol.timer(engine, Timer::Guest { host }, None),
             Event::Commit { host } => self.commit_journal(host),
-            Event::FlushTick { host } if protocol.is_down(HostId(host)) => {
+            Event::FlushTick { host }
+                if protocol.is_down(HostId(host)) && !engine.cut_off.contains(&HostId(host)) =>
+            {
                 engine.stopped.push(HostId(host));
             }
             Event::FlushTick { host } => {
@@ -395,12 +397,14 @@ impl Cluster {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut().expect("there are events");
         outages.begin();
-        let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
-        let what = Unit { host, disk };
-        protocol.happens(engine, what, action);
+        let OutageEvent { host, part, action, .. } = outages.events[number as usize];
+        // a host that is cut off is to the others as one that has failed
+        protocol.happens(engine, Unit { host, disk: part.disk() }, action);
         match action {
+            Action::Fail { .. } if part == Part::Link => engine.cut_off.push(host),
             Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
+                engine.cut_off.retain(|other| *other != host);
                 if let Some(place) = engine.stopped.iter().position(|other| *other == host) {
                     engine.stopped.swap_remove(place);
                     let (node, mut around) = engine.node(host);
@@ -408,11 +412,20 @@ impl Cluster {
                 }
             }
             Action::Slow { factor } => {
-                engine.slow.retain(|(other, _)| *other != host);
-                if factor > 1.0 {
-                    engine.slow.push((host, factor));
+                match part {
+                    Part::Whole => {
+                        engine.slow.retain(|(other, _)| *other != host);
+                        if factor > 1.0 {
+                            engine.slow.push((host, factor));
+                        }
+                    }
+                    Part::Disk(disk) => engine.slow_disk_down(host, disk, factor),
+                    Part::Link => {
+                        let rate = self.scenario.host(host).nic.rate.slower(factor);
+                        engine.set_cable_rate(host, rate);
+                    }
                 }
-                outages.set_slow(host, factor > 1.0);
+                outages.set_slow((host, part), factor > 1.0);
             }
         }
     }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use foretell_algorithms::bandwidth::Limit;
 use foretell_ati::{Body, Phase as RecordPhase, Recorder, Resource};
 use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
+use foretell_scenarios::outages::Event as OutageEvent;
 use foretell_systems::process::request_thread;
 use foretell_systems::{
     Access, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol,
     Request, Software, Then, Timer, Volume, Work,
 };
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime, Stream};
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime, Stream};
 
 use crate::agenda::Agenda;
 use crate::cpu::{Cpu, Slice, StepEnd, Task};
@@ -49,6 +50,8 @@ pub(crate) struct Engine {
     pub(crate) slow: Vec<(HostId, f64)>,
     /// Hosts whose flushers have stopped because they are down.
     pub(crate) stopped: Vec<HostId>,
+    /// Hosts that are cut off and live on.
+    pub(crate) cut_off: Vec<HostId>,
 }
 
 /// A host: its processor, and a node's storage.
@@ -110,8 +113,12 @@ fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device
         let storage = host.role.storage().filter(|_| is_physical);
         let disks = storage.into_iter().flat_map(model::Storage::devices);
         let owner = clocks(id);
+        let events = scenario.outages.iter().flat_map(|outages| &outages.events);
+        let slow: Vec<u32> =
+            events.filter(|event| event.host == id).filter_map(OutageEvent::slow_disk).collect();
         let installed = |(number, disk): (usize, &model::Disk)| {
-            Device::installed(disk, &owner.below(format_args!("disk{number}")))
+            let device = Device::installed(disk, &owner.below(format_args!("disk{number}")));
+            if slow.contains(&(number as u32)) { device.with_slow_times() } else { device }
         };
         disks.enumerate().map(installed).collect()
     };
@@ -172,6 +179,7 @@ impl Engine {
             waking: false,
             slow: Vec::new(),
             stopped: Vec::new(),
+            cut_off: Vec::new(),
         }
     }
 
@@ -240,6 +248,21 @@ impl Engine {
         let Some(done) = completion.done else { return };
         let (node, mut around) = self.node(done.io.tag.host);
         node.disk_done(&mut around, disk, &done, ready);
+    }
+
+    /// All that a disk of a host does takes `factor` times as long from now on.
+    pub(crate) fn slow_disk_down(&mut self, host: HostId, disk: u32, factor: f64) {
+        let machine = self.hosts[host.index()].physical;
+        let now = self.agenda.now();
+        for call in self.disks[machine.index()][disk as usize].slow_down(now, factor) {
+            call_disk(&mut self.agenda, machine, disk, call);
+        }
+    }
+
+    /// The cable of a host has this rate from now on.
+    pub(crate) fn set_cable_rate(&mut self, host: HostId, rate: Rate) {
+        let now = self.agenda.now();
+        self.network.set_rate(now, host, rate, &mut network_events(&mut self.agenda));
     }
 
     /// The message of an exchange goes on the cable; to another virtual machine on the same machine, over

@@ -80,6 +80,11 @@ impl Link {
         self.rate
     }
 
+    /// What is booked from now on goes at this rate.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// Books `bytes` on the link and returns when they are on it.
     ///
     /// FIFO: an earlier booking is never delayed by a later one. `now` must not go backwards.

@@ -3,7 +3,7 @@
 //! A request belongs to the phase and the second in which it ends.
 
 use foretell_scenarios::model::Scenario;
-use foretell_scenarios::outages::Event;
+use foretell_scenarios::outages::{Event, Part};
 use foretell_systems::{Health, RunPhase, RunPhases};
 use foretell_units::{Bytes, HostId, SimTime};
 
@@ -59,9 +59,9 @@ impl Outages {
         self.phases.begin();
     }
 
-    /// A host is slow from now on, or is not any more.
-    pub(crate) fn set_slow(&mut self, host: HostId, is_slow: bool) {
-        self.phases.set_slow(host, is_slow);
+    /// A part of a host is slow from now on, or is not any more.
+    pub(crate) fn set_slow(&mut self, what: (HostId, Part), is_slow: bool) {
+        self.phases.set_slow(what, is_slow);
     }
 
     /// Looks at the cluster after an event; `rebuilt`: bytes written by recoveries so far.

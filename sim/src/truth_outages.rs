@@ -52,7 +52,7 @@ pub struct Happening {
     pub event: String,
     /// `fail`, `return`, `add`, `drain`, `set`, `slow`, or `slow-ends`.
     pub what: &'static str,
-    /// To which host, or to which of its disks: `osd1.disk0`; of `set`, the setting: `volume.mail.encoding`.
+    /// To which host, or to which of its disks, `osd1.disk0`, or to its cable, `osd1.link`; of `set`, the setting: `volume.mail.encoding`.
     pub host: String,
 }
 
@@ -164,12 +164,11 @@ impl OutageTruth {
             .map(|(began, phase)| PhaseChange { at_s: since(*began), phase: phase.name() })
             .collect();
         let happened = outages.events.iter().filter(|event| mark + event.at <= now).map(|event| {
-            let unit = Unit { host: event.host, disk: event.disk };
             let what = event.action.name();
             let at_s = event.at.as_secs_f64();
             let host = match event.action {
                 Action::Set { number } => settings[number as usize].path.clone(),
-                _ => of_unit(unit),
+                _ => event.part.of(&cluster.scenario.host(event.host).name),
             };
             Happening { at_s, event: event.name.clone(), what, host }
         });

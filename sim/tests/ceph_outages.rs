@@ -5,15 +5,15 @@ mod common;
 
 use common::ceph::{ceph, cost};
 use common::outages::{
-    draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
-    set_working_set, sets, with,
+    draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms, ms, nothing_is_lost,
+    outages, recovery, returns, reweights, set_steady_disks, set_working_set, sets, with,
 };
 use common::{cluster, device, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
     Arrivals, Ceph, Payload, Role, Scenario, Switch, System, Think, Threads,
 };
-use foretell_scenarios::outages::{Action, Event, Recovery, SettingChange};
+use foretell_scenarios::outages::{Action, Event, Part, Recovery, SettingChange};
 use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream};
 
@@ -78,6 +78,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
     // as many hosts as the code tolerates, each as often as it likes
     let victims = 1 + stream.below(u64::from(n - m)) as u32;
     let (first, mut events) = draw_failures(&mut stream, nodes, victims);
+    draw_parts(seed, nodes, &mut events);
     // another one joins, or leaves
     let other = (first + victims) % nodes;
     if nodes > u32::from(n) && stream.below(3) == 0 {
@@ -90,7 +91,16 @@ fn drawn(seed: u64) -> (Scenario, String) {
          {recovery:?}{}",
         in_words(&events)
     );
-    (with(scenario, events, recovery), text)
+    let mut scenario = with(scenario, events, recovery);
+    // the map gives less to some servers, and perhaps more again
+    let mut stream: Stream = Seed(seed).stream("weights");
+    for _ in 0..stream.below(4) {
+        let (at, host) = (50 + stream.below(1500), stream.below(u64::from(nodes)) as u32);
+        let weight = [0, 0x8000, 0xc000, 0x1_0000][stream.below(4) as usize];
+        reweights(&mut scenario, at, host, weight);
+    }
+    let text = format!("{text}, {:?}", scenario.outages.as_ref().unwrap().settings);
+    (scenario, text)
 }
 
 #[test]
@@ -435,6 +445,87 @@ fn all_copies_at_once_is_a_result_and_no_error() {
 }
 
 #[test]
+fn closed_form_a_slow_disk_and_a_slow_cable_take_factor_times_as_long() {
+    for (part, factor) in [(Part::Disk(0), 6.0), (Part::Link, 10.0)] {
+        let mut scenario = small(1, 1, 1, 1.0, 1);
+        scenario.switch = Switch::QUEUE;
+        let volume = &mut scenario.volumes[0];
+        (volume.size, volume.group) = (Bytes::gib(1), Bytes::mib(4));
+        set_working_set(&mut scenario, Bytes::gib(1), Bytes::kib(512));
+        set_steady_disks(&mut scenario, ms(2));
+        let slow = |at, factor| event_of(at, 0, part, Action::Slow { factor });
+        let events = vec![slow(2000, factor), slow(4000, 1.0)];
+        let truth = run(&with(scenario, events, recovery())).unwrap();
+        let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
+        let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
+        let cable = Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
+        let wanted = if part == Part::Link { 9.0 * cable } else { 10.0 };
+        // the request under way when it begins is slow in part
+        assert!((more / wanted - 1.0).abs() < 0.03, "{part:?}: {more} ms, {wanted} ms");
+    }
+}
+
+#[test]
+fn an_osd_that_is_cut_off_lacks_what_was_written_meanwhile() {
+    let scenario = small(5, 1, 3, 0.5, 4);
+    let cut = event_of(1000, 1, Part::Link, Action::Fail { keeps: true });
+    let back = event_of(3000, 1, Part::Link, Action::Return);
+    let truth = run(&with(scenario.clone(), vec![cut.clone(), back], recovery())).unwrap();
+    let found = outages(&truth);
+    assert_eq!(
+        (found.recoveries[0].kind, found.recoveries[0].host.as_str()),
+        ("catch-up", "brick1")
+    );
+    assert!(found.recoveries.iter().all(|one| one.ended_s.is_some()), "{found:?}");
+    assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+    assert_eq!(found.phases.last().unwrap().phase, "after");
+    // one that stays away is out, and nothing of it is lost
+    let recovery = Recovery { out_after: ms(500), backfills: 8, ..recovery() };
+    let truth = run(&with(scenario, vec![cut], recovery)).unwrap();
+    let found = outages(&truth);
+    assert!(found.recoveries.iter().any(|one| one.kind == "rebuild"), "{found:?}");
+    assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+}
+
+#[test]
+fn the_map_gives_an_osd_as_much_as_its_weight_says() {
+    let mut scenario = small(6, 1, 2, 0.5, 2);
+    set_ceph(&mut scenario, |ceph| ceph.placement_groups_per_osd = 128);
+    scenario.payload = Payload::Real;
+    scenario.duration = Some(SimSpan::from_secs(20));
+    scenario.volumes[0].size = Bytes::mib(24);
+    let recovery = Recovery { backfills: 8, ..recovery() };
+    let moved = |weights: &[(u64, u32)]| {
+        let mut scenario = with(scenario.clone(), Vec::new(), recovery);
+        for (at, weight) in weights {
+            reweights(&mut scenario, *at, 1, *weight);
+        }
+        let truth = run(&scenario).unwrap();
+        let found = outages(&truth).clone();
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+        assert_eq!(found.phases.last().unwrap().phase, "after");
+        assert_eq!(found.happened[0].host, "osd.brick1.disk0.reweight");
+        let named = |one: &foretell_sim::truth::RecoveryTruth| {
+            assert_eq!((one.kind, one.host.as_str()), ("rebalance", "brick1.disk0"));
+            assert!(one.ended_s.is_some(), "{one:?}");
+            one.objects
+        };
+        found.recoveries.iter().map(named).collect::<Vec<u64>>()
+    };
+    let drained = event_of(1000, 1, Part::Disk(0), Action::Drain);
+    let drained = run(&with(scenario.clone(), vec![drained], recovery)).unwrap();
+    // a weight of nothing moves what draining does
+    let all = moved(&[(1000, 0)]);
+    assert_eq!(all, [outages(&drained).recoveries[0].objects]);
+    // half of it moves half, of 128 objects or so, and back
+    let half = moved(&[(1000, 0x8000)]);
+    let share = half[0] as f64 / all[0] as f64;
+    assert!((0.35..0.65).contains(&share), "{half:?} of {all:?}");
+    let back = moved(&[(1000, 0x8000), (10_000, 0x1_0000)]);
+    assert_eq!(back, [half[0], half[0]]);
+}
+
+#[test]
 fn a_disk_fails_alone() {
     let mut scenario = small(4, 1, 3, 0.5, 4);
     for host in &mut scenario.hosts {
@@ -442,15 +533,15 @@ fn a_disk_fails_alone() {
             storage.disks.push(storage.disks[0].clone());
         }
     }
-    let one = |host: u32, disk: Option<u32>| {
+    let one = |host: u32, part: Part| {
         let recovery = Recovery { out_after: ms(500), backfills: 8, ..recovery() };
-        let event = Event { disk, ..fails(1000, host, false) };
+        let event = Event { part, ..fails(1000, host, false) };
         let truth = run(&with(scenario.clone(), vec![event], recovery)).unwrap();
         let found = outages(&truth).clone();
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
         found.recoveries[0].clone()
     };
-    let (disk, host) = (one(1, Some(1)), one(1, None));
+    let (disk, host) = (one(1, Part::Disk(1)), one(1, Part::Whole));
     assert_eq!((disk.host.as_str(), host.host.as_str()), ("brick1.disk1", "brick1"));
     let share = disk.objects as f64 / host.objects as f64;
     assert!((0.3..0.7).contains(&share), "{} of {}", disk.objects, host.objects);

@@ -5,8 +5,8 @@ mod common;
 use std::fmt::Write as _;
 
 use common::outages::{
-    draw_failures, event, fails, in_words, ms, nothing_is_lost, outages, recovery, returns,
-    set_working_set, sets, with,
+    draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms, ms, nothing_is_lost,
+    outages, recovery, returns, set_steady_disks, set_working_set, sets, with,
 };
 use common::{cluster_with, run, ssio};
 use foretell_algorithms::codec::Encoding;
@@ -14,7 +14,7 @@ use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_scenarios::model::{
     Arrivals, Cipher, Hedge, Payload, Placement, ReadFrom, Scenario, Switch, Think, Volume,
 };
-use foretell_scenarios::outages::{Action, Event, Recovery, SettingChange};
+use foretell_scenarios::outages::{Action, Event, Part, Recovery, SettingChange};
 use foretell_sim::truth::{PhaseTruth, Truth};
 use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream, VolumeId};
 
@@ -77,6 +77,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
     let victims = 1 + stream.below(u64::from(tolerates)) as u32;
     let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     let (join, leave) = draw_members(seed, (first + victims) % nodes, nodes - u32::from(n));
+    draw_parts(seed, nodes, &mut events);
     events.extend(join.clone().into_iter().chain(leave));
     events.sort_by_key(|event| event.at);
     let encodings: Vec<Encoding> = codes.iter().map(|code| code.parse().unwrap()).collect();
@@ -387,6 +388,97 @@ fn closed_form_pauses_throttle_a_rebuild() {
     // three nodes rebuild 8 fragments each, and pause 7 times in between
     let took = one.ended_s.unwrap() - one.began_s;
     assert!((14.0..14.0 * 1.03).contains(&took), "{took} s");
+}
+
+/// One client that reads `each` from one node, from a disk that takes 2 ms; something of the node is slow from 2 s to
+/// 4 s.
+fn slow_for_2_s(each: Bytes, part: Part, factor: f64) -> Truth {
+    let mut scenario = small(1, 1, 1, 1.0, 1);
+    scenario.switch = Switch::QUEUE;
+    scenario.volumes[0].size = Bytes::gib(1);
+    set_working_set(&mut scenario, Bytes::gib(1), each);
+    set_steady_disks(&mut scenario, ms(2));
+    let slow = |at, factor| event_of(at, 0, part, Action::Slow { factor });
+    let recovery = Recovery { timeout: SimSpan::from_secs(20), ..recovery() };
+    run(&with(scenario, vec![slow(2000, factor), slow(4000, 1.0)], recovery)).unwrap()
+}
+
+#[test]
+fn closed_form_a_slow_disk_takes_factor_times_as_long() {
+    let truth = slow_for_2_s(Bytes::kib(32), Part::Disk(0), 6.0);
+    let found = outages(&truth);
+    let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
+    assert_eq!(names, ["before", "degraded", "after"]);
+    // 10 ms more on the disk, and nothing else
+    let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
+    assert!((more / 10.0 - 1.0).abs() < 0.02, "{more} ms");
+    let after = mean_ms(&truth, "after") - mean_ms(&truth, "before");
+    assert!(after.abs() < 0.5, "{after} ms");
+    let happened: Vec<_> =
+        found.happened.iter().map(|one| (one.at_s, one.what, one.host.as_str())).collect();
+    let disk = "brick0.disk0";
+    assert_eq!(happened, [(2.0, "slow", disk), (4.0, "slow-ends", disk)]);
+    assert_eq!((found.failed_requests, found.recoveries.len()), (0, 0));
+}
+
+#[test]
+fn closed_form_a_slow_cable_takes_factor_times_as_long() {
+    let truth = slow_for_2_s(Bytes::kib(512), Part::Link, 10.0);
+    // an answer of 512 KiB and its header at 1 Gbit/s, and nine times as much more; a request of a header
+    let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
+    let nine = 9.0 * Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
+    let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
+    assert!((more / nine - 1.0).abs() < 0.02, "{more} ms, {nine} ms");
+    let after = mean_ms(&truth, "after") - mean_ms(&truth, "before");
+    assert!(after.abs() < 0.5, "{after} ms");
+    assert_eq!(outages(&truth).happened[0].host, "brick0.link");
+}
+
+#[test]
+fn a_host_that_is_cut_off_catches_up_as_one_that_returns() {
+    let scenario = small(5, 2, 3, 0.5, 4);
+    let of = |part: Part| {
+        let event = |at, action| event_of(at, 1, part, action);
+        let events = vec![event(1000, Action::Fail { keeps: true }), event(3000, Action::Return)];
+        run(&with(scenario.clone(), events, recovery())).unwrap()
+    };
+    let (cut, failed) = (of(Part::Link), of(Part::Whole));
+    for truth in [&cut, &failed] {
+        let found = outages(truth);
+        let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick1"));
+        assert!(one.ended_s.is_some() && one.began_s >= 3.0, "{one:?}");
+        assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+        // the others go on meanwhile
+        let degraded = found.phases.iter().find(|phase| phase.phase == "degraded").unwrap();
+        assert!(degraded.workloads["load0"].requests > 100, "{degraded:?}");
+    }
+    let names =
+        |truth: &Truth| outages(truth).happened.iter().map(|one| one.host.clone()).collect();
+    let (cut, failed): (Vec<String>, Vec<String>) = (names(&cut), names(&failed));
+    assert_eq!((cut[0].as_str(), failed[0].as_str()), ("brick1.link", "brick1"));
+}
+
+#[test]
+fn what_a_host_holds_that_stays_cut_off_is_rebuilt_and_not_lost() {
+    // all copies at once: with failed hosts the volume would be gone
+    let scenario = small(3, 1, 3, 0.5, 4);
+    let cut = |host| event_of(2000, host, Part::Link, Action::Fail { keeps: true });
+    let few = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };
+    let truth = run(&with(scenario, (0..3).map(cut).collect(), few)).unwrap();
+    assert_eq!(outages(&truth).bytes_lost, 0);
+    assert!(outages(&truth).failed_requests >= 8);
+    // and one of four is out after a while
+    let scenario = small(4, 1, 2, 0.5, 4);
+    let recovery = Recovery { out_after: ms(500), ..recovery() };
+    let truth = run(&with(scenario, vec![cut(1)], recovery)).unwrap();
+    let found = outages(&truth);
+    assert_eq!(
+        (found.recoveries[0].kind, found.recoveries[0].host.as_str()),
+        ("rebuild", "brick1")
+    );
+    assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
+    assert_eq!(found.phases.last().unwrap().phase, "after");
 }
 
 /// Volume 0 of a scenario becomes another one at 1 s.

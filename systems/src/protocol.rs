@@ -225,7 +225,8 @@ impl Protocol {
     }
 
     /// Something happens to a host, or to a disk of one: it stops and notifies no other, is back with what it held,
-    /// takes part from now on, or has what it holds moved elsewhere. How slow a host is, is not the protocol's.
+    /// takes part from now on, or has what it holds moved elsewhere. A host that is cut off is to all others as one that
+    /// has stopped. How slow something is, is not the protocol's.
     pub fn happens<H: Hosts>(&mut self, hosts: &mut H, what: Unit, action: Action) {
         let Self { core, system, .. } = self;
         match action {
@@ -240,6 +241,9 @@ impl Protocol {
                     SettingChange::Recovery(now) => {
                         core.failed().settings = *now;
                         system.settings_change(core, hosts);
+                    }
+                    SettingChange::Weight(weight) => {
+                        system.weight_changes(core, hosts, what, *weight);
                     }
                     SettingChange::Volume { volume, .. } => {
                         let is_volume =

@@ -148,6 +148,17 @@ pub(crate) trait System {
         unreachable!("{NO_EVENTS}")
     }
 
+    /// A server gets another part of what the map would give to it.
+    fn weight_changes<H: Hosts>(
+        &mut self,
+        _core: &mut Core,
+        _hosts: &mut H,
+        _what: Unit,
+        _weight: u32,
+    ) {
+        unreachable!("servers of this system have no weights")
+    }
+
     /// A volume is to be encoded or placed otherwise.
     fn volume_changes<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _volume: u32) {
         unreachable!("volumes of this system stay as they are")
@@ -405,6 +416,16 @@ impl System for AnySystem {
 
     fn settings_change<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
         each!(self, system => system.settings_change(core, hosts));
+    }
+
+    fn weight_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        weight: u32,
+    ) {
+        each!(self, system => system.weight_changes(core, hosts, what, weight));
     }
 
     fn volume_changes<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, volume: u32) {

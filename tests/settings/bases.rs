@@ -536,6 +536,13 @@ host   = "brick2"
 factor = 8.0
 for    = "500 ms"
 
+[event.cable]
+at     = "450 ms"
+what   = "slow"
+link   = "brick3"
+factor = 90.0
+for    = "300 ms"
+
 [event.code]
 at   = "50 ms"
 what = "set"

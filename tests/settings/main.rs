@@ -81,8 +81,7 @@ const NOT_SHOWN: [(&str, &str); 12] = [
 ];
 
 /// Settings that cannot be set here: of what only records know, and what is refused so far.
-const NOT_SIMULATED: [&str; 4] =
-    ["/device/*(measured)", "/workload/*(recorded)", "/event/*/link", "/event/*/rack"];
+const NOT_SIMULATED: [&str; 3] = ["/device/*(measured)", "/workload/*(recorded)", "/event/*/rack"];
 
 #[test]
 fn every_setting_changes_some_run() {

@@ -9,6 +9,7 @@ mod ids;
 mod op;
 mod quantity;
 mod rate;
+mod slow_clock;
 mod streams;
 mod time;
 
@@ -18,5 +19,6 @@ pub use ids::{Breadcrumb, DiskId, HostId, Thread, VolumeId, WorkloadId};
 pub use op::Op;
 pub use quantity::QuantityError;
 pub use rate::Rate;
+pub use slow_clock::SlowClock;
 pub use streams::{Owner, Seed, Stream};
 pub use time::{SimSpan, SimTime};

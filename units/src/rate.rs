@@ -32,6 +32,11 @@ impl Rate {
         self.0 as f64 / 8.0
     }
 
+    /// So many times as slow; a bit per second at the least.
+    pub fn slower(self, factor: f64) -> Self {
+        Self(((self.0 as f64 / factor).round() as u64).max(1))
+    }
+
     /// How long `bytes` take, rounded up to the nanosecond.
     pub fn time_for(self, bytes: Bytes) -> SimSpan {
         // 2^31 bytes × 8e9 fits in 64 bits; beyond, the slower division.

@@ -1,9 +1,10 @@
 //! Random failures of hosts: generator `failures`.
 //!
 //! Clusters are those of the first two generators, with volumes that fit a short run: over all nodes, up to 1 GiB,
-//! encoded so that the loss of a node is tolerated. A host, or with Ceph at times a disk, fails for good and is
-//! rebuilt elsewhere, or it returns and catches up; some hosts become slow. A fourth of the questions change the
-//! load, too.
+//! encoded so that the loss of a node is tolerated. In most questions a host, or with Ceph at times a disk, fails for
+//! good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In others a host, a disk or a cable
+//! becomes slow, a host joins or is drained, a volume is encoded otherwise, or an OSD gets another weight. A fourth of
+//! the questions change the load, too.
 
 use foretell_scenarios::{Change, Document};
 
@@ -53,14 +54,43 @@ pub(super) fn draw_changes(
     let host = dice.of(&cluster.nodes()).clone();
     let at = dice.between(8, 15);
     let mut texts = Vec::new();
-    if dice.chance(0.1) {
-        let (factor, lasts) = (dice.of(&[2, 4, 8]), dice.between(20, 40));
+    let kind = dice.between(0, 19);
+    if kind < 6 {
+        let (what, factors) = match kind {
+            0 | 1 => (format!("host = \"{host}\""), [2, 4, 8]),
+            2 | 3 => (format!("disk = \"{host}.disk0\""), [2, 4, 8]),
+            _ => (format!("link = \"{host}\""), [10, 30, 100]),
+        };
+        let (factor, lasts) = (dice.of(&factors), dice.between(20, 40));
         texts.push(format!(
-            "event.slow={{ at = \"{at} s\", what = \"slow\", host = \"{host}\", factor = {factor}, for = \
+            "event.slow={{ at = \"{at} s\", what = \"slow\", {what}, factor = {factor}, for = \
              \"{lasts} s\" }}"
         ));
+    } else if kind < 10 {
+        texts.push(match kind {
+            6 => format!("event.join={{ at = \"{at} s\", what = \"add\", host = \"{host}\" }}"),
+            7 => format!("event.leave={{ at = \"{at} s\", what = \"drain\", host = \"{host}\" }}"),
+            _ => {
+                let (path, value) = if is_ceph {
+                    let weight = dice.of(&["0", "0.3", "0.5", "0.8"]);
+                    (format!("osd.{host}.disk0.reweight"), (*weight).to_owned())
+                } else {
+                    let (name, _) = dice.of(&cluster.workloads).clone();
+                    let (m, n) = dice.of(&ENCODINGS);
+                    (format!("volume.{name}.encoding"), format!("\"{m}-of-{n}\""))
+                };
+                format!(
+                    "event.other={{ at = \"{at} s\", what = \"set\", set = {{ \"{path}\" = {value} }} }}"
+                )
+            }
+        });
+        let parallel = dice.of(&[1, 2, 4, 8]);
+        texts.push(format!("recovery={{ parallel = {parallel} }}"));
     } else {
-        let what = if is_ceph && dice.chance(0.3) {
+        let is_cut_off = kind == 10 || kind == 11;
+        let what = if is_cut_off {
+            format!("link = \"{host}\"")
+        } else if is_ceph && dice.chance(0.3) {
             format!("disk = \"{host}.disk0\"")
         } else {
             format!("host = \"{host}\"")

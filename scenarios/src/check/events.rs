@@ -10,8 +10,8 @@ use super::{Context, Hosts, section, volumes, workloads};
 use crate::error::Problem;
 use crate::model::System;
 use crate::names::nearest;
-use crate::outages::{Action, Event, Outages, Recovery};
-use crate::raw::{At, RawEvent, RawRecovery, RawVolume, RawWhat};
+use crate::outages::{Action, Event, Outages, Part, Recovery};
+use crate::raw::{At, HostPatterns, RawEvent, RawRecovery, RawVolume, RawWhat};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
@@ -245,6 +245,11 @@ impl Context<'_> {
             self.add(Problem::new(disk.place(), message).help("name its `host`"));
             return None;
         }
+        if let (RawWhat::Add | RawWhat::Drain, Some(link)) = (what, &raw.link) {
+            let message = format!("event `{name}`: a cable cannot join or leave");
+            self.add(Problem::new(link.place(), message).help("name its `host`"));
+            return None;
+        }
         let at = self.time(&raw.at);
         if what == RawWhat::Set {
             return self.sets(entry, raw, at, duration);
@@ -276,7 +281,8 @@ impl Context<'_> {
             (RawWhat::Add, _) => Action::Add,
             (RawWhat::Drain, _) => Action::Drain,
             (RawWhat::Return, _) => Action::Return,
-            _ => Action::Fail { keeps: lasts.flatten().is_some() },
+            // behind a cable that fails, nothing is lost
+            _ => Action::Fail { keeps: lasts.flatten().is_some() || raw.link.is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
         self.within(entry, (at, raw.at.place()), duration)?;
@@ -286,8 +292,8 @@ impl Context<'_> {
         };
         let place = entry.key_place;
         let mut steps = Vec::new();
-        for (host, disk) in targets {
-            let event = |at, action| Event { name: name.clone(), at, host, disk, action };
+        for (host, part) in targets {
+            let event = |at, action| Event { name: name.clone(), at, host, part, action };
             steps.push(Step { event: event(at, action), place });
             if let Some(lasts) = lasts {
                 steps.push(Step { event: event(at + lasts, ends), place });
@@ -350,7 +356,7 @@ impl Context<'_> {
         raw: &RawEvent,
         tree: &Table,
         hosts: &Hosts,
-    ) -> Option<Vec<(HostId, Option<u32>)>> {
+    ) -> Option<Vec<(HostId, Part)>> {
         let name = &entry.key;
         let RawEvent { host, disk, link, rack, .. } = raw;
         let given = [
@@ -367,26 +373,21 @@ impl Context<'_> {
                 self.add(Problem::new(entry.key_place, message).help(help));
                 None
             }
-            [("link", place)] => {
-                let message = format!("event `{name}`: events of a `link` are not simulated yet");
-                let help = "name the hosts instead, `host = \"brick[0-2]\"`";
-                self.add(Problem::new(*place, message).help(help));
-                None
-            }
             [_] => {
                 let whose = format!("event `{name}`");
-                match (host, disk) {
-                    _ if rack.is_some() => {
-                        let found = self.rack(rack.as_ref()?, &whose, tree, hosts)?;
-                        Some(found.into_iter().map(|host| (host, None)).collect())
+                let found = match (host, disk, link, rack) {
+                    (Some(patterns), ..) => self.hosts_of(patterns, Wanted::Nodes, &whose, hosts),
+                    (_, Some(disk), ..) => {
+                        return self.disk(disk, raw, &whose, hosts).map(|one| vec![one]);
                     }
-                    (Some(patterns), _) => {
-                        let found = self.hosts_of(patterns, Wanted::Nodes, &whose, hosts)?;
-                        Some(found.into_iter().map(|host| (host, None)).collect())
+                    (.., Some(patterns), _) => {
+                        let found = self.links(patterns, raw, &whose, hosts)?;
+                        return Some(found.into_iter().map(|host| (host, Part::Link)).collect());
                     }
-                    (_, Some(disk)) => self.disk(disk, raw, &whose, hosts).map(|one| vec![one]),
+                    (.., Some(rack)) => self.rack(rack, &whose, tree, hosts),
                     _ => None,
-                }
+                };
+                Some(found?.into_iter().map(|host| (host, Part::Whole)).collect())
             }
             [(one, _), (other, place), ..] => {
                 let message = format!("event `{name}` is about a `{one}` and a `{other}`");
@@ -394,6 +395,31 @@ impl Context<'_> {
                 None
             }
         }
+    }
+
+    /// The hosts of cables.
+    fn links(
+        &mut self,
+        patterns: &At<HostPatterns>,
+        event: &RawEvent,
+        whose: &str,
+        hosts: &Hosts,
+    ) -> Option<Vec<HostId>> {
+        // clients have cables that may be slow; what they do when they are cut off is not simulated
+        let slow = *event.what.get() == RawWhat::Slow;
+        let wanted = if slow { Wanted::Both } else { Wanted::Nodes };
+        let found = self.hosts_of(patterns, wanted, whose, hosts)?;
+        let shares = |host: &&HostId| hosts.get(**host).is_some_and(|host| host.machine.is_some());
+        if let Some(host) = found.iter().find(shares) {
+            let message = format!(
+                "{whose}: `{}` is a virtual machine, and others share its machine's cable",
+                hosts.name(*host)
+            );
+            let help = "name the `host`s that are on the machine";
+            self.add(Problem::new(patterns.place(), message).help(help));
+            return None;
+        }
+        Some(found)
     }
 
     /// The nodes of a rack.
@@ -431,13 +457,9 @@ impl Context<'_> {
         event: &RawEvent,
         whose: &str,
         hosts: &Hosts,
-    ) -> Option<(HostId, Option<u32>)> {
+    ) -> Option<(HostId, Part)> {
         let (text, place) = (raw.get().as_str(), raw.place());
-        if *event.what.get() == RawWhat::Slow {
-            let message = format!("{whose}: a slow disk is not simulated yet");
-            self.add(Problem::new(place, message).help("name its `host`"));
-            return None;
-        }
+        let slow = *event.what.get() == RawWhat::Slow;
         let parts = text.rsplit_once(".disk");
         let Some((host, number)) =
             parts.and_then(|(host, number)| Some((host, disk_number(number)?)))
@@ -473,30 +495,34 @@ impl Context<'_> {
             return None;
         }
         if storage.shared_by > 1 {
-            let message =
-                format!("`{name}` is a virtual machine: a disk that several share cannot fail yet");
-            self.add(Problem::new(place, message).help("name the hosts, which fail together"));
+            let (what, help) = if slow {
+                ("slow down", "name the hosts")
+            } else {
+                ("fail", "name the hosts, which fail together")
+            };
+            let message = format!(
+                "`{name}` is a virtual machine: a disk that several share cannot {what} yet"
+            );
+            self.add(Problem::new(place, message).help(help));
             return None;
         }
-        // elsewhere the whole node fails with it
-        Some((host, self.disks_are_servers.then_some(number as u32)))
+        // where files are striped over disks, the whole node fails with one
+        let alone = slow || self.disks_are_servers;
+        Some((host, if alone { Part::Disk(number as u32) } else { Part::Whole }))
     }
 
     /// Whether hosts fail and return in turn. What fails and is back later keeps its data.
     fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
-        type Scope = (HostId, Option<u32>);
-        let meet = |one: &Scope, other: &Scope| {
-            one.0 == other.0 && (one.1.is_none() || other.1.is_none() || one.1 == other.1)
-        };
+        type Scope = (HostId, Part);
+        let meet = |one: &Scope, other: &Scope| one.0 == other.0 && one.1.meets(other.1);
         let mut down: BTreeMap<Scope, usize> = BTreeMap::new();
-        let mut slow: BTreeMap<HostId, usize> = BTreeMap::new();
+        let mut slow: BTreeMap<Scope, usize> = BTreeMap::new();
         let mut seen: BTreeMap<Scope, usize> = BTreeMap::new();
         let mut left: BTreeMap<Scope, usize> = BTreeMap::new();
         let mut good = true;
         for index in 0..steps.len() {
-            let Event { host, disk, action, at, name } = steps[index].event.clone();
-            let (scope, of_disk) = ((host, disk), disk.map(|disk| format!(".disk{disk}")));
-            let host_name = format!("{}{}", hosts.name(host), of_disk.unwrap_or_default());
+            let Event { host, part, action, at, name } = steps[index].event.clone();
+            let (scope, host_name) = ((host, part), part.of(&hosts.name(host)));
             let earlier = |of: &BTreeMap<Scope, usize>| {
                 of.iter().find(|(other, _)| meet(other, &scope)).map(|(_, index)| *index)
             };
@@ -558,7 +584,7 @@ impl Context<'_> {
                     Some(Problem::new(place, message).help("let it fail earlier"))
                 }
                 (Action::Slow { factor }, _) if factor > 1.0 => {
-                    slow.insert(host, index).map(|earlier| {
+                    slow.insert(scope, index).map(|earlier| {
                         let first = &steps[earlier];
                         let message = format!(
                             "`{host_name}` slows down at {at} (event `{name}`), and is slow since \
@@ -570,7 +596,7 @@ impl Context<'_> {
                     })
                 }
                 (Action::Slow { .. }, _) => {
-                    slow.remove(&host);
+                    slow.remove(&scope);
                     None
                 }
                 (Action::Set { .. }, _) => None,

@@ -1,17 +1,19 @@
 //! Settings that change while the cluster runs: `set` of events.
 //!
 //! What is set is put into the scenario's tree, event after event, and the whole is checked again: a setting that a
-//! scenario could not have, cannot be set either. What may be set is listed here.
+//! scenario could not have, cannot be set either. What may be set is listed here. Weights of OSDs are no setting of a
+//! scenario, but are set in the same way.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_units::{HostId, SimSpan, VolumeId};
 
 use super::{check_at_first, section};
 use crate::error::{Problem, Problems, ScenarioErrors};
-use crate::model::{Scenario, Volume};
+use crate::model::{Host, Scenario, System, Volume};
 use crate::names::nearest;
-use crate::outages::{Action, Event, Outages, Recovery, Setting, SettingChange};
+use crate::outages::{Action, Event, FULL_WEIGHT, Outages, Part, Recovery, Setting, SettingChange};
 use crate::source::{Place, Sources};
 use crate::tree::{Entry, Node, Table, Value};
 
@@ -28,6 +30,21 @@ struct Sets<'a> {
     at: SimSpan,
     place: Place,
     entries: &'a [Entry],
+}
+
+/// What an event changes.
+pub(super) struct Change {
+    /// The event's name.
+    name: String,
+    /// Whose setting it is, if it is a host's or a disk's.
+    of: Option<(HostId, Part)>,
+    setting: Setting,
+}
+
+/// OSDs by the paths of their weights, and the weights that are not 1.
+struct Osds {
+    paths: BTreeMap<String, (HostId, u32)>,
+    weights: BTreeMap<(HostId, u32), u32>,
 }
 
 /// Writes `set` with dotted keys, also where it is written as tables in tables.
@@ -59,7 +76,7 @@ pub(super) fn of(
     scenario: &Scenario,
     sources: &Sources,
     base: &Path,
-) -> Result<Vec<(String, Setting)>, ScenarioErrors> {
+) -> Result<Vec<Change>, ScenarioErrors> {
     let mut flat = tree.clone();
     flatten(&mut flat);
     let mut events: Vec<Sets> = section(&flat, "event").filter_map(Sets::of).collect();
@@ -67,9 +84,13 @@ pub(super) fn of(
     let mut problems = Problems::default();
     let mut found = Vec::new();
     let (mut now, mut state) = (flat.clone(), scenario.clone());
+    let mut osds = Osds::of(scenario);
     for event in &events {
         for entry in event.entries {
-            put(&mut now, entry, &state, &mut problems);
+            match osds.paths.get(&entry.key).copied() {
+                Some(osd) => osds.reweight(event, entry, osd, &mut found, &mut problems),
+                None => put(&mut now, entry, (&state, &osds), &mut problems),
+            }
         }
         if let Some(errors) = problems.into_errors(sources) {
             return Err(errors);
@@ -86,19 +107,78 @@ pub(super) fn of(
 }
 
 /// Adds the events to those of hosts.
-pub(super) fn add(outages: &mut Outages, settings: Vec<(String, Setting)>) {
-    for (number, (name, setting)) in (0..).zip(settings) {
-        let (at, host, disk) = (setting.at, HostId(0), None);
+pub(super) fn add(outages: &mut Outages, changes: Vec<Change>) {
+    for (number, Change { name, of, setting }) in (0..).zip(changes) {
+        let (at, (host, part)) = (setting.at, of.unwrap_or((HostId(0), Part::Whole)));
         let action = Action::Set { number };
-        outages.events.push(Event { name, at, host, disk, action });
+        outages.events.push(Event { name, at, host, part, action });
         outages.settings.push(setting);
     }
     // of equal times, what happens to hosts comes first
     outages.events.sort_by_key(|event| event.at);
 }
 
+impl Osds {
+    /// Of a scenario; of none if it has no OSDs.
+    fn of(scenario: &Scenario) -> Self {
+        let (mut paths, mut weights) = (BTreeMap::new(), BTreeMap::new());
+        let has_osds = scenario.system.traits().disks_are_servers();
+        for (index, Host { name, role, .. }) in scenario.hosts.iter().enumerate() {
+            let disks = role.storage().filter(|_| has_osds).map_or(0, |all| all.disks.len());
+            for disk in 0..disks as u32 {
+                let osd = (HostId::from(index), disk);
+                paths.insert(format!("osd.{name}.disk{disk}.reweight"), osd);
+            }
+        }
+        // the CRUSH map of a cluster may have weights of its own
+        let places = match &scenario.system {
+            System::Ceph(ceph) => ceph.places.as_deref().unwrap_or_default(),
+            _ => &[],
+        };
+        for remap in places.iter().filter_map(|places| places.remap.as_ref()) {
+            for (number, osd) in &remap.devices {
+                let weight = remap.map.osd(*number).map_or(FULL_WEIGHT, |osd| osd.weight);
+                weights.insert(*osd, weight);
+            }
+        }
+        Self { paths, weights }
+    }
+
+    /// An event sets the weight of an OSD.
+    fn reweight(
+        &mut self,
+        event: &Sets<'_>,
+        entry: &Entry,
+        osd: (HostId, u32),
+        found: &mut Vec<Change>,
+        problems: &mut Problems,
+    ) {
+        let value = match entry.node.value {
+            Value::Number(value) => Some(value),
+            Value::Whole(value) => Some(value as f64),
+            _ => None,
+        };
+        let Some(value) = value.filter(|value| (0.0..=1.0).contains(value)) else {
+            let message = format!("`{}` is a number from 0 to 1", entry.key);
+            let help = "1 is all that the map gives to the OSD, 0 nothing";
+            problems.add(Problem::new(entry.node.place, message).help(help));
+            return;
+        };
+        let weight = (value * f64::from(FULL_WEIGHT)).round() as u32;
+        let before = self.weights.insert(osd, weight).unwrap_or(FULL_WEIGHT);
+        if before == weight {
+            problems.add(event.without_effect(entry));
+            return;
+        }
+        let of = Some((osd.0, Part::Disk(osd.1)));
+        let path = entry.key.clone();
+        let setting = Setting { path, at: event.at, change: SettingChange::Weight(weight) };
+        found.push(Change { name: event.name.to_owned(), of, setting });
+    }
+}
+
 /// Paths that may be set in a scenario.
-fn paths(scenario: &Scenario) -> Vec<String> {
+fn paths(scenario: &Scenario, osds: &Osds) -> Vec<String> {
     let is_ceph = scenario.system.traits().disks_are_servers();
     let volumes = scenario.volumes.iter().filter(|_| scenario.system.traits().clients_encode());
     let of_volume = |volume: &Volume| {
@@ -106,12 +186,18 @@ fn paths(scenario: &Scenario) -> Vec<String> {
         OF_VOLUMES.map(|key| format!("volume.{name}.{key}"))
     };
     let recovery = OF_RECOVERY.iter().take(if is_ceph { 3 } else { 2 });
-    volumes.flat_map(of_volume).chain(recovery.map(|key| format!("recovery.{key}"))).collect()
+    let of_recovery = recovery.map(|key| format!("recovery.{key}"));
+    volumes.flat_map(of_volume).chain(osds.paths.keys().cloned()).chain(of_recovery).collect()
 }
 
 /// Puts a value where its path says.
-fn put(tree: &mut Table, entry: &Entry, scenario: &Scenario, problems: &mut Problems) {
-    let paths = paths(scenario);
+fn put(
+    tree: &mut Table,
+    entry: &Entry,
+    (scenario, osds): (&Scenario, &Osds),
+    problems: &mut Problems,
+) {
+    let paths = paths(scenario, osds);
     if !paths.contains(&entry.key) {
         let message = format!("`{}` cannot be set while the cluster runs", entry.key);
         let help = match nearest(&entry.key, paths.iter().map(String::as_str)) {
@@ -154,7 +240,7 @@ impl<'a> Sets<'a> {
         &self,
         before: &Scenario,
         after: &Scenario,
-        found: &mut Vec<(String, Setting)>,
+        found: &mut Vec<Change>,
         problems: &mut Problems,
     ) {
         let path = |section: &str| {
@@ -163,7 +249,8 @@ impl<'a> Sets<'a> {
             such.join(", ")
         };
         let mut set = |path: String, change: SettingChange| {
-            found.push((self.name.to_owned(), Setting { path, at: self.at, change }));
+            let setting = Setting { path, at: self.at, change };
+            found.push(Change { name: self.name.to_owned(), of: None, setting });
         };
         for (index, (one, other)) in before.volumes.iter().zip(&after.volumes).enumerate() {
             let section = format!("volume.{}.", one.name);

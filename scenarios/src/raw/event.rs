@@ -20,10 +20,11 @@ pub(crate) struct RawEvent {
     /// Storage nodes, as `nodes` of a volume names them; several at once fail together.
     pub(crate) host: Option<At<HostPatterns>>,
     /// A disk of a storage node: `brick3.disk0`. With Ceph it is an OSD, which fails alone. Otherwise files are
-    /// striped over all disks of a node, so a node that has lost one serves nothing.
+    /// striped over all disks of a node, so a node that has lost one serves nothing. One that is slow is slow alone.
     #[schemars(extend("examples" = ["brick3.disk0"]))]
     pub(crate) disk: Option<At<String>>,
-    /// The cable of a host. Not simulated yet.
+    /// The cable of a host, by the host's name. While it has failed, nothing gets to the host or away from it; the
+    /// host itself lives on and keeps what it holds. A client's cable can be slow, and cannot fail.
     pub(crate) link: Option<At<HostPatterns>>,
     /// A rack by its name: all storage nodes that are in it by their `rack`, together.
     pub(crate) rack: Option<At<String>>,
@@ -32,12 +33,14 @@ pub(crate) struct RawEvent {
     #[serde(rename = "for")]
     #[schemars(extend("x-when" = { "what": ["fail", "slow"] }, "examples" = ["10 s"]))]
     pub(crate) lasts: Option<Time>,
-    /// How many times longer the host's processor takes: more than 1.
+    /// How many times longer it takes: the host's processor, each operation of the disk, or what goes over the cable.
+    /// More than 1.
     #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
     pub(crate) factor: Option<At<f64>>,
     /// Settings by their paths in the scenario, and what they are from then on. Of a volume: `encoding`, `cipher`,
     /// `nodes`, `placement`, `write_quorum` and `min_write`, with `ursa-minor`; data are moved and encoded again group
-    /// by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`.
+    /// by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`. With Ceph also the weights of OSDs,
+    /// `osd.brick3.disk0.reweight`, from 0 to 1, as `ceph osd reweight` sets them: the map gives so much of what it would.
     #[schemars(extend("x-when" = { "what": ["set"] }, "examples" = [{ "volume.mail.encoding": "3-of-5" }]))]
     #[allow(clippy::zero_sized_map_values, reason = "what is set is read from the tree")]
     pub(crate) set: Option<BTreeMap<String, Setting>>,
@@ -52,7 +55,7 @@ pub(crate) enum RawWhat {
     Fail,
     /// It is back, with the data that it held.
     Return,
-    /// Its processor takes `factor` times as long for everything.
+    /// It takes `factor` times as long: the host's processor, or the disk, or the cable.
     Slow,
     /// It joins. Until then it holds nothing: volumes that name it in their `nodes`, or Ceph's map, leave it out.
     Add,

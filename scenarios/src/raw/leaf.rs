@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for Setting {
 written_as!(Setting, "a setting", {
     "anyOf": [
         { "type": "string" },
-        { "type": "integer" },
+        { "type": "number" },
         { "type": "array", "items": { "type": "string" }, "minItems": 1 }
     ],
     "x-what": "a text, a number or a list of texts"

@@ -9,6 +9,7 @@ pub mod array;
 pub mod curves;
 pub mod disk;
 mod front;
+mod slow;
 pub mod ssd;
 
 use std::collections::VecDeque;
@@ -25,12 +26,15 @@ use crate::ssd::{Ssd, Written};
 
 use front::Front;
 pub(crate) use front::Inside;
+use slow::Slow;
 
 /// A storage device; `T` is what the caller needs to know when an operation is done.
 #[derive(Debug)]
 pub struct Device<T> {
     model: Box<dyn Model<T>>,
     calls: Calls<T>,
+    /// If it may be slow at times.
+    slow: Option<Box<Slow>>,
 }
 
 /// What each kind of device does.
@@ -137,7 +141,22 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
         let calls = Calls { call: None, told: VecDeque::new(), done: Vec::new() };
-        Self { model, calls }
+        Self { model, calls, slow: None }
+    }
+
+    /// The same, which may be slow at times. What is named is then to be answered by a call as ever, and calls that
+    /// were named before [`Device::slow_down`] change nothing.
+    pub fn with_slow_times(mut self) -> Self {
+        self.slow = Some(Box::default());
+        self
+    }
+
+    /// Everything takes `factor` times as long from now on, 1: as long as ever; of a device with slow times. Returns when
+    /// it is to be called, instead of at the times that it has named.
+    pub fn slow_down(&mut self, now: SimTime, factor: f64) -> impl Iterator<Item = SimTime> {
+        let slow = self.slow.as_mut().expect("it may be slow at times");
+        let usage = self.model.usage(slow.own(now));
+        slow.set(now, factor, usage)
     }
 
     /// This much will be told by [`Device::touch`], at the most.
@@ -153,13 +172,25 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
 
     /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is due.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
-        self.model.submit(now, io, &mut self.calls)
+        let Some(slow) = &mut self.slow else {
+            return self.model.submit(now, io, &mut self.calls);
+        };
+        slow.arrives(now);
+        let next = self.model.submit(slow.own(now), io, &mut self.calls);
+        slow.names(next)
     }
 
     /// Takes an operation that is done at `now`, if there is one. To be called once for each time
     /// that the device has named.
     pub fn complete(&mut self, now: SimTime) -> Completion<T> {
-        self.model.complete(now, &mut self.calls)
+        let Some(slow) = &mut self.slow else {
+            return self.model.complete(now, &mut self.calls);
+        };
+        if !slow.answers(now) {
+            return Completion { done: None, next: None };
+        }
+        let found = self.model.complete(slow.own(now), &mut self.calls);
+        slow.completes(now, found)
     }
 
     /// How the platters in it turn.
@@ -175,12 +206,16 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
 
     /// Measuring begins.
     pub fn mark(&mut self, now: SimTime) {
-        self.model.mark(now);
+        let Some(slow) = &mut self.slow else { return self.model.mark(now) };
+        slow.mark(now);
+        self.model.mark(slow.own(now));
     }
 
     /// What the device did since the mark.
     pub fn usage(&mut self, now: SimTime) -> Usage {
-        self.model.usage(now)
+        let Some(slow) = &mut self.slow else { return self.model.usage(now) };
+        let usage = self.model.usage(slow.own(now));
+        slow.usage(now, &usage)
     }
 
     /// What its caches did since the mark, if it is an array that has some.
@@ -195,7 +230,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
 
     /// Whether the operational laws hold at each of its queues.
     pub fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
-        self.model.audit(now)
+        self.model.audit(self.slow.as_ref().map_or(now, |slow| slow.own(now)))
     }
 }
 

@@ -50,7 +50,7 @@ mod tcp;
 mod tests;
 
 use foretell_scenarios::model::{self, NetworkModel};
-use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
 use foretell_algorithms::slab::Slab;
@@ -282,6 +282,25 @@ impl Network {
         self.whole_messages += 1;
         let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
         self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
+    }
+
+    /// A host's cable has this rate from now on. What its adapter has taken, and what waits in the switch for it, still
+    /// goes at the rate of before.
+    pub fn set_rate(
+        &mut self,
+        now: SimTime,
+        host: HostId,
+        rate: Rate,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
+        let machine = self.machine(host);
+        self.walk(now, machine, schedule);
+        let Self { ports, trains, .. } = self;
+        ports[machine.index()].set_rate(rate, |train| trains[train].run);
+        if !self.eager {
+            // when a look at what is on its way is planned was known of the other rate
+            self.watch(u32::MAX, machine, schedule);
+        }
     }
 
     /// Puts a train on the sender's cable.

@@ -22,7 +22,7 @@
 use std::collections::VecDeque;
 
 use foretell_scenarios::model;
-use foretell_units::{Bytes, Seed, SimSpan, SimTime};
+use foretell_units::{Bytes, Rate, Seed, SimSpan, SimTime};
 
 use super::segment::{Run, SEGMENT_WIRE};
 use crate::ledger::{Usage, Violation};
@@ -41,7 +41,8 @@ pub(super) struct Port {
     pub(super) segment: SimSpan,
     /// A byte, if that is a whole number of nanoseconds.
     byte: Option<SimSpan>,
-    /// What the buffer holds.
+    /// What the buffer holds: in bytes, and in time.
+    room: Bytes,
     buffer: SimSpan,
     /// Of what is missing of it for a segment; `None`: nothing ever is.
     places: Option<Seed>,
@@ -220,14 +221,14 @@ impl Port {
     /// An idle port with so large a buffer. `places`: of what is missing of it.
     pub(super) fn new(nic: &model::Nic, buffer: Bytes, places: Option<Seed>) -> Self {
         let unlimited = buffer == Bytes(u64::MAX);
-        Self {
+        let mut port = Self {
             transmit: Link::new(nic.rate),
             receive: Link::new(nic.rate),
             latency: nic.latency,
-            segment: nic.rate.time_for(Bytes(SEGMENT_WIRE)),
-            byte: Some(nic.rate.time_for(Bytes(1)))
-                .filter(|byte| byte.as_ns() * nic.rate.as_bits_per_s() == 8_000_000_000),
-            buffer: if unlimited { SimSpan::MAX } else { nic.rate.time_for(buffer) },
+            segment: SimSpan::ZERO,
+            byte: None,
+            room: buffer,
+            buffer: SimSpan::MAX,
             places: places.filter(|_| !unlimited),
             coming: VecDeque::new(),
             coming_service: SimSpan::ZERO,
@@ -238,6 +239,27 @@ impl Port {
             resent: 0,
             timeouts: 0,
             single_steps: false,
+        };
+        port.set_rate(nic.rate, |_| unreachable!("nothing is on its way"));
+        port
+    }
+
+    /// What is booked on the cable from now on goes at this rate. What came before has been walked; `run`: of the
+    /// trains on their way.
+    pub(super) fn set_rate(&mut self, rate: Rate, run: impl Fn(u32) -> Run) {
+        self.transmit.set_rate(rate);
+        self.receive.set_rate(rate);
+        self.segment = rate.time_for(Bytes(SEGMENT_WIRE));
+        self.byte = Some(rate.time_for(Bytes(1)))
+            .filter(|byte| byte.as_ns() * rate.as_bits_per_s() == 8_000_000_000);
+        if self.room < Bytes(u64::MAX) {
+            self.buffer = rate.time_for(self.room);
+        }
+        self.coming_service = SimSpan::ZERO;
+        for place in 0..self.coming.len() {
+            let last = self.last(run(self.coming[place].train));
+            self.coming[place].last = last;
+            self.coming_service += self.coming[place].service(self.segment);
         }
     }
 

@@ -6,10 +6,11 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use foretell_scenarios::model::{Scenario, WorkloadKind};
-use foretell_scenarios::outages::{Action, Event, Outages, Recovery, Setting, SettingChange};
+use foretell_scenarios::device::{Curve, Curves, Device, Order};
+use foretell_scenarios::model::{Role, Scenario, WorkloadKind};
+use foretell_scenarios::outages::{Action, Event, Outages, Part, Recovery, Setting, SettingChange};
 use foretell_sim::truth::{OutageTruth, Truth};
-use foretell_units::{Bytes, HostId, SimSpan, Stream};
+use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, Stream};
 
 use super::run;
 
@@ -42,9 +43,24 @@ pub(crate) fn sets(scenario: &mut Scenario, settings: Vec<(u64, SettingChange)>)
     outages.events.sort_by_key(|event| event.at);
 }
 
+/// An OSD gets another part of what the map would give to it, 65,536 of it all: by its host, of its first disk.
+pub(crate) fn reweights(scenario: &mut Scenario, at: u64, host: u32, weight: u32) {
+    let outages = scenario.outages.as_mut().expect("it has events");
+    let number = outages.settings.len() as u32;
+    outages.events.push(event_of(at, host, Part::Disk(0), Action::Set { number }));
+    let (path, change) = (format!("osd.brick{host}.disk0.reweight"), SettingChange::Weight(weight));
+    outages.settings.push(Setting { path, at: ms(at), change });
+    outages.events.sort_by_key(|event| event.at);
+}
+
 /// `at`: ms.
 pub(crate) fn event(at: u64, host: u32, action: Action) -> Event {
-    Event { name: format!("e{at}"), at: ms(at), host: HostId(host), disk: None, action }
+    Event { name: format!("e{at}"), at: ms(at), host: HostId(host), part: Part::Whole, action }
+}
+
+/// The same of a part of the host.
+pub(crate) fn event_of(at: u64, host: u32, part: Part, action: Action) -> Event {
+    Event { part, ..event(at, host, action) }
 }
 
 pub(crate) fn fails(at: u64, host: u32, keeps: bool) -> Event {
@@ -62,6 +78,39 @@ pub(crate) fn with(mut scenario: Scenario, events: Vec<Event>, recovery: Recover
 
 pub(crate) fn outages(truth: &Truth) -> &OutageTruth {
     truth.outages.as_ref().expect("there are events")
+}
+
+/// Disks that take so long for whatever they are asked, and caches in which hardly anything is found.
+pub(crate) fn set_steady_disks(scenario: &mut Scenario, each: SimSpan) {
+    let curve = |op| Curve {
+        order: Order::Random,
+        op,
+        reads: if op == Op::Read { 1.0 } else { 0.0 },
+        block: Bytes::kib(4),
+        points: vec![(1, each)],
+    };
+    let curves = [Op::Read, Op::Write].map(|op| Curve {
+        // the same for larger ones, up to 1 MiB
+        points: vec![(1, each), (64, each)],
+        ..curve(op)
+    });
+    let large = curves.clone().map(|curve| Curve { block: Bytes::mib(1), ..curve });
+    let curves = curves.into_iter().chain(large).collect();
+    let device = Device::Curves(Curves { capacity: Bytes::gib(200), queue_depth: 64, curves });
+    for host in &mut scenario.hosts {
+        if let Role::Node(storage) = &mut host.role {
+            storage.cache = super::cache(Bytes::kib(512));
+            storage.cache.read_ahead = Bytes::ZERO;
+            storage.disks[0].device = device.clone();
+        }
+    }
+}
+
+/// What clients see in a phase, ms.
+pub(crate) fn mean_ms(truth: &Truth, phase: &str) -> f64 {
+    let found = outages(truth).phases.iter().find(|found| found.phase == phase);
+    let found = found.unwrap_or_else(|| panic!("no phase `{phase}`"));
+    found.workloads["load0"].response_time_ms.mean
 }
 
 pub(crate) fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) {
@@ -98,11 +147,38 @@ pub(crate) fn draw_failures(stream: &mut Stream, nodes: u32, victims: u32) -> (u
     (first, events)
 }
 
+/// Of the failures drawn, some hosts are cut off instead of stopping: nothing of theirs is lost. And disks and cables
+/// of some of `nodes` hosts are slow for a while, up to four times as long.
+pub(crate) fn draw_parts(seed: u64, nodes: u32, events: &mut Vec<Event>) {
+    let mut stream: Stream = Seed(seed).stream("parts");
+    for host in 0..nodes {
+        let is_cut_off = stream.below(3) == 0;
+        for event in events.iter_mut().filter(|event| event.host.0 == host && is_cut_off) {
+            if let Action::Fail { .. } = event.action {
+                event.action = Action::Fail { keeps: true };
+            }
+            if matches!(event.action, Action::Fail { .. } | Action::Return) {
+                event.part = Part::Link;
+            }
+        }
+        for part in [Part::Disk(0), Part::Link] {
+            if stream.below(4) == 0 {
+                let (at, lasts) = (50 + stream.below(1200), 1 + stream.below(500));
+                let factor = 1.0 + (1 + stream.below(12)) as f64 / 4.0;
+                events.push(event_of(at, host, part, Action::Slow { factor }));
+                events.push(event_of(at + lasts, host, part, Action::Slow { factor: 1.0 }));
+            }
+        }
+    }
+    events.sort_by_key(|event| event.at);
+}
+
 /// A drawn schedule in words.
 pub(crate) fn in_words(events: &[Event]) -> String {
     let mut text = String::new();
-    for Event { at, host, action, .. } in events {
-        let _ = write!(text, "\n  {at} brick{} {action:?}", host.0);
+    for Event { at, host, part, action, .. } in events {
+        let host = part.of(&format!("brick{}", host.0));
+        let _ = write!(text, "\n  {at} {host} {action:?}");
     }
     text
 }

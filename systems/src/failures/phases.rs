@@ -3,6 +3,7 @@
 //! An engine looks at the cluster's [`Health`] after each of its events. The phases follow from that and from
 //! hosts that are slow, so that a simulation and a prediction mean the same by them.
 
+use foretell_scenarios::outages::Part;
 use foretell_units::{HostId, SimSpan, SimTime};
 
 use super::Health;
@@ -47,7 +48,7 @@ pub struct RunPhases {
     phase: RunPhase,
     since: SimTime,
     has_begun: bool,
-    slow: Vec<HostId>,
+    slow: Vec<(HostId, Part)>,
     changes: Vec<(SimTime, RunPhase)>,
     lasted: [SimSpan; 4],
 }
@@ -72,11 +73,11 @@ impl RunPhases {
         self.has_begun = true;
     }
 
-    /// A host is slow from now on, or is not any more.
-    pub fn set_slow(&mut self, host: HostId, is_slow: bool) {
-        self.slow.retain(|other| *other != host);
+    /// A part of a host is slow from now on, or is not any more.
+    pub fn set_slow(&mut self, what: (HostId, Part), is_slow: bool) {
+        self.slow.retain(|other| *other != what);
         if is_slow {
-            self.slow.push(host);
+            self.slow.push(what);
         }
     }
 
@@ -157,10 +158,15 @@ mod tests {
     fn a_slow_host_degrades_a_whole_cluster() {
         let mut phases = RunPhases::new(SimTime::ZERO);
         phases.begin();
-        phases.set_slow(HostId(3), true);
+        let (host, disk) = ((HostId(3), Part::Whole), (HostId(3), Part::Disk(0)));
+        phases.set_slow(host, true);
+        phases.set_slow(disk, true);
         phases.look(SimTime::from_ns(5), Health::Whole);
         assert_eq!(phases.phase(), RunPhase::Degraded);
-        phases.set_slow(HostId(3), false);
+        phases.set_slow(host, false);
+        phases.look(SimTime::from_ns(7), Health::Whole);
+        assert_eq!(phases.phase(), RunPhase::Degraded, "its disk is still slow");
+        phases.set_slow(disk, false);
         phases.look(SimTime::from_ns(9), Health::Whole);
         assert_eq!(phases.phase(), RunPhase::After);
     }

@@ -731,6 +731,16 @@ impl<R: Rules> System for Objects<R> {
         self.throttle_changes(core, hosts);
     }
 
+    fn weight_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        weight: u32,
+    ) {
+        self.unit_reweighted(core, hosts, what, weight);
+    }
+
     fn prepare_for_failures(
         &mut self,
         core: &mut Core,

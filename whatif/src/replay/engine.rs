@@ -55,6 +55,8 @@ pub(super) struct Engine<'a> {
     pub(super) steps: Steps,
     /// Slow hosts: by which factor their processors take longer.
     pub(super) slow: Vec<(HostId, f64)>,
+    /// Hosts that are cut off and live on.
+    pub(super) cut_off: Vec<HostId>,
 }
 
 impl Engine<'_> {

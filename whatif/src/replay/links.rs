@@ -366,6 +366,11 @@ impl Links {
         )
     }
 
+    /// What goes on a host's cable from now on goes at this rate.
+    pub(super) fn set_rate(&mut self, host: HostId, rate: Rate) {
+        self.cables[self.machines[host.index()] as usize].rate = rate;
+    }
+
     /// Time on a host's cable.
     pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
         self.cables[self.machines[host] as usize].rate.time_for(wire)

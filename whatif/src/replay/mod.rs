@@ -190,6 +190,7 @@ impl<'a> Replay<'a> {
             measuring: false,
             steps: Vec::new(),
             slow: Vec::new(),
+            cut_off: Vec::new(),
         };
         Ok(Self {
             outages: Outages::of(&engine, mark_at),
@@ -352,7 +353,8 @@ impl<'a> Replay<'a> {
             }
             Event::Timer(timer) => protocol.timer(engine, timer, None),
             Event::Disk { host, disk } => self.disk(HostId(host), disk),
-            Event::Tick { host } if protocol.is_down(HostId(host)) => {}
+            Event::Tick { host }
+                if protocol.is_down(HostId(host)) && !engine.cut_off.contains(&HostId(host)) => {}
             Event::Tick { host } => {
                 if let Some((node, mut around)) = engine.node(host) {
                     node.tick(&mut around);
@@ -467,8 +469,7 @@ impl<'a> Replay<'a> {
                 let (sent, received) = self.engine.links.busy(host, self.engine.now);
                 let busy = [self.engine.cpus[host].busy(self.engine.now), sent, received];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
-                let disks = self.engine.disks[host].iter();
-                busy.extend(disks.map(|disk| Busy { seen: disk.busy(), worked: disk.worked() }));
+                busy.extend(self.engine.disks[host].busy());
                 busy
             })
             .collect()

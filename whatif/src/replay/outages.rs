@@ -4,7 +4,7 @@
 //! underneath are the predictor's. A request belongs to the phase in which it ends, as in a simulation. When a
 //! host sent its last heartbeat before it failed is not in the records: the phases of heartbeats are drawn.
 
-use foretell_scenarios::outages::{Action, Event as OutageEvent};
+use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{Done, RunPhase, RunPhases, Unit};
 use foretell_units::{Bytes, SimTime};
 
@@ -103,10 +103,12 @@ impl Replay<'_> {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut().expect("there are events");
         outages.phases.begin();
-        let OutageEvent { host, disk, action, .. } = outages.events[number as usize];
-        let what = Unit { host, disk };
-        protocol.happens(engine, what, action);
+        let OutageEvent { host, part, action, .. } = outages.events[number as usize];
+        // a host that is cut off is to the others as one that has failed
+        protocol.happens(engine, Unit { host, disk: part.disk() }, action);
         match action {
+            Action::Fail { .. } if part == Part::Link => engine.cut_off.push(host),
+            Action::Return if part == Part::Link => engine.cut_off.retain(|other| *other != host),
             Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
                 // its flusher looks at what has waited meanwhile
@@ -115,11 +117,29 @@ impl Replay<'_> {
                 }
             }
             Action::Slow { factor } => {
-                engine.slow.retain(|(other, _)| *other != host);
-                if factor > 1.0 {
-                    engine.slow.push((host, factor));
+                match part {
+                    Part::Whole => {
+                        engine.slow.retain(|(other, _)| *other != host);
+                        if factor > 1.0 {
+                            engine.slow.push((host, factor));
+                        }
+                    }
+                    Part::Disk(disk) => {
+                        let machine = engine.links.machine(host);
+                        let (now, agenda) = (engine.now, &mut engine.agenda);
+                        engine.disks[machine.index()].slow_down(
+                            now,
+                            agenda,
+                            (machine.0, disk),
+                            factor,
+                        );
+                    }
+                    Part::Link => {
+                        let rate = engine.scenario.host(host).nic.rate.slower(factor);
+                        engine.links.set_rate(host, rate);
+                    }
                 }
-                outages.phases.set_slow(host, factor > 1.0);
+                outages.phases.set_slow((host, part), factor > 1.0);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod conservation;
 mod ports;
+mod rates;
 mod shared_buffer;
 mod slow;
 
@@ -61,14 +62,31 @@ struct Outcome {
     events: u64,
 }
 
+/// A cable has another rate from then on.
+#[derive(Clone, Copy, Debug)]
+struct RateChange {
+    at_ns: u64,
+    host: u32,
+    mbit: u64,
+}
+
 /// Sends messages, whose times do not go backwards, and runs the network until it is quiet.
-fn run(mut network: Network, messages: &[Sent]) -> Outcome {
+fn run(network: Network, messages: &[Sent]) -> Outcome {
+    run_with(network, messages, &[])
+}
+
+/// The same with cables whose rates change.
+fn run_with(mut network: Network, messages: &[Sent], rates: &[RateChange]) -> Outcome {
     #[derive(Clone, Copy)]
     enum Event {
+        Rate(usize),
         Send(u32),
         Step(Step),
     }
     let mut agenda: Agenda<Event> = Agenda::new();
+    for (number, change) in rates.iter().enumerate() {
+        agenda.schedule(SimTime::from_ns(change.at_ns), Event::Rate(number));
+    }
     for (number, message) in (0..).zip(messages) {
         agenda.schedule(SimTime::from_ns(message.at_ns), Event::Send(number));
     }
@@ -83,6 +101,11 @@ fn run(mut network: Network, messages: &[Sent]) -> Outcome {
             _ => agenda.schedule(at, Event::Step(step)),
         };
         let number = match event {
+            Event::Rate(number) => {
+                let RateChange { host, mbit, .. } = rates[number];
+                network.set_rate(now, HostId(host), nic(mbit).rate, &mut later);
+                None
+            }
             Event::Send(number) => {
                 let Sent { from, to, data, .. } = messages[number as usize];
                 let hosts = (HostId(from), HostId(to));
@@ -112,6 +135,6 @@ fn run(mut network: Network, messages: &[Sent]) -> Outcome {
             .map(|(number, at)| at.unwrap_or_else(|| panic!("message {number} is lost")))
             .collect(),
         counts: network.counts(),
-        events: agenda.taken() - messages.len() as u64,
+        events: agenda.taken() - (messages.len() + rates.len()) as u64,
     }
 }

@@ -35,7 +35,7 @@ fn segment_list(mbits: &[u64], messages: &[Sent]) -> Vec<u64> {
     delivered
 }
 
-const MBITS: [u64; 5] = [1000, 1000, 1000, 100, 10_000];
+pub(super) const MBITS: [u64; 5] = [1000, 1000, 1000, 100, 10_000];
 
 /// Messages between five hosts; times are multiples of 4 us, so that many are equal.
 fn messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Value = Vec<Sent>> {
@@ -49,7 +49,11 @@ fn messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Value = Vec
 }
 
 /// As [`messages`], at times that no other event has by chance.
-fn unequal_messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Value = Vec<Sent>> {
+pub(super) fn unequal_messages(
+    most: usize,
+    within_us: u64,
+    data: u64,
+) -> impl Strategy<Value = Vec<Sent>> {
     let one = (0..within_us * 1000, 0..5_u32, 1..5_u32, 0..data);
     prop::collection::vec(one, 1..most).prop_map(|list| {
         let sent = |(at_ns, from, hop, data)| Sent { at_ns, from, to: (from + hop) % 5, data };

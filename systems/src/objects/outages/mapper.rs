@@ -3,11 +3,15 @@
 //! Servers that stay keep their shards. A vacant place goes to the next server that the map finds for the group.
 //! With straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule
 //! finds when servers that are out have weight zero.
+//!
+//! A server whose weight is less than one (`ceph osd reweight`) is left out for some groups, chosen by a hash, as CRUSH
+//! does (`is_out` in Ceph's `mapper.c`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use foretell_algorithms::crush::ClusterMap;
+use foretell_algorithms::mix;
 use foretell_algorithms::placement::Crush;
 use foretell_scenarios::model::Remap;
 use foretell_units::HostId;
@@ -18,6 +22,8 @@ use super::super::pool::Target;
 pub(crate) struct Mapper {
     kind: Kind,
     out: BTreeSet<Target>,
+    /// Weights that have been set.
+    weights: BTreeMap<Target, u32>,
 }
 
 enum Kind {
@@ -28,29 +34,58 @@ enum Kind {
 }
 
 impl Mapper {
+    fn new(kind: Kind) -> Self {
+        Self { kind, out: BTreeSet::new(), weights: BTreeMap::new() }
+    }
+
     /// straw2 over `nodes`.
     pub(crate) fn straw(crush: Crush, nodes: Vec<HostId>) -> Self {
-        Self { kind: Kind::Straw { crush, nodes }, out: BTreeSet::new() }
+        Self::new(Kind::Straw { crush, nodes })
     }
 
     /// A CRUSH map.
     pub(crate) fn map(remap: &Arc<Remap>) -> Self {
         let (remap, without) = (Arc::clone(remap), Box::new(remap.map.clone()));
-        Self { kind: Kind::Map { remap, without }, out: BTreeSet::new() }
+        Self::new(Kind::Map { remap, without })
     }
 
-    /// These servers are out from now on, and no others.
-    pub(super) fn set_out(&mut self, out: &BTreeSet<Target>) {
+    /// These servers are out from now on, and no others; and these have other weights than they had.
+    pub(super) fn set(&mut self, out: &BTreeSet<Target>, weights: &BTreeMap<Target, u32>) {
         self.out.clone_from(out);
+        self.weights.clone_from(weights);
         if let Kind::Map { remap, without } = &mut self.kind {
-            let is_out = |host, disk| out.contains(&Target { host, disk });
-            **without = remap.without(&is_out);
+            let weight = |host, disk| {
+                let target = Target { host, disk };
+                if out.contains(&target) { Some(0) } else { weights.get(&target).copied() }
+            };
+            **without = remap.with(&weight);
         }
+    }
+
+    /// Whether straw2 leaves a server out for a group.
+    fn rejects(&self, group: usize, target: Target) -> bool {
+        let Some(weight) = self.weights.get(&target) else { return false };
+        let server = mix(u64::from(target.host.0) << 32 | u64::from(target.disk));
+        (mix(server ^ group as u64) & 0xffff) as u32 >= *weight
     }
 
     /// Where the map wants a group that lies on `usual` while no server is out.
     pub(super) fn members(&self, group: usize, usual: &[Target]) -> Vec<Option<Target>> {
-        let stays = |target: &Target| (!self.out.contains(target)).then_some(*target);
+        // with a map, what it finds when weights have been set
+        let found = match &self.kind {
+            Kind::Map { remap, without } if !self.weights.is_empty() => {
+                let found = remap.devices(without, group as u32).into_iter();
+                Some(found.map(|(host, disk)| Target { host, disk }).collect::<Vec<_>>())
+            }
+            _ => None,
+        };
+        let is_left_out = |target: &Target| match &found {
+            Some(found) => !found.contains(target),
+            None => self.rejects(group, *target),
+        };
+        let stays = |target: &Target| {
+            (!self.out.contains(target) && !is_left_out(target)).then_some(*target)
+        };
         let mut members: Vec<Option<Target>> = usual.iter().map(stays).collect();
         if members.iter().all(Option::is_some) {
             return members;
@@ -61,7 +96,7 @@ impl Mapper {
                 if by_host { other.host == target.host } else { *other == target }
             };
             let taken = members.iter().flatten().chain(&fresh).any(meets);
-            if !taken && !self.out.contains(&target) {
+            if !taken && !self.out.contains(&target) && !is_left_out(&target) {
                 fresh.push(target);
             }
         };

@@ -57,6 +57,9 @@ pub(super) struct Outages {
     hosts: u32,
     /// Those that the map does not place anything on.
     out: BTreeSet<Target>,
+    /// Those that get a part of what the map would place on them, and the last whose part has changed.
+    weights: BTreeMap<Target, u32>,
+    reweighted: Option<Osd>,
     /// Parts of clients' requests that are not answered.
     ops: BTreeMap<u32, ClientOp>,
     chores: Slab<Chore>,
@@ -219,6 +222,8 @@ impl<R: Rules> Objects<R> {
             first_server,
             hosts: scenario.hosts.len() as u32,
             out: BTreeSet::new(),
+            weights: BTreeMap::new(),
+            reweighted: None,
             ops: BTreeMap::new(),
             chores: Slab::new(),
             works: BTreeMap::new(),
@@ -230,14 +235,14 @@ impl<R: Rules> Objects<R> {
         };
         // servers that join later hold nothing until then
         for event in outages.events.iter().filter(|event| event.action == Action::Add) {
-            for osd in all.servers_of(Unit { host: event.host, disk: event.disk }) {
+            for osd in all.servers_of(Unit { host: event.host, disk: event.part.disk() }) {
                 all.servers[osd as usize].membership = Membership::Absent;
                 all.out.insert(all.servers[osd as usize].target);
             }
         }
         for (volume, pool) in (0..).zip(&self.pools) {
             let mapper = &mut all.mappers[volume as usize];
-            mapper.set_out(&all.out);
+            mapper.set(&all.out, &all.weights);
             all.first_group.push(all.groups.len());
             for number in 0..pool.groups() {
                 let members = all.mappers[volume as usize].members(number, pool.targets_of(number));
@@ -314,6 +319,39 @@ impl<R: Rules> Objects<R> {
         }
     }
 
+    /// One of its servers gets another part of what the map would give to it.
+    pub(super) fn unit_reweighted<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        weight: u32,
+    ) {
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let osd = out.servers_of(what).start;
+        out.weights.insert(out.servers[osd as usize].target, weight);
+        out.reweighted = Some(osd);
+        for mapper in &mut out.mappers {
+            mapper.set(&out.out, &out.weights);
+        }
+        let mut changed = Vec::new();
+        for index in 0..out.groups.len() {
+            let group = &out.groups[index];
+            let (volume, number) = (group.volume as usize, group.number as usize);
+            let members = out.mappers[volume].members(number, pools[volume].targets_of(number));
+            let place = |target: &Option<Target>| target.map(|target| out.number(target));
+            let members = members.iter().map(place).collect();
+            if group.members != members {
+                out.groups[index].members = members;
+                changed.push(index);
+            }
+        }
+        for group in changed {
+            self.begin_interval(core, hosts, group);
+        }
+    }
+
     /// The cluster thinks otherwise of a server than it did, by its number behind those of the hosts.
     pub(super) fn unit_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, unit: HostId) {
         let osd = unit.0 - self.out().hosts;
@@ -343,7 +381,7 @@ impl<R: Rules> Objects<R> {
                 out.out.remove(&target);
             }
             for mapper in &mut out.mappers {
-                mapper.set_out(&out.out);
+                mapper.set(&out.out, &out.weights);
             }
         }
         let mut changed = Vec::new();
@@ -374,6 +412,7 @@ impl<R: Rules> Objects<R> {
         for group in changed {
             self.begin_interval(core, hosts, group);
         }
+        self.send_again(core, hosts, osd);
     }
 
     /// Bytes of objects with too few shards left.

@@ -205,6 +205,11 @@ impl super::Outages {
             holder.position == position && !group.members.contains(&Some(holder.osd))
         };
         let from = group.holders.iter().find(was).map(|holder| &self.servers[holder.osd as usize]);
+        // nobody is away: data move because the map wants them elsewhere
+        let stays = from.is_none_or(|from| from.is_up() && !self.out.contains(&from.target));
+        if let Some(osd) = self.reweighted.filter(|_| stays) {
+            return (HostId(self.hosts + osd), Kind::Rebalance);
+        }
         match from {
             Some(from) if from.membership == Membership::Absent => (from.cause, Kind::Rebalance),
             Some(from) => (from.cause, Kind::Rebuild),

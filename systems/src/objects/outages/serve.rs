@@ -147,6 +147,15 @@ impl<R: Rules> Objects<R> {
         (op.exchange, op.is_answered, op.is_writing) = (None, false, false);
     }
 
+    /// Clients send again what a server has not answered that is no part of the group any more.
+    pub(super) fn send_again<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
+        let lost = |(_, op): &(&u32, &ClientOp)| op.primary == osd && op.exchange.is_none();
+        let parts: Vec<u32> = self.out().ops.iter().filter(lost).map(|(part, _)| *part).collect();
+        for part in parts {
+            self.dispatch(core, hosts, part);
+        }
+    }
+
     /// The part that a task of a primary is for.
     fn part_of(core: &Core, exchange: u32) -> u32 {
         let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
@@ -525,7 +534,14 @@ impl<R: Rules> Objects<R> {
             Purpose::Object(Errand { part, .. }) => {
                 let sent = out.ops.get(&part).filter(|op| op.exchange == Some(exchange));
                 match sent {
-                    Some(op) => at_node && out.is_down(op.primary),
+                    Some(op) if at_node && out.is_down(op.primary) => {
+                        if op.is_answered {
+                            // the answer is lost, and the client sends again
+                            self.kill(part);
+                        }
+                        true
+                    }
+                    Some(_) => false,
                     // one that was sent again, or has failed; an answer is freed where it arrives
                     None => !matches!(then, Then::Answered { .. }),
                 }
