@@ -489,7 +489,7 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
     let (dir, history) = (dir.to_str().unwrap(), place.path("history.csv"));
     let (change, file) = ("volume.web.encoding=1-of-3", history.to_str().unwrap());
     let expected = |more: &[&str]| {
-        let asked = ["ask", dir, "--what-if", change, "--json"];
+        let asked = ["ask", dir, "--what-if", change, "--model", "replay", "--json"];
         let answer = json(&succeed(asked.iter().chain(more).copied()));
         answer["workloads"]["mail"]["expected_error"]["throughput_rps"].clone()
     };
