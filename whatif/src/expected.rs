@@ -260,7 +260,7 @@ impl Experience {
     fn learn(&mut self, score: PastScore) {
         let PastScore { model, metric, circumstances, error } = score;
         let group = self.0.entry((model, metric)).or_default();
-        group.known.push((circumstances, (1.0 + error).max(1e-3).ln().abs()));
+        group.known.push((circumstances, libm::log((1.0 + error).max(1e-3)).abs()));
         group.farther = OnceLock::new();
     }
 
@@ -298,7 +298,8 @@ impl Experience {
         if self.unlike(model, circumstances).is_some() {
             width = (2.0 * width).max(0.3);
         }
-        let ratio = |log: f64| log.exp() - 1.0;
+        // the same on every machine
+        let ratio = |log: f64| libm::exp(log) - 1.0;
         let median = ratio(alike.at(0.5).min(width));
         Some(ExpectedError { median, p90: ratio(width.min(5.0)), scores: alike.off.len() })
     }
