@@ -38,12 +38,11 @@ pub enum SettingChange {
     },
     /// How fast recoveries are.
     Recovery(Recovery),
-    /// How much of what the map would give to an OSD it gets, as `ceph osd reweight`: 0 to [`FULL_WEIGHT`]. The event
-    /// says which.
+    /// The weight of an OSD, as `ceph osd reweight` sets it: 0 to [`FULL_WEIGHT`]. The event says which OSD.
     Weight(u32),
 }
 
-/// The weight of an OSD that gets all that the map would give to it.
+/// The weight of an OSD that holds all placement groups that the map places on it.
 pub const FULL_WEIGHT: u32 = 0x1_0000;
 
 /// What of a host an event is about.
@@ -110,7 +109,7 @@ pub enum Action {
     Add,
     /// What it holds moves elsewhere, and it takes part no more.
     Drain,
-    /// It takes so many times as long from now on, 1: as long as ever. Of a whole host, its processor does.
+    /// It takes `factor` times as long from now on; 1 ends that. Of a whole host, its processor does.
     Slow {
         /// At least 1.
         factor: f64,

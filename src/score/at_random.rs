@@ -8,7 +8,7 @@ use foretell_core::score::{
     Comparison, Coverage, Judge, ScoredCase, Spread, coverage, score_random, spread,
 };
 
-use super::{append, coverage_table};
+use super::{append, costs, coverage_table, percent};
 use crate::cli::{GeneratorChoice, ScoreArguments, SystemChoice};
 use crate::failure::Failure;
 use crate::screen::fitted;
@@ -90,7 +90,6 @@ fn all(scored: &[ScoredCase]) -> impl Iterator<Item = &Comparison> {
 fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage]) -> String {
     let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
     let mut table = tables::table(&header);
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     for (metric, spread) in spreads {
         table.add_row([
             (*metric).to_owned(),
@@ -127,12 +126,5 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
             let _ = writeln!(text, "  {}", strongest.join("; "));
         }
     }
-    let sum = |of: fn(&ScoredCase) -> f64| scored.iter().map(of).sum::<f64>();
-    let _ = writeln!(
-        text,
-        "\n{:.1} CPU-s to predict, {:.1} CPU-s to simulate",
-        sum(|scored| scored.predicted_in_s),
-        sum(|scored| scored.simulated_in_s)
-    );
-    text
+    text + &costs(scored.iter().map(|scored| (scored.predicted_in_s, scored.simulated_in_s)))
 }

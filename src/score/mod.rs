@@ -138,7 +138,7 @@ fn table(comparisons: &[Comparison]) -> String {
             found.metric.to_string(),
             figure(found.predicted, found.predicted_sd),
             figure(found.measured, found.measured_sd),
-            format!("{:.1} %", 100.0 * found.error),
+            percent(found.error),
         ]);
     }
     for index in 2..=4 {
@@ -170,10 +170,20 @@ fn coverage_table(held: &[Coverage]) -> String {
         table.add_row([
             class.class.clone(),
             class.comparisons.to_string(),
-            format!("{:.1} %", 100.0 * class.held),
-            format!("{:.1} %", 100.0 * class.half_width),
+            percent(class.held),
+            percent(class.half_width),
             if class.too_low { "too narrow".to_owned() } else { String::new() },
         ]);
     }
     format!("{}\n", fitted(&table, 1))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// What questions have cost, each in seconds of processor time: to predict, and to simulate.
+fn costs(each: impl Iterator<Item = (f64, f64)>) -> String {
+    let (predicted, simulated) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    format!("\n{predicted:.1} CPU-s to predict, {simulated:.1} CPU-s to simulate\n")
 }

@@ -13,7 +13,7 @@ use foretell_core::score::{
 use foretell_files::Scratch;
 use foretell_input::Limit;
 
-use super::{append, coverage_table};
+use super::{append, costs, coverage_table, percent};
 use crate::cli::ScoreArguments;
 use crate::failure::Failure;
 use crate::screen::fitted;
@@ -58,10 +58,6 @@ pub(super) fn score(
         in_words(&all, &classes, &held)
     };
     crate::output::print(&text)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
 }
 
 /// The largest error in throughput or mean response time.
@@ -145,14 +141,7 @@ fn in_words(all: &[ScoredQuestion], classes: &[ClassErrors], held: &[Coverage]) 
     }
     let _ = writeln!(text, "{}\n\n{}", fitted(&table, 1), coverage_table(held));
     text += &the_worst(all);
-    let sum = |of: fn(&ScoredQuestion) -> f64| all.iter().map(of).sum::<f64>();
-    let _ = writeln!(
-        text,
-        "\n{:.1} CPU-s to predict, {:.1} CPU-s to simulate",
-        sum(|one| one.predicted_in_s),
-        sum(|one| one.simulated_in_s)
-    );
-    text
+    text + &costs(all.iter().map(|one| (one.predicted_in_s, one.simulated_in_s)))
 }
 
 /// The worst cases in full, and what was refused.

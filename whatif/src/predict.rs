@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
-use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
 use foretell_units::SimSpan;
 use thiserror::Error;
 
@@ -20,9 +20,7 @@ use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
-use crate::replay::{
-    Detail, KeptFills, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay,
-};
+use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
 /// The changed cluster, replayed; every model answers from this.
 #[derive(Debug)]
@@ -186,13 +184,12 @@ impl Observed {
         }
         if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
-            self.unchanged_short
-                .get_or_init(|| replayed(&before, Detail::SHORT, Some(&self.fills)).ok());
+            self.unchanged_short.get_or_init(|| self.replayed(&before, Detail::SHORT).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
         }
-        let outcome = replayed(cluster, Detail::SHORT, Some(&self.fills))?;
+        let outcome = self.replayed(cluster, Detail::SHORT)?;
         let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,
@@ -241,22 +238,22 @@ impl Observed {
         let idle = self.idle(changes);
         let (is_changed, differs) = (!changes.is_empty(), idle.len() < changes.len());
         let outcome = if !is_changed {
-            let outcome = replayed(&cluster, Detail::WHOLE, None)?;
+            let outcome = self.replayed(&cluster, Detail::WHOLE)?;
             self.unchanged.get_or_init(|| Some(outcome.clone()));
             outcome
         } else if self.unchanged.get().is_some() {
-            replayed(&cluster, Detail::WHOLE, None)?
+            self.replayed(&cluster, Detail::WHOLE)?
         } else {
             let before = self.changed(&[], parts)?;
             let itself = || {
-                self.unchanged.get_or_init(|| replayed(&before, Detail::WHOLE, None).ok());
+                self.unchanged.get_or_init(|| self.replayed(&before, Detail::WHOLE).ok());
             };
             std::thread::scope(|scope| {
                 // where there are no threads, one after the other
                 if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
                     itself();
                 }
-                replayed(&cluster, Detail::WHOLE, None)
+                self.replayed(&cluster, Detail::WHOLE)
             })?
         };
         let notes = idle;
@@ -278,6 +275,18 @@ impl Observed {
             prediction.notes.push(NO_DIFFERENCE.to_owned());
         }
         Ok(prediction)
+    }
+
+    fn replayed(&self, cluster: &Changed, detail: Detail) -> Result<Outcome, WhatIfError> {
+        has_room(&cluster.scenario, foretell_input::available_memory())?;
+        replay(&Material {
+            detail,
+            fills: &self.fills,
+            scenario: &cluster.scenario,
+            requests: &cluster.requests,
+            stretch: &cluster.stretch,
+            measured: &cluster.measured,
+        })
     }
 }
 
@@ -301,7 +310,7 @@ const BYTES_BY_DISK: u64 = 29 << 10;
 fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfError> {
     let hosts = scenario.hosts.len();
     let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
-    let disks: usize = storage.map(foretell_scenarios::model::Storage::device_count).sum();
+    let disks: usize = storage.map(Storage::device_count).sum();
     let needed = hosts as u64 * BYTES_BY_HOST + disks as u64 * BYTES_BY_DISK;
     match available {
         Some(available) if needed > available => {
@@ -309,22 +318,6 @@ fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfErr
         }
         _ => Ok(()),
     }
-}
-
-fn replayed(
-    cluster: &Changed,
-    detail: Detail,
-    fills: Option<&KeptFills>,
-) -> Result<Outcome, WhatIfError> {
-    has_room(&cluster.scenario, foretell_input::available_memory())?;
-    replay(&Material {
-        detail,
-        fills,
-        scenario: &cluster.scenario,
-        requests: &cluster.requests,
-        stretch: &cluster.stretch,
-        measured: &cluster.measured,
-    })
 }
 
 impl Answer {

@@ -25,7 +25,7 @@ struct Questions {
     run: Vec<Run>,
 }
 
-/// Runs and questions about them, all of which are possible.
+/// Runs, and questions about them that were checked.
 pub struct Suite(Vec<(Run, Document)>);
 
 /// A scenario and what is asked about it.

@@ -260,14 +260,15 @@ impl Context<'_> {
             };
             let scheduler = raw.scheduler.get().known();
             let class = raw.class.as_ref().map(|class| class.get().trim().to_owned());
-            let [db, wal] = [&raw.db, &raw.wal].map(|raw| match raw {
-                Some(raw) => self.log_devices(raw, count, disks.len(), &mut log_devices),
-                None => Some(None),
+            let [db, wal] = [&raw.db, &raw.wal].map(|raw| {
+                let raw = raw.as_ref()?;
+                Some(self.log_devices(raw, count, disks.len(), &mut log_devices))
             });
-            let (Some(db), Some(wal)) = (db, wal) else {
+            if [&db, &wal].into_iter().flatten().any(Option::is_none) {
                 good = false;
                 continue;
-            };
+            }
+            let (db, wal) = (db.flatten(), wal.flatten());
             for number in 0..count {
                 let part = |found: Option<Parts>| found.map(|parts| parts.of(number));
                 let (db, wal) = (part(db), part(wal));
@@ -278,15 +279,15 @@ impl Context<'_> {
         good.then_some((disks, log_devices))
     }
 
-    /// Adds the devices on which so many disks have databases or logs. Returns the parts that they have.
-    #[allow(clippy::option_option, reason = "none fitted is not an error")]
+    /// Adds the devices on which a number of disks have databases or logs. Returns the parts of the disks; `None`: it
+    /// is wrong.
     fn log_devices(
         &mut self,
         raw: &RawLogDevice,
         disks: usize,
         before: usize,
         all: &mut Vec<Disk>,
-    ) -> Option<Option<Parts>> {
+    ) -> Option<Parts> {
         let count = usize::try_from(*raw.count.get()).unwrap_or(1);
         if count > disks {
             let message =
@@ -317,11 +318,11 @@ impl Context<'_> {
         let (class, db, wal) = (None, None, None);
         let disk = Disk { device_name: name.clone(), device, scheduler, class, db, wal };
         all.extend(std::iter::repeat_n(disk, count));
-        Some(Some(parts))
+        Some(parts)
     }
 }
 
-/// Devices, each in so many equal parts.
+/// Devices, each in equal parts.
 #[derive(Clone, Copy)]
 struct Parts {
     first: usize,

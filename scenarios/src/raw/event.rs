@@ -40,7 +40,8 @@ pub(crate) struct RawEvent {
     /// Settings by their paths in the scenario, and what they are from then on. Of a volume: `encoding`, `cipher`,
     /// `nodes`, `placement`, `write_quorum` and `min_write`, with `ursa-minor`; data are moved and encoded again group
     /// by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`. With Ceph also the weights of OSDs,
-    /// `osd.brick3.disk0.reweight`, from 0 to 1, as `ceph osd reweight` sets them: the map gives so much of what it would.
+    /// `osd.brick3.disk0.reweight`, from 0 to 1, as `ceph osd reweight` sets them: the share of its placement groups that
+    /// an OSD keeps.
     #[schemars(extend("x-when" = { "what": ["set"] }, "examples" = [{ "volume.mail.encoding": "3-of-5" }]))]
     #[allow(clippy::zero_sized_map_values, reason = "what is set is read from the tree")]
     pub(crate) set: Option<BTreeMap<String, Setting>>,

@@ -1,4 +1,4 @@
-//! A device that may be slow for a while: everything in it takes so many times as long.
+//! A device that may be slow for a while: everything in it takes a factor longer.
 //!
 //! The device has a clock of its own ([`SlowClock`]) and does not know that it is slow: platters turn slower, flash
 //! takes longer, and so do the pauses of the scheduler in front of it. What it had begun goes on more slowly, too.

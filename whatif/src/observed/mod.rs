@@ -68,7 +68,7 @@ pub struct Observed {
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
     /// The same, of short stretches.
     pub(crate) unchanged_short: OnceLock<Option<Outcome>>,
-    /// What fills caches before short stretches.
+    /// Caches that were filled before short stretches.
     pub(crate) fills: KeptFills,
 }
 

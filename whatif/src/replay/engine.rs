@@ -27,7 +27,7 @@ pub(super) struct Engine<'a> {
     pub(super) now: SimTime,
     /// Time that was passed over.
     pub(super) skipped: SimSpan,
-    /// What was left out until now: clients have come further in their records, and nothing has grown older.
+    /// What was left out until now: clients have come further in their records, but for nodes no time has passed.
     pub(super) left_out: SimSpan,
     pub(super) agenda: Agenda,
     /// By host: whose processor it has.

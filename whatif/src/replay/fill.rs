@@ -1,8 +1,8 @@
 //! What caches hold before the fast model's first stretch of detail.
 //!
-//! The first requests of the run touch caches at the times at which they were recorded. So what nodes hold then depends
-//! on what they store, and where; not on how fast processors, cables and disks are, or how often clients ask. It is
-//! kept: questions that change only such things begin with it.
+//! The first requests of the run fill the caches, at the times at which they were recorded. So what nodes hold then
+//! depends on what they store and where. It does not depend on the speed of processors, cables and disks, or on how
+//! often clients ask. Questions that change only these begin with caches that an earlier question has filled.
 //!
 //! Left out: the file of the Activity DB, which grows from the first stretch of detail on.
 
@@ -14,7 +14,7 @@ use foretell_scenarios::model::{
     Cache, Guest, Host, Layout, LogPart, Machine, Scenario, Storage, System, Tracking, Volume,
     Workload,
 };
-use foretell_units::{Bytes, SimSpan, SimTime};
+use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
 use super::instance::{Instance, Position};
 use super::node::Node;
@@ -22,7 +22,7 @@ use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 
-/// Fills that are kept; a fill of 20,000 requests takes some 10 MiB.
+/// Fills that are kept. Each has all nodes with the pages that the requests of a fill have touched.
 const KEPT: usize = 8;
 
 /// Which requests fill caches.
@@ -72,11 +72,20 @@ struct Key {
     system: System,
     volumes: Vec<Volume>,
     tracking: Tracking,
-    /// By workload, without how often it asks.
-    workloads: Vec<(u32, Vec<u32>, Option<u64>)>,
+    workloads: Vec<WorkloadKey>,
     /// Whose requests each instance issues.
     instances: Vec<(u32, u32)>,
     requests: Vec<Arc<[Recorded]>>,
+}
+
+/// A workload, without what it asks for, which `requests` has, and how often.
+#[derive(PartialEq, Debug)]
+struct WorkloadKey {
+    /// What its instances draw from depends on it.
+    name: String,
+    volume: VolumeId,
+    clients: Vec<HostId>,
+    requests: Option<u64>,
 }
 
 #[derive(PartialEq, Debug)]
@@ -136,11 +145,6 @@ impl Key {
             payload: _,
             outages: _,
         } = material.scenario;
-        let of_workload = |workload: &Workload| {
-            let Workload { name: _, volume, clients, kind: _, arrivals: _, times: _, requests } =
-                workload;
-            (volume.0, clients.iter().map(|client| client.0).collect(), *requests)
-        };
         let streams = material.requests.iter();
         let streams =
             streams.flat_map(|all| all.of_threads.iter().flatten().chain(&all.of_clients));
@@ -151,10 +155,18 @@ impl Key {
             system: system.clone(),
             volumes: volumes.clone(),
             tracking: tracking.clone(),
-            workloads: workloads.iter().map(of_workload).collect(),
+            workloads: workloads.iter().map(WorkloadKey::of).collect(),
             instances: instances.collect(),
             requests: streams.cloned().collect(),
         })
+    }
+}
+
+impl WorkloadKey {
+    fn of(workload: &Workload) -> Self {
+        let Workload { name, volume, clients, kind: _, arrivals: _, times: _, requests } = workload;
+        let (name, clients) = (name.clone(), clients.clone());
+        Self { name, volume: *volume, clients, requests: *requests }
     }
 }
 
@@ -181,8 +193,8 @@ impl HostKey {
 impl Replay<'_> {
     /// Fills the caches of nodes, and goes to where the first stretch of detail begins.
     pub(super) fn fill(&mut self, material: &Material, fill: Fill) -> Result<(), WhatIfError> {
-        let key = material.fills.and_then(|_| Key::of(material, fill, self));
-        let known = key.as_ref().and_then(|key| material.fills?.find(key));
+        let key = Key::of(material, fill, self);
+        let known = key.as_ref().and_then(|key| material.fills.find(key));
         self.engine.tracking.paused = true;
         self.ticks_from = SimTime::ZERO;
         if let Some(known) = known {
@@ -195,11 +207,11 @@ impl Replay<'_> {
                 node.pass_over(0.0);
             }
             self.touch_as_recorded(fill.until)?;
-            if let (Some(key), Some(fills)) = (key, material.fills) {
+            if let Some(key) = key {
                 let instances = self.instances.iter().zip(&self.engine.choosing);
                 let positions = instances.map(|(one, choosing)| one.position(choosing));
                 let nodes = self.engine.nodes.clone();
-                fills.keep(Filled { key, nodes, positions: positions.collect() });
+                material.fills.keep(Filled { key, nodes, positions: positions.collect() });
             }
         }
         self.ticks_from = SimTime::ZERO;
@@ -211,24 +223,26 @@ impl Replay<'_> {
     /// Requests touch caches when they were recorded; those without times as often as others do.
     fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
         let span = until.saturating_since(SimTime::ZERO);
-        let timed = || self.instances.iter().filter(|one| one.has_times());
-        let requests: usize = timed().map(|one| one.recorded_before(until)).sum();
-        let each = (requests as f64 / (timed().count() as f64).max(1.0)).max(1.0);
-        let gap = SimSpan::from_secs_f64(span.as_secs_f64() / each);
-        let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
-        let recorded = |one: &Instance, after: SimTime| {
-            if one.has_times() { one.next_recorded() } else { Some(after + gap) }
+        let has_times: Vec<bool> = self.instances.iter().map(Instance::has_times).collect();
+        let timed = self.instances.iter().zip(&has_times).filter(|(_, has_times)| **has_times);
+        let counts: Vec<usize> = timed.map(|(one, _)| one.recorded_before(until)).collect();
+        let mean = counts.iter().sum::<usize>() as f64 / (counts.len() as f64).max(1.0);
+        let gap = SimSpan::from_secs_f64(span.as_secs_f64() / mean.max(1.0));
+        let following = |instances: &[Instance], index: usize, after: SimTime| {
+            if has_times[index] { instances[index].next_recorded() } else { Some(after + gap) }
         };
-        for (index, instance) in self.instances.iter().enumerate() {
-            next.extend(recorded(instance, SimTime::ZERO).map(|at| Reverse((at, index))));
+        let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
+        for index in 0..self.instances.len() {
+            let first = following(&self.instances, index, SimTime::ZERO);
+            next.extend(first.map(|at| Reverse((at, index))));
         }
         while let Some(Reverse((at, index))) = next.pop().filter(|Reverse((at, _))| *at < until) {
             self.work_goes_on(span)?;
             self.engine.skipped = at.saturating_since(SimTime::ZERO);
             self.tick_all();
             if self.touch(index) {
-                let after = recorded(&self.instances[index], at);
-                next.extend(after.map(|at| Reverse((at, index))));
+                let following = following(&self.instances, index, at);
+                next.extend(following.map(|at| Reverse((at, index))));
             }
         }
         Ok(())

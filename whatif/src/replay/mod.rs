@@ -75,8 +75,8 @@ pub(crate) struct Material<'a> {
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
     /// How much of it is replayed in detail.
     pub(crate) detail: Detail,
-    /// Where fills of caches are kept, if they are.
-    pub(crate) fills: Option<&'a KeptFills>,
+    /// What filled caches for earlier questions.
+    pub(crate) fills: &'a KeptFills,
 }
 
 /// A replay under way.

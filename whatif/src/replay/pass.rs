@@ -8,8 +8,7 @@
 //! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
 //!
 //! The fast model fills caches before the first of its short stretches (see `fill`) and leaves out what lies between
-//! them: nodes then hold what they held at the end of the stretch before, and it has grown no older, so that as much
-//! is dirty as before.
+//! the stretches. For nodes no time passes there: they go on with the pages that they held, dirty ones among them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +42,8 @@ pub(crate) struct Detail {
     beginning: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// If only so many requests, before the first stretch, touch caches; otherwise all that are passed over do.
+    /// Requests that fill caches before the first stretch; what comes between stretches is then left out. Otherwise
+    /// all requests between stretches touch caches.
     fills: Option<f64>,
 }
 
@@ -207,8 +207,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Leaves out a time: clients come further in their records, and what nodes hold grows no older. `detail`: how long
-    /// was replayed in detail before.
+    /// Leaves out a time: clients go on in their records, for nodes no time passes. `detail`: how long was replayed in
+    /// detail before.
     pub(super) fn leave_out(&mut self, span: SimSpan, detail: SimSpan) {
         if !span.is_zero() {
             self.disks_pass_over(span, detail);
@@ -216,7 +216,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Clients are so much further in the records of the run.
+    /// Clients leave out what was recorded in a time.
     pub(super) fn clients_go_on(&mut self, span: SimSpan) {
         self.engine.left_out += span;
         let until = self.engine.time_of_clients();
@@ -225,7 +225,8 @@ impl Replay<'_> {
         }
     }
 
-    /// Write buffers of devices go on filling; how many times longer the time is than that in detail.
+    /// Write buffers of devices that were filling go on filling. Returns how many times longer the time is than that in
+    /// detail.
     fn disks_pass_over(&mut self, span: SimSpan, detail: SimSpan) -> f64 {
         let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
         let now = self.engine.now;
