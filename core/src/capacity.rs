@@ -1,7 +1,8 @@
-//! How much the volumes of a scenario hold, which failures they survive, what they cost.
+//! How much the volumes of a scenario hold, which failures they survive, and what they cost.
 //!
-//! Copies and shards are counted where the storage system puts them. A volume that clients spread over nodes
-//! takes as much of each of its nodes, striped over its disks; there the smallest disk counts.
+//! Copies and shards are counted where the storage system places them. A volume that clients spread over nodes
+//! takes the same space on each of its nodes, striped over the node's disks. There the smallest disk sets the
+//! limit.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +21,17 @@ const TIB: f64 = (1_u64 << 40) as f64;
 pub struct VolumeCapacity {
     /// Bytes that clients address.
     pub stored_bytes: f64,
-    /// Bytes that they could, until the first device is full, if only this volume grew.
+    /// Bytes that clients could address until the first device is full, if only this volume grew.
     pub usable_bytes: f64,
     /// Bytes on devices for each byte of the volume.
     pub overhead: f64,
-    /// How full the fullest of its devices is, of all volumes.
+    /// Fill level of the fullest of its devices, with the data of all volumes.
     pub fill: f64,
-    /// At which fill level a device takes no more.
+    /// Fill level at which a device accepts no more data.
     pub full_ratio: f64,
-    /// How many may fail at once, whichever they are, with all data readable.
+    /// How many may fail at once, in any combination, with all data still readable.
     pub survives: BTreeMap<String, usize>,
-    /// What the drives cost for each TiB that the volume could hold if it had them for itself; `null`: no
+    /// Cost of the drives for each TiB that the volume could hold if it had the drives to itself; `null` if no
     /// price is known.
     pub cost_per_usable_tib: Option<f64>,
 }
@@ -38,17 +39,17 @@ pub struct VolumeCapacity {
 /// A device: its host, and which of the host's disks.
 type Place = (HostId, u32);
 
-/// All volumes of a scenario.
+/// The capacities of all volumes of a scenario.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Capacities {
-    /// In which costs are.
+    /// The currency of all costs.
     pub currency: String,
-    /// By name.
+    /// Volumes by name.
     pub volumes: BTreeMap<String, VolumeCapacity>,
 }
 
 impl Capacities {
-    /// Those of a scenario.
+    /// The capacities of a scenario.
     pub fn of(scenario: &Scenario, prices: &Prices) -> Self {
         let loads: Vec<BTreeMap<Place, f64>> = (0..scenario.volumes.len())
             .map(|index| load(scenario, VolumeId::from(index)))
@@ -130,7 +131,8 @@ fn bytes(scenario: &Scenario, place: Place) -> f64 {
     disk(scenario, place).map_or(0.0, |disk| disk.device.capacity().get() as f64)
 }
 
-/// What the drives of a device cost; an array's, all of its members; with its parts of devices for its database and log.
+/// Cost of the drives of a device: of an array, all its members; of a device with a database or log on other
+/// devices, its parts of those too.
 fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
     let disk = disk(scenario, place)?;
     let storage = scenario.host(place.0).role.storage()?;
@@ -158,7 +160,7 @@ fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
     prices.of(&names, bytes)
 }
 
-/// The class that a device's name says, or that of the device of this name that comes with the program.
+/// The class that a device's name states, or the class of the shipped device of this name.
 fn class_of(name: &str) -> Option<&'static str> {
     let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
     in_name.or_else(|| Device::named(name).ok()?.class())

@@ -1,15 +1,14 @@
-//! Results of COSBench workloads as COSBench itself archives them, for scripts that read those.
+//! Results of COSBench workloads in the archive format of COSBench itself, for scripts that read it.
 //!
-//! `archive/run-history.csv` has a line for each workload, `archive/workloads.csv` one for each of their
-//! stages and kinds of operation, `archive/wN-NAME/wN-NAME.csv` is a workload's own report: numbers to two digits at the most, quantiles as the upper
-//! end of a bucket of 10 ms, bytes a second for the bandwidth, and each state of the stage with its
-//! time. Simulated time is counted from the beginning of 1970. Source: COSBench 0.4,
-//! `SimpleWorkloadArchiver`, `CSVWorkloadExporter`, `CSVMatrixExporter`, `CSVRunExporter`, `Counter`,
-//! `Formats`.
+//! `archive/run-history.csv` has a line for each workload. `archive/workloads.csv` has a line for each stage and
+//! kind of operation. `archive/wN-NAME/wN-NAME.csv` is the report of one workload. Numbers have at most two
+//! decimals. Quantiles are the upper end of a bucket of 10 ms. Bandwidth is in bytes a second. Each state of a
+//! stage is listed with its time. Simulated time is counted from the beginning of 1970. Source: COSBench 0.4,
+//! `SimpleWorkloadArchiver`, `CSVWorkloadExporter`, `CSVMatrixExporter`, `CSVRunExporter`, `Counter`, `Formats`.
 //!
-//! Left out: `Avg-ProcTime`, what of a response was not transfer, which is not measured here (`N/A`, as
-//! COSBench writes what it does not know); the time line of each stage, and histograms.
-//! Works of one stage that do the same have a line each. No operation fails.
+//! Left out: `Avg-ProcTime`, the part of a response time that is not transfer; it is not measured here (`N/A`, as
+//! COSBench writes unknown values). Also left out: the timeline of each stage, and histograms. Works of one stage
+//! that do the same each have a line. No operation fails.
 
 use std::fmt::Write;
 
@@ -20,12 +19,12 @@ use foretell_workloads::cosbench::{Work, Workload};
 
 use crate::error::Error;
 
-/// The columns of a workload's report; further states follow the last.
+/// The columns of a workload's report; further states come after the last column.
 const REPORT: &str = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,60%-ResTime,\
                       80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,Throughput,\
                       Bandwidth,Succ-Ratio,Status,Detailed Status";
 
-/// The columns of what all workloads did.
+/// The columns of the totals of all workloads.
 const MATRIX: &str = "Id,Op-Name,Op-Count,Byte-Count,Worker-Count,Avg-ResTime,Avg-ProcTime,\
                       60%-ResTime,80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,\
                       Throughput,Bandwidth,Succ-Ratio,Config-Info";
@@ -36,11 +35,11 @@ const HISTORY: &str = "Id,Name,Submitted-At,Started-At,Stopped-At,Op-Info,State"
 /// States of a stage up to its beginning.
 const BEFORE: [&str; 6] = ["waiting", "booting", "submitting", "authing", "launching", "running"];
 
-/// Milliseconds of a bucket of response times, and the longest that is told.
+/// Width of a bucket of response times, ms, and the longest response time that is reported.
 const BUCKET_MS: f64 = 10.0;
 const MOST_MS: f64 = 500_000.0;
 
-/// The files of the archive, with their paths in the run's directory; none without such a workload.
+/// The files of the archive, with their paths in the run's directory. Empty if the run has no such workload.
 pub fn archive(scenario: &Scenario, truth: &Truth) -> Result<Vec<(String, String)>, Error> {
     let (mut files, mut history) = (Vec::new(), format!("{HISTORY}\n"));
     let mut all = format!("{MATRIX}\n");
@@ -65,7 +64,7 @@ pub fn archive(scenario: &Scenario, truth: &Truth) -> Result<Vec<(String, String
     Ok(files)
 }
 
-/// What the list of workloads says of one, after its name.
+/// A workload's line in the list of workloads, after its name.
 fn run(jobs: &[JobTruth]) -> String {
     let from = jobs.iter().map(|job| job.counted_s[0]).fold(f64::INFINITY, f64::min);
     let to = jobs.iter().map(|job| job.counted_s[1]).fold(0.0, f64::max);
@@ -99,7 +98,7 @@ fn report(jobs: &[JobTruth]) -> String {
     text
 }
 
-/// Adds what a workload did, with who did it, to what all of them did.
+/// Adds a workload's results, with the name of the workload, to the totals.
 fn matrix(text: &mut String, id: &str, described: &Workload, jobs: &[JobTruth]) {
     for of_stage in jobs.chunk_by(|a, b| a.stage == b.stage) {
         for (job, number) in of_stage.iter().zip(1..) {
@@ -124,7 +123,7 @@ fn matrix(text: &mut String, id: &str, described: &Workload, jobs: &[JobTruth]) 
     }
 }
 
-/// The work that a job is; the second of a name is called `name#2`.
+/// The work that a job belongs to; the second work of the same name is called `name#2`.
 fn work<'a>(described: &'a Workload, job: &JobTruth) -> Option<&'a Work> {
     let stage = described.stages.iter().find(|stage| stage.name == job.stage)?;
     let twin = job.job.rsplit_once('#').and_then(|(name, twin)| Some((name, twin.parse().ok()?)));
@@ -142,7 +141,7 @@ fn measures(job: &JobTruth) -> String {
     format!("{mean},N/A,{},{throughput},{bandwidth},100%", quantiles.join(","))
 }
 
-/// The operation with what it is counted as, where that is another.
+/// The operation, and the type that it is counted as if that is different.
 fn named(operation: &str) -> String {
     match operation {
         "init" | "prepare" => format!("{operation}-write"),
@@ -167,7 +166,7 @@ fn bucket(ms: f64) -> String {
     format!("{}", ((ms / BUCKET_MS).floor() + 1.0) * BUCKET_MS)
 }
 
-/// Two digits after the point at the most.
+/// A number with at most two decimals.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -182,7 +181,7 @@ fn date(seconds: f64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
-/// Year, month and day of so many days after the beginning of 1970.
+/// Year, month and day from the number of days since the beginning of 1970.
 fn civil(mut days: u64) -> (u64, u64, u64) {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

@@ -17,7 +17,7 @@ pub enum Error {
     /// The scenario is wrong; each error says where.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// What was asked for is wrong in another way.
+    /// The request is wrong in another way.
     #[error("{0}")]
     Invalid(String),
     /// A trace cannot be read.
@@ -26,45 +26,45 @@ pub enum Error {
     /// The run failed, or its observer ended it.
     #[error(transparent)]
     Run(#[from] SimError),
-    /// A file or directory is not ours to write, or cannot be written.
+    /// A file or directory may not be written because it is not ours, or cannot be written.
     #[cfg(feature = "files")]
     #[error(transparent)]
     Files(#[from] FilesError),
     /// The records cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was given as a run cannot be read as one.
+    /// What was given as a run cannot be read as a run.
     #[error(transparent)]
     NotARun(StoreError),
     /// A file cannot be read.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the operating system.
         error: std::io::Error,
     },
     /// There is no prediction.
     #[error(transparent)]
     WhatIf(#[from] WhatIfError),
-    /// An observer ended what was being done.
+    /// An observer ended the work.
     #[error("interrupted after {done}")]
     Interrupted {
-        /// What was done until then.
+        /// What was done before that.
         done: String,
     },
 }
 
 impl Error {
-    /// For `map_err`: `what` was tried with the file at `path`.
+    /// For `map_err`: the operation `what` failed on the file at `path`.
     pub fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::File { what, path, error }
     }
 
-    /// All that is wrong, with what would be right where that is known; a line for each fault of a scenario.
+    /// All faults, and the correct form where it is known; a scenario gives one line for each fault.
     pub fn lines(&self) -> String {
         match self {
             Self::Scenario(errors) => errors.lines(),
@@ -73,7 +73,7 @@ impl Error {
     }
 }
 
-/// What is written as a change and is none.
+/// Text that was given as a change but is not a change.
 impl From<ChangeError> for Error {
     fn from(error: ChangeError) -> Self {
         Self::Invalid(error.to_string())

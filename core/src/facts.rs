@@ -1,6 +1,6 @@
 //! What an operator knows of the cluster, for `run.db`: hosts, links, caches, encodings,
 //! placements, and what was measured when a processor was installed. The seed, the disks'
-//! mechanics, and what workloads will do are not among it.
+//! mechanics, and the future requests of workloads are not included.
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
@@ -73,7 +73,7 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     facts
 }
 
-/// What each host is for, in their order.
+/// The role of each host, in the order of hosts.
 pub fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
     let is_monitor = |host: usize| scenario.system.traits().is_monitor(HostId::from(host));
     scenario.hosts.iter().enumerate().map(move |(index, host)| match host.role {
@@ -83,7 +83,7 @@ pub fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
     })
 }
 
-/// What the switch and the hosts' TCP are set to, as far as it limits anything.
+/// The settings of the switch and of the hosts' TCP, as far as they limit anything.
 fn switch(facts: &mut Facts, switch: &Switch) {
     if switch.model == NetworkModel::Queue {
         return;
@@ -104,7 +104,7 @@ fn span(facts: &mut Facts, path: impl Into<String>, span: SimSpan) {
     facts.set(path, integer(span.as_ns()), "ns");
 }
 
-/// SQLite's integers are signed; nothing that an operator knows is larger.
+/// SQLite's integers are signed. No value that an operator knows exceeds their range.
 fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -188,7 +188,8 @@ fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
     }
 }
 
-/// What activity tracking takes: the cache that is left, and the file that its node writes.
+/// Resources that activity tracking uses: the cache that remains, and the file that its node
+/// writes.
 fn tracking(facts: &mut Facts, scenario: &Scenario) {
     let Some(TrackingCost { buffer, record, batch, store }) = &scenario.tracking.cost else {
         return;
@@ -219,8 +220,8 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: &Arrivals) {
     }
 }
 
-/// Adds what is known when the run is over: how long it was measured, and the counters of hosts and
-/// of the switch.
+/// Adds facts that are known after the run: the measured time, and the counters of hosts and of the
+/// switch.
 pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");

@@ -1,4 +1,4 @@
-//! Independent jobs on several threads, with somebody who watches.
+//! Independent jobs on several threads, with an observer.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -33,19 +33,19 @@ pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-/// Threads that do jobs, and who follows their progress.
+/// Threads that do jobs, and the observer of their progress.
 #[derive(Clone, Copy)]
 pub struct Workers<'a> {
     /// The number of threads.
     pub threads: NonZeroUsize,
-    /// Who follows the progress.
+    /// The observer.
     pub watch: &'a dyn Watch,
 }
 
-/// What came of some jobs.
+/// The outcome of some jobs.
 #[derive(Debug)]
 pub struct Done<T, E> {
-    /// Results by the number of their job, whatever the order and the number of threads.
+    /// Results by the number of their job. They do not depend on the order or the number of threads.
     pub results: BTreeMap<usize, T>,
     /// Why not all jobs were done: the failure of the job with the lowest number, or an interruption.
     pub failure: Option<E>,
@@ -62,7 +62,8 @@ impl<T, E> Done<T, E> {
 }
 
 impl Workers<'_> {
-    /// Does the jobs. They begin in the order given. After one has failed, or the work is to end, no other begins.
+    /// Does the jobs. They begin in the order given. No further job begins after one has failed or when the work
+    /// is to end.
     pub fn perform<J: Sync, T: Send, E: From<Error> + Send>(
         &self,
         jobs: &[J],

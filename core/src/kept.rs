@@ -1,4 +1,4 @@
-//! Runs that were kept: questions to their records, and how good the answers are.
+//! Runs that were kept: questions to their records, and the accuracy of the answers.
 
 use std::ops::ControlFlow;
 #[cfg(feature = "files")]
@@ -24,7 +24,7 @@ use crate::score::{Comparison, compare};
 use crate::shelf::PartsShelf;
 use crate::simulation::Simulation;
 
-/// The records of a run, open for as many questions as wanted.
+/// The records of a run. Any number of questions can be asked.
 #[derive(Debug)]
 pub struct Run {
     kept: Kept,
@@ -40,8 +40,8 @@ enum Kept {
     Memory(Box<Scenario>),
 }
 
-/// An answer, and what its cluster would hold: with [`to_json`](crate::to_json()), what `foretell ask --json`
-/// prints.
+/// An answer, and the capacities of its cluster. With [`to_json`](crate::to_json()) it gives the output of
+/// `foretell ask --json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answered {
     /// The answer.
@@ -74,8 +74,8 @@ impl Run {
         Ok(Self { kept: Kept::Directory(directory), observed, experience: Experience::shipped() })
     }
 
-    /// A run of this scenario whose records [`remember`](crate::remember()) kept. Its devices are measured now,
-    /// which takes some time.
+    /// A run of this scenario whose records were kept by [`remember`](crate::remember()). Its devices are
+    /// measured now, which takes some time.
     ///
     /// # Errors
     ///
@@ -87,28 +87,28 @@ impl Run {
         Ok(Self { kept, observed, experience: Experience::shipped() })
     }
 
-    /// What clients would see with these changes, as `foretell ask --what-if` says it. Without a change: what
-    /// the model says of the run as it was.
+    /// What clients would see with these changes, as in `foretell ask --what-if`. Without a change: what the
+    /// model says of the run as it was.
     ///
     /// # Errors
     ///
-    /// [`Error::Scenario`] where the changed scenario is wrong, [`Error::WhatIf`] where records say nothing of
-    /// what is asked.
+    /// [`Error::Scenario`] if the changed scenario is wrong, [`Error::WhatIf`] if the records cannot answer the
+    /// question.
     pub fn ask(&self, changes: &[Change], model: Model) -> Result<Answer, Error> {
         self.ask_any(changes, Asked::Of(model))
     }
 
-    /// The same by one model, or by the faster of those that past scores say are good. What is found of the
-    /// recorded run serves all questions.
+    /// The same by a chosen model, or by the fastest model that is accurate according to past scores. What is
+    /// derived from the recorded run is reused by all questions.
     ///
     /// # Errors
     ///
-    /// As [`Run::ask`]; also where the fast model is asked and cannot follow the changes.
+    /// As [`Run::ask`]; also if the fast model is requested and cannot follow the changes.
     pub fn ask_any(&self, changes: &[Change], asked: Asked) -> Result<Answer, Error> {
         Ok(self.observed.answer(changes, &mut PartsShelf, asked, &self.experience)?.0)
     }
 
-    /// The same with what the changed cluster would hold: the command's whole document.
+    /// The same with the capacities of the changed cluster: the command's whole document.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Run {
         Ok(Answered::new(answer, &scenario, &Prices::shipped()))
     }
 
-    /// The answer beside what really happens: the changed scenario is simulated with the run's own seed.
+    /// The answer beside the truth: the changed scenario is simulated with the run's own seed.
     ///
     /// # Errors
     ///

@@ -1,8 +1,7 @@
-//! Simulate storage clusters, keep their records, and predict from these alone what a change would do.
+//! Simulate storage clusters, keep their records, and predict the effect of a change from the records alone.
 //!
-//! This is the library behind the `foretell` command: no terminal, no process exit, no global state. A run is
-//! watched, and stopped, by a callback. Results serialize to the JSON that the command prints
-//! ([`to_json`]).
+//! This is the library behind the `foretell` command: no terminal, no process exit, no global state. A callback
+//! can watch and stop a run. Results serialize to the JSON that the command prints ([`to_json`]).
 //!
 //! # From a scenario to an answer
 //!
@@ -39,15 +38,15 @@
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
 //! - [`Sweep`]: the runs of a design of experiments, on several threads.
 //! - [`calibrate`]: profiles of real devices and processors from measurements.
-//! - [`random`]: random clusters and questions, by which predictions are judged.
-//! - [`score`]: how good predictions are, on random questions and on suites of questions.
-//! - [`remember()`]: a run whose records stay in memory, to be asked at once.
+//! - [`random`]: random clusters and questions, to judge predictions.
+//! - [`score`]: accuracy of predictions, on random questions and on suites of questions.
+//! - [`remember()`]: a run whose records stay in memory, so that questions can be asked at once.
 //!
-//! Without the default feature `files` nothing needs C, threads or files: the library builds for
+//! Without the default feature `files` nothing needs C, threads or files. The library then builds for
 //! `wasm32-unknown-unknown` and gives the same results there.
 //!
-//! Examples of most are in `core/examples`. Left out so far: Ceph maps and learners, which have crates of their
-//! own.
+//! See `core/examples` for examples of most of these. Left out so far: Ceph maps and learners, which have
+//! crates of their own.
 
 pub mod calibrate;
 mod capacity;
@@ -75,7 +74,7 @@ mod simulation;
 #[cfg(feature = "files")]
 mod sweep;
 
-/// What records of a run are, for those who read them.
+/// The records of a run, for programs that read them.
 pub use foretell_ati as records;
 pub use foretell_ati::{MemoryRun, Record};
 /// Throughput of mixed loads from points measured elsewhere (Ra and Lee 2017's constant capacity).

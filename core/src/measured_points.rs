@@ -1,4 +1,4 @@
-//! Points out of files: fio's, COSBench's, tables, and the simulator's own.
+//! Points from files: results of fio, of COSBench and of the simulator, and tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -15,9 +15,9 @@ use crate::calibrate::disk::evidence::{self, Run};
 use crate::error::Error;
 use crate::run_directory::TRUTH_FILE;
 
-/// Sizes of reads and writes of one run that differ by less are the same.
+/// Sizes of reads and of writes of one run that differ by less than this count as equal.
 const SAME_SIZE: f64 = 0.01;
-/// Bytes in which the first line of a report of COSBench ends.
+/// The first line of a COSBench report ends within this number of bytes.
 const HEADING: u64 = 4096;
 
 /// All that was read.
@@ -27,13 +27,13 @@ pub struct Found {
     pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
     pub outstanding: BTreeMap<String, NonZeroU32>,
-    /// What was passed over.
+    /// What was skipped.
     pub notes: BTreeSet<String>,
-    /// Runs that failed or are no points, and why.
+    /// Runs that failed or give no point, and why.
     pub unusable: Vec<String>,
 }
 
-/// Where points are.
+/// Where the points are read from.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// Directories with results of fio.
@@ -71,7 +71,7 @@ fn text_of(path: &Path, limit: Limit) -> Result<String, Error> {
         .map_err(|error| Error::Invalid(format!("cannot read `{}`: {error}", path.display())))
 }
 
-/// Files below a directory that `wanted` names, sorted.
+/// Files below a directory whose names `wanted` accepts, sorted.
 fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, Error> {
     let fault = |error| Error::Invalid(format!("cannot read `{}`: {error}", directory.display()));
     let mut found = Vec::new();
@@ -100,7 +100,7 @@ fn with_extension(extension: &'static str) -> impl Fn(&Path) -> bool {
     move |path| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Runs of fio. Orders and numbers outstanding are series of their own.
+/// Runs of fio. Each order and each number of outstanding requests is a series of its own.
 fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
     let paths = files(directory, &with_extension("json"))?;
     let paths = some(paths, directory, "results of fio (`*.json`)")?;
@@ -124,7 +124,7 @@ fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// A run as a point with the requests outstanding, or why it is none.
+/// A run as a point with its number of outstanding requests, or why it gives none.
 fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
     let [first, others @ ..] = run.jobs.as_slice() else { return Err("no jobs".to_owned()) };
     if others.iter().any(|job| job.job != first.job) {
@@ -157,7 +157,7 @@ fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
     Ok((point, u32::try_from(slots).ok().and_then(NonZeroU32::new)))
 }
 
-/// What series of sequential requests begin with.
+/// The prefix of the names of series of sequential requests.
 pub const SEQUENTIAL: &str = "sequential";
 
 fn share(fraction: f64) -> Result<ReadShare, String> {
@@ -165,7 +165,7 @@ fn share(fraction: f64) -> Result<ReadShare, String> {
         .ok_or_else(|| format!("its share of reads is {fraction}, which is not between 0 and 1"))
 }
 
-/// Reads and writes that were counted together, of whatever source.
+/// Reads and writes that were counted together, from any source.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     per_s: [f64; 2],
@@ -173,7 +173,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// As a point; the mix to a whole percent, since it was drawn at random.
+    /// The counts as a point. The mix is rounded to a whole percent, since it was drawn at random.
     fn point(&self, origin: String) -> Result<Point, String> {
         let total: f64 = self.per_s.iter().sum();
         if !(total > 0.0 && total.is_finite()) {
@@ -204,13 +204,13 @@ impl Counted {
 #[derive(Default)]
 struct Stage {
     counted: Counted,
-    /// Operations, and bytes, of each of its lines.
+    /// Operations and bytes of each of its lines.
     objects: Vec<(f64, f64)>,
 }
 
 impl Stage {
-    /// Whether its objects are of one size, as far as sums can tell: each line's bytes are a whole
-    /// number for each operation, and the same for all lines.
+    /// Whether its objects seem to be of one size: the bytes of each line divided by its operations
+    /// give the same whole number.
     fn one_size(&self, origin: &str) -> Result<(), String> {
         let means = || self.objects.iter().map(|(count, bytes)| bytes / count);
         let least = means().fold(f64::INFINITY, f64::min);
@@ -354,7 +354,7 @@ fn table(path: &Path, found: &mut Found) -> Result<(), Error> {
     Ok(())
 }
 
-/// As much of a truth as is needed; of a large cluster it has far more.
+/// The part of a truth that is needed; the truth of a large cluster has far more.
 #[derive(Deserialize)]
 struct Truth {
     workloads: Option<BTreeMap<String, Seen>>,
@@ -372,7 +372,7 @@ struct Direction {
     throughput_bytes_per_s: Option<f64>,
 }
 
-/// Runs of the simulator: all workloads of a run together are a point.
+/// Runs of the simulator: all workloads of a run together are one point.
 fn runs(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
     let is_truth = |path: &Path| path.file_name().is_some_and(|name| name == TRUTH_FILE);
     for path in some(files(directory, &is_truth)?, directory, "runs (`truth.json`)")? {

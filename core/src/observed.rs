@@ -1,11 +1,12 @@
-//! A run as Inside-Out sees it: what its storage hosts' collectors posted, and what clients saw.
+//! A run as Inside-Out sees it: what the collectors of the storage hosts posted, and what clients
+//! saw.
 
 use foretell_ati::{Facts, HostKind, RunDb};
 use foretell_metrics::{Collected, Observed};
 
 use crate::error::Error;
 
-/// What the prefix of a host's features is, by what the host is for; clients have none.
+/// The prefix of a host's features, by the role of the host; clients have none.
 pub fn prefix(kind: HostKind) -> Option<&'static str> {
     match kind {
         HostKind::Node => Some("osd"),
@@ -14,7 +15,7 @@ pub fn prefix(kind: HostKind) -> Option<&'static str> {
     }
 }
 
-/// What collectors posted in a run, which must have had some.
+/// What collectors posted in a run. The run must have collectors.
 pub fn collected(run: &RunDb) -> Result<Collected, Error> {
     let collected = run.metrics().map_err(Error::NotARun)?;
     if collected.hosts.is_empty() {

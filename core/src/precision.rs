@@ -1,12 +1,13 @@
-//! Runs that go on until a figure is known to a given precision, behind a warm-up that is found.
+//! Runs that go on until a figure is known to a given precision, after a warm-up whose length is found
+//! automatically.
 //!
-//! A first run from an empty cluster keeps each response time of the workload. MSER-5 (White, Cobb and Spratt
-//! 2000) says where its transient ends: means of five responses each are cut off at the beginning such that
-//! the standard error of the rest is least. A cut in the second half means that the run was too short, and it is
-//! done again, twice as long. Then the cluster runs behind that warm-up until the 95 % confidence interval by batch
-//! means is narrow enough. It is the run that the scenario gives with this `warmup` and this `duration`.
+//! A first run from an empty cluster keeps each response time of the workload. MSER-5 (White, Cobb and Spratt 2000)
+//! finds the end of its transient. It takes means of five responses each, and cuts off means at the beginning so
+//! that the standard error of the rest is least. A cut in the second half means that the run was too short; it is
+//! repeated, twice as long. After that warm-up, the cluster runs until the 95 % confidence interval by batch means
+//! is narrow enough. The result is the run that the scenario gives with this `warmup` and this `duration`.
 //!
-//! Left out: transients that MSER-5 cannot see, such as caches that fill for hours while the first run lasts
+//! Left out: transients that MSER-5 cannot see, such as caches that fill for hours when the first run lasts
 //! minutes. A longer `duration` makes the first run longer.
 
 use std::ops::ControlFlow;
@@ -22,12 +23,12 @@ use crate::error::Error;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
-/// What is to be known, and how well: `mail mean 2%`.
+/// The figure that is wanted, and its precision: `mail mean 2%`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Precision {
     /// The workload's name.
     pub workload: String,
-    /// What of it.
+    /// The figure.
     pub figure: Figure,
     /// Half the width of the 95 % confidence interval, as a share of the mean.
     pub half_width: f64,
@@ -40,15 +41,15 @@ pub struct Reached {
     pub workload: String,
     /// `mean` (response time) or `throughput`.
     pub figure: &'static str,
-    /// Half-width that was asked for, as a share of the mean.
+    /// Half-width that was requested, as a share of the mean.
     pub wanted: f64,
-    /// Half-width that was found; `null`: there were too few requests to tell.
+    /// Half-width that was found; `null` if there were too few requests.
     pub half_width: Option<f64>,
-    /// Whether that is narrow enough. If not, the limit came first, or the workload ended.
+    /// Whether the interval is narrow enough. If not, the limit was reached first, or the workload ended.
     pub reached: bool,
     /// Warm-up that MSER-5 found, seconds of simulated time.
     pub warmup_s: f64,
-    /// How long was measured, seconds of simulated time.
+    /// Measured time, seconds of simulated time.
     pub duration_s: f64,
 }
 
@@ -82,9 +83,9 @@ impl FromStr for Precision {
     }
 }
 
-/// The first run of a scenario without a duration.
+/// Length of the first run of a scenario without a duration.
 const FIRST: SimSpan = SimSpan::from_secs(10);
-/// Responses in a mean.
+/// Number of responses in a mean.
 const FIVE: usize = 5;
 /// Fewer means than this give no answer.
 const FEWEST_MEANS: usize = 40;
@@ -104,8 +105,8 @@ impl Precision {
         })
     }
 
-    /// Finds the warm-up of a scenario: the scenario with that `warmup`, and with the `duration` from which on
-    /// [`goal`](Self::goal) goes on.
+    /// Finds the warm-up of a scenario. Returns the scenario with that `warmup`, and with the `duration` from which
+    /// [`goal`](Self::goal) continues.
     ///
     /// # Errors
     ///
@@ -149,13 +150,13 @@ impl Precision {
         }
     }
 
-    /// What a run of the checked scenario aims at.
+    /// The goal of a run of the checked scenario.
     pub fn goal(&self, scenario: &model::Scenario, longest: SimSpan) -> Result<Goal, Error> {
         let workload = self.place(scenario)?;
         Ok(Goal { workload, figure: self.figure, half_width: self.half_width, longest })
     }
 
-    /// What came of it.
+    /// The outcome.
     pub fn reached(&self, truth: &foretell_sim::truth::Truth) -> Reached {
         let found = &truth.workloads[&self.workload];
         let (mean, half_width) = match self.figure {
@@ -191,7 +192,8 @@ fn set_span(scenario: &mut Scenario, key: &str, span: SimSpan) -> Result<(), Err
     scenario.set(key, &format!("{} ns", span.as_ns()))
 }
 
-/// How many responses at the beginning are the transient; `None`: more than half, so there are too few.
+/// The number of responses at the beginning that form the transient; `None` if they are more than half, so that the
+/// run is too short.
 fn mser5(responses: &[(SimTime, SimSpan)]) -> Option<usize> {
     let means: Vec<f64> = responses
         .chunks_exact(FIVE)
@@ -230,7 +232,7 @@ mod tests {
         responses.enumerate().map(|(number, response)| (at(number), response)).collect()
     }
 
-    /// Between 0 and 1, without pattern.
+    /// A number between 0 and 1, without a pattern.
     fn noise(number: usize) -> f64 {
         let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 11) as f64

@@ -1,7 +1,8 @@
-//! What drives cost: a table of prices by class, model or device.
+//! Prices of drives: a table by class, model or device.
 //!
-//! A table has two columns, `drive` and a currency as `usd_per_tb`. A drive is found by its own name (a
-//! device of a scenario, a model of a report), else by its class: `hdd`, `ssd`, `nvme`.
+//! A table has two columns: `drive`, and a column that names the currency, such as `usd_per_tb`. A
+//! drive is found by its own name (a device of a scenario, a model of a report), or else by its class:
+//! `hdd`, `ssd`, `nvme`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,25 +11,25 @@ use foretell_input::Limit;
 
 use crate::error::Error;
 
-/// The table that comes with the program; it says where its figures are from.
+/// The table that comes with the program; it states the sources of its figures.
 const SHIPPED: &str = include_str!("prices.csv");
 const TERABYTE: f64 = 1e12;
 
 /// Prices by drive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Prices {
-    /// As people write it: `USD`.
+    /// The currency as people write it: `USD`.
     pub currency: String,
     per_tb: BTreeMap<String, f64>,
 }
 
 impl Prices {
-    /// Those that come with the program.
+    /// The prices that come with the program.
     pub fn shipped() -> Self {
         Self::parse(SHIPPED.as_bytes()).expect("the shipped table is right")
     }
 
-    /// Those of a table in CSV.
+    /// The prices in a CSV table.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let bytes = foretell_input::bytes(path, Limit::SCENARIO)
@@ -68,7 +69,8 @@ impl Prices {
         Ok(Self { currency, per_tb })
     }
 
-    /// The price of a drive of these names, the most special first; none if the table has none of them.
+    /// The price of a drive with these names, the most specific first; `None` if the table has none of
+    /// them.
     pub fn of(&self, names: &[&str], bytes: f64) -> Option<f64> {
         let found = names.iter().find_map(|name| self.per_tb.get(*name));
         found.map(|per_tb| per_tb * bytes / TERABYTE)

@@ -20,8 +20,8 @@ use crate::run_directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
-/// What a run found, and what its cluster holds: with [`to_json`], what `foretell run --json` prints and
-/// `truth.json` is.
+/// The results of a run, and the capacities of its cluster. With [`to_json`] this is what `foretell run --json`
+/// prints and what `truth.json` holds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// What clients saw, and what hosts did.
@@ -29,24 +29,25 @@ pub struct Outcome {
     pub truth: Truth,
     /// What volumes hold, survive and cost.
     pub capacity: Capacities,
-    /// Of a run that was to know a figure to a given precision, how well it is known.
+    /// The precision that was reached, if the run was to reach a given precision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Reached>,
 }
 
 impl Outcome {
-    /// The outcome of a run that was to know nothing to a given precision.
+    /// The outcome of a run without a given precision.
     pub fn new(truth: Truth, scenario: &model::Scenario, prices: &Prices) -> Self {
         Self { truth, capacity: Capacities::of(scenario, prices), precision: None }
     }
 }
 
-/// The observer of a run that needs no progress and is never ended.
+/// An observer that ignores the progress and never ends the run.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Simulates a scenario. `observer` is called now and then; [`ControlFlow::Break`] ends the run with an error.
+/// Simulates a scenario. `observer` is called from time to time; [`ControlFlow::Break`] ends the run with an
+/// error.
 ///
 /// Nothing is written. `wall_seconds` of the truth stays 0.
 pub fn run(
@@ -58,8 +59,8 @@ pub fn run(
     Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
-/// Simulates a scenario and keeps its records in memory; [`crate::Run::in_memory`] asks them. Of records that no
-/// prediction needs, those are kept that are `wanted`.
+/// Simulates a scenario and keeps its records in memory; [`crate::Run::in_memory`] asks them. Records that no
+/// prediction needs are kept only if they are `wanted`.
 pub fn remember(
     scenario: &Scenario,
     wanted: impl Fn(&Record) -> bool + Send + 'static,
@@ -74,8 +75,8 @@ pub fn remember(
 /// Simulates a scenario and keeps the run in a directory: its records (`run.db`), the scenario with all
 /// defaults (`run.toml`) and the truth (`truth.json`).
 ///
-/// An earlier run in the directory is replaced when the new one is whole: one that fails leaves it as it was. A
-/// directory that holds anything else is refused.
+/// An earlier run in the directory is replaced only when the new run is complete: a run that fails leaves the
+/// earlier one as it was. A directory that holds anything else is refused.
 #[cfg(feature = "files")]
 pub fn record(
     scenario: &Scenario,
@@ -93,11 +94,11 @@ pub fn record(
     Ok(outcome)
 }
 
-/// Version of all JSON documents: another number says that a key has gone or has another meaning. New keys
-/// alone leave it as it is.
+/// Version of all JSON documents. It changes when a key is removed or its meaning changes. New keys do not
+/// change it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A document of JSON as the command prints and keeps it: its version first, indented, with a line's end.
+/// A JSON document as the command prints and keeps it: version first, indented, with a newline at the end.
 pub fn to_json(document: &impl Serialize) -> String {
     let mut document = serde_json::to_value(document).expect("keys are texts");
     if let Value::Object(keys) = &mut document {

@@ -1,8 +1,9 @@
-//! The directory of a run. It holds a whole run or none.
+//! The directory of a run. It holds a complete run or none.
 //!
-//! A new run is written beside the earlier one, which stays until the new one is whole: a run that fails or is
-//! interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), `run.db` last: a directory
-//! without it is not a run. So no reader finds the records of one scenario beside the description of another.
+//! A new run is written beside the earlier one, which stays until the new one is complete: a run that fails or
+//! is interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), `run.db` last, because
+//! a directory without it is not a run. So no reader finds the records of one scenario beside the description of
+//! another.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -21,18 +22,18 @@ pub const SCENARIO_FILE: &str = "run.toml";
 /// What clients saw.
 pub const TRUTH_FILE: &str = "truth.json";
 
-/// A directory that a run is kept in. Nobody else writes into it meanwhile.
+/// A directory that a run is kept in. Nobody else writes into it in the meantime.
 pub struct RunDirectory {
     directory: Directory,
-    /// Files of the new run that are written and have no names yet.
+    /// Files of the new run that are written but do not have their final names yet.
     files: Vec<(NewFile, String)>,
 }
 
 impl RunDirectory {
     /// Takes the directory. An earlier run in it stays until [`RunDirectory::replace`].
     ///
-    /// Errors if something in it may not be replaced. Its `run.toml` may be, whoever has changed it, if that is
-    /// the `scenario` to be run.
+    /// Errors if a file in it may not be replaced. Its `run.toml` may be replaced, even if somebody has edited
+    /// it, if it is the `scenario` that is to be run.
     pub fn prepare(path: &Path, scenario: &Path, force: bool) -> Result<Self, Error> {
         let inputs = [scenario];
         let purpose = RUN.forced(force).replacing_late().reading(&inputs);
@@ -45,24 +46,24 @@ impl RunDirectory {
         Ok(Self { directory, files: Vec::new() })
     }
 
-    /// The same for a directory that is locked already. Its `run.toml` is not the scenario that is run.
+    /// The same for a directory that is already locked. Its `run.toml` is not the scenario of the run.
     pub fn of(directory: Directory) -> Result<Self, Error> {
         let names = [STORE_FILE, PARTIAL_FILE, SCENARIO_FILE, TRUTH_FILE];
         directory.may_replace(&names, &[])?;
         Ok(Self { directory, files: Vec::new() })
     }
 
-    /// Removes the run in a directory. What is not ours in it stays.
+    /// Removes the run in a directory. Files that are not ours stay.
     pub fn remove(path: &Path) -> Result<(), Error> {
         Ok(Directory::take(path, RUN)?.clear(&[])?)
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Runs a simulation and keeps its records beside what is there.
+    /// Runs a simulation and writes its records beside the existing files.
     pub fn record(
         &mut self,
         simulation: Simulation<'_>,
@@ -73,7 +74,7 @@ impl RunDirectory {
         Ok((truth, summary))
     }
 
-    /// Writes a file of the new run beside what is there.
+    /// Writes a file of the new run beside the existing files.
     pub fn write(&mut self, name: &str, content: &str) -> Result<(), Error> {
         let mut file = self.directory.begin(name)?;
         let written = file.write_all(content.as_bytes());
@@ -84,7 +85,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Replaces an earlier run, with all its files, by what was written since.
+    /// Replaces an earlier run and all its files by the files written since.
     pub fn replace(self) -> Result<(), Error> {
         Ok(self.directory.replace(self.files, STORE_FILE)?)
     }

@@ -1,4 +1,4 @@
-//! Scenarios: a description of a cluster and its load, which can be changed setting by setting.
+//! Scenarios: a description of a cluster and its load. Each setting can be changed.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use foretell_scenarios::{Change, Document, ScenarioError, meant, model, shipped_
 
 use crate::error::Error;
 
-/// A cluster, what it is asked to do, and for how long.
+/// A cluster, its load, and the length of the run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     document: Document,
 }
 
 impl Scenario {
-    /// The scenario in this file, or of this name among those that come with the program. A file of the
-    /// name goes first.
+    /// The scenario in this file, or the shipped scenario of this name. If there is a file of this
+    /// name, the file is used.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         if path.exists() {
@@ -49,27 +49,27 @@ impl Scenario {
         Ok(self.document.set(path, value)?)
     }
 
-    /// Makes changes, in order.
+    /// Makes changes in order.
     pub fn change(&mut self, changes: &[Change]) -> Result<(), Error> {
         changes.iter().try_for_each(|change| self.set(&change.path, &change.value))
     }
 
-    /// Checks it: what the cluster is, with all defaults and profiles.
+    /// Checks the scenario. Returns the cluster with all defaults and profiles.
     pub fn check(&self) -> Result<model::Scenario, Error> {
         Ok(self.document.check()?)
     }
 
-    /// Its TOML with all defaults, as it is kept beside a run.
+    /// The scenario as TOML with all defaults, as it is kept beside a run.
     pub fn resolved(&self) -> Result<String, Error> {
         Ok(self.document.resolved()?)
     }
 
-    /// The document that it is read from.
+    /// The document that the scenario is read from.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The document that it is read from.
+    /// The document that the scenario is read from.
     pub fn into_document(self) -> Document {
         self.document
     }

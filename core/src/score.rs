@@ -1,4 +1,4 @@
-//! Predictions beside what happened: of one question, of random ones, of a suite that people wrote.
+//! Predictions beside the truth: for one question, for random questions, and for suites that people wrote.
 
 #[cfg(feature = "files")]
 mod at_random;
@@ -34,32 +34,32 @@ pub use suite::{ClassErrors, ScoredQuestion, Suite, Verdict, by_class};
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The workload's name; of a recovery, whose failure it is about and its kind: `brick3 rebuild`; `all` of
-    /// a phase's length.
+    /// The workload's name. For a recovery: the host or disk that failed and the kind of recovery,
+    /// `brick3 rebuild`. For the length of a phase: `all`.
     pub workload: String,
-    /// What is compared, as documents of answers name it: `throughput_rps`, `response_time_ms.mean`, ...; of
-    /// runs with events also by phase, `degraded.throughput_rps`, `degraded.seconds`, and of recoveries,
+    /// What is compared, under its name in answers: `throughput_rps`, `response_time_ms.mean`, ... For runs
+    /// with events also by phase: `degraded.throughput_rps`, `degraded.seconds`. For recoveries:
     /// `recovery.seconds`, `recovery.bytes_written`.
     pub metric: Cow<'static, str>,
     /// What was predicted.
     pub predicted: f64,
-    /// What happened.
+    /// What was measured in the simulation.
     pub measured: f64,
     /// |predicted - measured| / measured.
     pub error: f64,
-    /// Where the prediction's 90 % interval begins, where one is known.
+    /// Lower end of the prediction's 90 % interval, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Where it ends.
+    /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// What was asked about: storage system, devices, kind of change.
+    /// What the question was about: storage system, devices, kind of change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Standard deviation of the prediction over seeds, where there are several.
+    /// Standard deviation of the prediction over seeds, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_sd: Option<f64>,
-    /// Standard deviation of what happened over seeds, where there are several.
+    /// Standard deviation of the measured value over seeds, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_sd: Option<f64>,
 }

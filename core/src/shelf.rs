@@ -1,4 +1,4 @@
-//! What a prediction may have besides records: devices that are measured on a bench, and requests of
+//! What a prediction may use besides records: devices that are measured on a bench, and requests of
 //! workloads that are described.
 
 mod bench;
@@ -11,13 +11,13 @@ use foretell_scenarios::model::{Scenario, Storage};
 use foretell_units::Seed;
 use foretell_whatif::{Described, Measurement, Shelf, measurement_fact};
 
-/// Requests of a described workload that are drawn for each client.
+/// Number of requests of a described workload that are drawn for each client.
 const DRAWN: usize = 200_000;
-/// What they are drawn from. A scenario's seed is below 2^63, so no run draws the same requests: a
-/// prediction knows what a workload is like, not what it will ask for.
+/// Seed of these requests. A scenario's seed is below 2^63, so no run draws the same requests: a
+/// prediction knows what a workload is like, not which requests it will issue.
 const SEED: Seed = Seed(1 << 63 | 0x666f_7265_7465_6c6c);
 
-/// Adds what is measured of every device in the scenario to the facts.
+/// Adds the measurements of every device in the scenario to the facts.
 pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
     let mut devices: BTreeMap<&str, &Device> = BTreeMap::new();
@@ -31,7 +31,7 @@ pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
     }
 }
 
-/// A shelf with every device that there is a profile of.
+/// A shelf with every device that has a profile.
 #[derive(Debug, Default)]
 pub struct PartsShelf;
 

@@ -1,4 +1,4 @@
-//! Running the cluster that a document describes, with or without keeping its records.
+//! Runs the cluster that a document describes, with or without keeping its records.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ use crate::facts;
 /// A cluster that is ready to run.
 pub struct Simulation<'a> {
     document: &'a Document,
-    /// What the document describes.
+    /// The scenario in the document.
     pub scenario: Scenario,
     selection: Selection,
     cluster: Cluster,
@@ -39,12 +39,12 @@ impl<'a> Simulation<'a> {
         Ok(Self { document, scenario, selection, cluster })
     }
 
-    /// Lets it run until that is known well enough.
+    /// Runs the cluster until the figure is known with the wanted precision.
     pub fn aim_at(&mut self, goal: Goal) {
         self.cluster.aim_at(goal);
     }
 
-    /// Runs it, and gives back when each request of a workload completed and how long it took.
+    /// Runs the cluster. Returns the completion time and response time of each request of a workload.
     pub fn responses(
         mut self,
         workload: usize,
@@ -56,14 +56,13 @@ impl<'a> Simulation<'a> {
         Ok(self.cluster.take_responses(workload))
     }
 
-    /// Runs it. Records are posted and cost what they cost, but are not kept.
+    /// Runs the cluster. Posting records costs the usual time, but the records are not kept.
     pub fn run(mut self, watch: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Truth, Error> {
         self.cluster.record_to(Recorder::forgetful(self.selection));
         Ok(self.cluster.run(watch)?)
     }
 
-    /// Runs it and gives back, beside the truth, what its collectors posted, and its records if these are
-    /// wanted.
+    /// Runs the cluster. Returns the truth, what its collectors posted, and its records if they are wanted.
     pub fn remember(
         mut self,
         records: bool,
@@ -77,7 +76,7 @@ impl<'a> Simulation<'a> {
         Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
-    /// Runs it and keeps its records in memory: those of requests, and what else is wanted.
+    /// Runs the cluster and keeps its records in memory: records of requests, and others that are wanted.
     pub fn keep(
         mut self,
         wanted: impl Fn(&Record) -> bool + Send + 'static,
@@ -93,8 +92,8 @@ impl<'a> Simulation<'a> {
         Ok((truth, self.cluster.into_recorder().into_run(facts, demands)?))
     }
 
-    /// Runs it and keeps its records in a directory, without the scenario and the truth. If the run does not come
-    /// to its end, no `run.db` is written, and an earlier one stays.
+    /// Runs the cluster and keeps its records in a directory, without the scenario and the truth. If the run does
+    /// not complete, no `run.db` is written, and an earlier one stays.
     #[cfg(feature = "files")]
     pub fn record(
         self,
@@ -106,7 +105,7 @@ impl<'a> Simulation<'a> {
         Ok((truth, summary))
     }
 
-    /// The same, but the store is not called `run.db` yet: it gets its name together with what stands beside it.
+    /// The same, but the store is not called `run.db` yet: it gets its name together with the files beside it.
     #[cfg(feature = "files")]
     pub(crate) fn record_unnamed(
         mut self,

@@ -1,9 +1,9 @@
 //! The runs of a design of experiments.
 //!
-//! A sweep file names a base scenario, factors with their values, and a design; `docs/sweep.md` describes it. The runs
-//! are independent of each other: several threads do them, and the results come in the order of runs, the same with
-//! any number of threads. The command `foretell sweep` makes the same runs and writes them as a data set, from shards
-//! and with resumption; here each result is handed over, and nothing is written.
+//! A sweep file names a base scenario, factors with their values, and a design; `docs/sweep.md` describes it. The
+//! runs are independent of each other. Several threads do them, and the results come in the order of runs, the same
+//! with any number of threads. The command `foretell sweep` makes the same runs and writes them as a data set, in
+//! shards and with resumption. Here each result is handed over, and nothing is written.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
 
-/// How many results may wait for an earlier one, for each thread.
+/// Number of results, for each thread, that may wait for an earlier result.
 const AHEAD: usize = 4;
 
 /// A sweep: factors, and the runs of their design.
@@ -38,11 +38,11 @@ pub struct Swept {
     pub point: u64,
     /// Number among the runs of its point.
     pub replicate: u64,
-    /// Of its random draws.
+    /// Seed of its random draws.
     pub seed: u64,
     /// `train`, `validation`, `test` or `test-extrapolation`.
     pub split: String,
-    /// What the factors are set to, by the name of their column: with the unit at its end.
+    /// The value of each factor, by the name of its column, which ends in the unit.
     pub factors: BTreeMap<String, Value>,
 }
 
@@ -51,7 +51,7 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// With all that is wrong in it and in the base scenario; where no point satisfies the constraints.
+    /// Lists all faults in the file and in the base scenario. Also an error: no point satisfies the constraints.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
         // recording costs nothing, so that what is kept does not change what is observed
@@ -71,7 +71,7 @@ impl Sweep {
         Ok(Self { design })
     }
 
-    /// The design as the crate of data sets has it: to write what the command writes.
+    /// The design in the form of the data set crate, to write what the command writes.
     pub fn into_design(self) -> Design {
         self.design
     }
@@ -81,8 +81,9 @@ impl Sweep {
         self.design.runs().map(|run| self.swept(&run))
     }
 
-    /// Does all runs on `threads` threads, and hands each result over, in the order of runs. A run that fails, or whose
-    /// scenario is wrong, is a result. [`ControlFlow::Break`] ends the sweep. Returns how many results were handed over.
+    /// Does all runs on `threads` threads, and hands each result over in the order of runs. A run that fails or
+    /// whose scenario is wrong also gives a result. [`ControlFlow::Break`] ends the sweep. Returns the number of
+    /// results that were handed over.
     ///
     /// # Errors
     ///
@@ -152,10 +153,10 @@ impl Sweep {
     }
 }
 
-/// How far runs may be begun before earlier ones have been handed over.
+/// How far ahead of the handed-over results runs may begin.
 #[derive(Default)]
 struct Ahead {
-    /// How many were handed over; none: the sweep has been ended.
+    /// Number of results that were handed over, and whether the sweep was ended.
     done: Mutex<(u64, bool)>,
     moved: Condvar,
 }

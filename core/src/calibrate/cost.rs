@@ -1,7 +1,7 @@
-//! A fixed part and a part by size, from measurements at several sizes.
+//! Fits a fixed cost and a cost per byte to measurements at several sizes.
 //!
-//! Least squares of the relative errors: a cost is as wrong at 1 KiB as at 256 KiB when it is off
-//! by the same share. Neither part is let below zero.
+//! The fit is least squares of the relative errors, so the same relative error counts equally at 1
+//! KiB and at 256 KiB. Neither part may be negative.
 
 use foretell_scenarios::model::Cost;
 use foretell_units::{Rate, SimSpan};
@@ -9,16 +9,16 @@ use foretell_units::{Rate, SimSpan};
 /// A measurement: bytes, and nanoseconds.
 pub type Point = (f64, f64);
 
-/// A cost that was fitted.
+/// A fitted cost.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fit {
-    /// Rounded to three digits.
+    /// The cost, rounded to three digits.
     pub cost: Cost,
     /// The largest relative error at any of the measurements.
     pub worst: f64,
 }
 
-/// The cost that fits `points` best; those that took no time are passed over.
+/// The cost that fits `points` best; points that took no time are skipped.
 pub fn fit(points: &[Point]) -> Fit {
     let points: Vec<Point> = points.iter().copied().filter(|&(_, ns)| ns > 0.0).collect();
     let sum = |term: fn(f64, f64) -> f64| points.iter().map(|&(x, t)| term(x, t)).sum::<f64>();

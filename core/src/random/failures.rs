@@ -1,10 +1,10 @@
 //! Random failures of hosts: generator `failures`.
 //!
-//! Clusters are those of the first two generators, with volumes that fit a short run: over all nodes, up to 1 GiB,
-//! encoded so that the loss of a node is tolerated. In most questions a host, or with Ceph at times a disk, fails for
-//! good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In others a host, a disk or a cable
-//! becomes slow, a host joins or is drained, a volume is encoded otherwise, or an OSD gets another weight. A fourth of
-//! the questions change the load, too.
+//! Clusters are those of the first two generators, with volumes that suit a short run: up to 1 GiB, on all nodes,
+//! encoded so that the loss of a node is tolerated. In most questions a host (or with Ceph sometimes a disk) fails
+//! for good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In the others a host, a
+//! disk or a cable becomes slow, a host joins or is drained, the encoding of a volume changes, or the weight of an
+//! OSD changes. A quarter of the questions change the load, too.
 
 use foretell_scenarios::{Change, Document};
 
@@ -13,9 +13,9 @@ use super::{Dice, System};
 
 /// Warm-up and measured time.
 pub const TIMES: (&str, &str) = ("10 s", "90 s");
-/// Requests a second of the slowest workload, at the least, and of all together, at the most.
+/// Lowest rate of the slowest workload, and highest rate of all workloads together, in requests a second.
 pub const RATES: (f64, f64) = (20.0, 8000.0);
-/// Requests of each workload in the degraded phase, at the least: of fewer the truth itself is not known.
+/// Minimum number of requests of each workload in the degraded phase. With fewer, the truth itself is uncertain.
 pub const LEAST_DEGRADED: u64 = 100;
 
 const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];

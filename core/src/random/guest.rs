@@ -1,7 +1,8 @@
 //! Random virtual machines, and questions about them.
 //!
-//! 1 to 6 guests on one machine, each with a file system and a block layer, on 1 to 4 storage nodes of
-//! Ursa Minor, some of which are storage servers without a cache of their own before an array.
+//! 1 to 6 guests run on one machine, each with a file system and a block layer. They use 1 to 4
+//! storage nodes of Ursa Minor. Some of the nodes are storage servers without a cache of their own in
+//! front of an array.
 
 use std::fmt::{Display, Write};
 
@@ -15,7 +16,7 @@ const COMMITS: [&str; 4] = ["0 s", "500 ms", "5 s", "30 s"];
 const HYPERVISORS: [&str; 3] = ["0 s", "5 us", "50 us"];
 const ENCODINGS: [(u32, u32); 4] = [(1, 1), (1, 2), (1, 3), (2, 3)];
 
-/// A machine with guests, and what is behind its adapter.
+/// A machine with guests, and the storage that they reach through its adapter.
 pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
@@ -68,7 +69,7 @@ pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     (text, cluster)
 }
 
-/// A change, or none if what was drawn does not apply.
+/// A change, or `None` if the drawn change does not apply.
 pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, rate) = dice.of(&cluster.workloads).clone();
     Some(match dice.between(0, 13) {

@@ -1,7 +1,7 @@
 //! Random clusters and random questions about them.
 //!
-//! Everything that can be asked about is drawn; each system has a file that says what that is. How long a
-//! cluster is run follows from a short run of it: long enough that the truth itself is known well.
+//! Everything that a question can be about is drawn; the file of each system says what that is. The length of a run
+//! follows from a short run of the same cluster: it is long enough for an accurate truth.
 
 pub mod failures;
 mod guest;
@@ -27,42 +27,43 @@ pub enum System {
 }
 
 impl System {
-    /// Every one.
+    /// All systems.
     pub const ALL: [Self; 4] = [Self::UrsaMinor, Self::Ceph, Self::Swift, Self::Guest];
 }
 
-/// What clusters are drawn by. A generator stays as it is, so that versions can be compared.
+/// Generators of clusters. A generator never changes, so that versions can be compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Generator {
     /// Clusters of Ursa Minor.
     V1,
     /// Clusters of any system.
     V2,
-    /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
+    /// Clusters of any system on any device, arrays too; also questions about more clients, far higher rates, and
+    /// schedulers.
     V3,
-    /// As `V3`; also other loads: shares of reads, sizes, patterns, working sets, volumes.
+    /// As `V3`; also questions about other loads: shares of reads, sizes, patterns, working sets, volumes.
     V4,
-    /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good, at times
-    /// together with another change.
+    /// Clusters of Ursa Minor and Ceph. Hosts, or disks of Ceph, fail for a while or for good, sometimes together
+    /// with another change.
     Failures,
 }
 
-/// A cluster and what is asked of it.
+/// A cluster and a question about it.
 pub struct Case {
-    /// It runs for 20 seconds, which is for the caller to change; with failures, as long as these take.
+    /// It runs for 20 seconds; the caller is to change that. With failures it runs as long as these take.
     pub document: Document,
-    /// What would be different.
+    /// The changes that the question asks about.
     pub changes: Vec<Change>,
 }
 
-/// What is drawn.
+/// Specifies a draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
-    /// Of all draws.
+    /// The seed of all draws.
     pub seed: u64,
-    /// Of this system; without it, what the generator says.
+    /// Draw only this system; without it, the generator chooses.
     pub system: Option<System>,
-    /// By what is drawn.
+    /// The generator.
     pub generator: Generator,
 }
 
@@ -77,7 +78,7 @@ struct Dice {
     loads: bool,
 }
 
-/// Devices of the third generator: those of the others, today's, and an array.
+/// Devices of the third generator: those of the earlier generators, modern ones, and an array.
 const ALL_DISKS: [&str; 12] = [
     "sata-7200-2005",
     "barracuda-7200.8",
@@ -98,7 +99,7 @@ impl Dice {
         &list[self.stream.below(list.len() as u64) as usize]
     }
 
-    /// From the first to the last, both possible.
+    /// A number from the first to the last, both included.
     fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.stream.below(last - first + 1)
     }
@@ -130,7 +131,7 @@ impl Draw {
     }
 }
 
-/// A cluster and a question about it, if what was drawn is possible and the question changes anything.
+/// A cluster and a question about it, if the draw is possible and the question changes anything.
 fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
     let (text, cluster) = match system {
         System::UrsaMinor => ursa_minor::draw_cluster(dice),
@@ -167,7 +168,7 @@ fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
     None
 }
 
-/// One or two changes, or none if what was drawn does not apply.
+/// One or two changes, or `None` if the drawn change does not apply.
 fn draw_changes(dice: &mut Dice, system: System, cluster: &Cluster) -> Option<Vec<Change>> {
     let count = if dice.chance(0.3) { 2 } else { 1 };
     let mut one = || match system {
@@ -199,7 +200,7 @@ fn draw_load(dice: &mut Dice, cluster: &Cluster) -> String {
     format!("workload.{name}.{key}")
 }
 
-/// A change that the earlier generators do not draw, or none if what was drawn does not apply.
+/// A change that the earlier generators do not draw, or `None` if the drawn change does not apply.
 fn draw_more(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, rate) = dice.of(&cluster.workloads).clone();
     let group = dice.of(&cluster.groups).0.clone();

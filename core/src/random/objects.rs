@@ -1,8 +1,8 @@
 //! Random clusters of Ceph and of Swift, and questions about them.
 //!
-//! 3 to 9 nodes of one or two kinds, each with 1 to 3 devices; of Ceph, `BlueStore` or `FileStore`,
-//! pools of copies and erasure-coded ones, nodes that are virtual machines, monitors; of Swift, one to
-//! three proxies.
+//! Clusters have 3 to 9 nodes of one or two kinds, each with 1 to 3 devices. Ceph clusters use
+//! `BlueStore` or `FileStore`, replicated and erasure-coded pools, nodes that are virtual machines,
+//! and monitors. Swift clusters have one to three proxies.
 
 use std::fmt::Write;
 
@@ -133,7 +133,7 @@ fn draw_load(
     }
 }
 
-/// A change of a cluster of Ceph, or none if what was drawn does not apply.
+/// A change of a cluster of Ceph, or `None` if the drawn change does not apply.
 pub(super) fn draw_ceph_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, _) = dice.of(&cluster.workloads).clone();
     let group = dice.of(&cluster.groups).0.clone();
@@ -152,7 +152,7 @@ pub(super) fn draw_ceph_change(dice: &mut Dice, cluster: &Cluster) -> Option<Str
     })
 }
 
-/// A change of a cluster of Swift, or none if what was drawn does not apply.
+/// A change of a cluster of Swift, or `None` if the drawn change does not apply.
 pub(super) fn draw_swift_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, _) = dice.of(&cluster.workloads).clone();
     Some(match dice.between(0, 7) {

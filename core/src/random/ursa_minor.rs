@@ -19,12 +19,13 @@ const ENCODINGS: [(u32, u32); 9] =
 pub(super) const RATES: [&str; 4] = ["1 Gbit/s", "1 Gbit/s", "10 Gbit/s", "100 Mbit/s"];
 pub(super) const ACCESSES: [&str; 6] = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "256 KiB"];
 
-/// What was drawn, as far as questions need it.
+/// The properties of the drawn cluster that questions need.
 pub(super) struct Cluster {
     /// Storage nodes by group: name and count.
     pub(super) groups: Vec<(String, u64)>,
     pub(super) clients: u64,
-    /// Names of workloads; each has a volume of its name. Whether it is a closed loop, and its rate.
+    /// Workloads by name, each with a volume of the same name: whether it is a closed loop, and its
+    /// rate.
     pub(super) workloads: Vec<(String, Option<u64>)>,
 }
 
@@ -113,7 +114,7 @@ fn draw_node(dice: &mut Dice, text: &mut String, name: &str, count: u64) {
     }
 }
 
-/// At least so many nodes that follow one another, as a list.
+/// A list of at least `least` consecutive nodes.
 pub(super) fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> String {
     let nodes = cluster.nodes();
     let count = dice.between(least.min(nodes.len() as u64), nodes.len() as u64);
@@ -123,7 +124,7 @@ pub(super) fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> Stri
     names.join(", ")
 }
 
-/// The keys of a workload; `rate`: of open arrivals.
+/// The keys of a workload; `rate`: arrival rate of an open workload.
 pub(super) fn draw_workload(
     dice: &mut Dice,
     volume: &str,
@@ -158,7 +159,7 @@ pub(super) fn draw_workload(
     text
 }
 
-/// A change, or none if what was drawn does not apply.
+/// A change, or `None` if the drawn change does not apply.
 pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> Option<String> {
     let (name, rate) = dice.of(&cluster.workloads).clone();
     let group = dice.of(&cluster.groups).0.clone();

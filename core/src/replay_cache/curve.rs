@@ -9,36 +9,37 @@ use super::follow::Count;
 use super::options::Sample;
 use super::references::Reference;
 
-/// References by the distance of their objects.
+/// References by reuse distance.
 pub(crate) enum Curve {
     /// All of them.
     Exact(Box<ExactCurve>),
-    /// Those to a sample of the objects.
+    /// References to a sample of the objects.
     Sampled(Box<SampledCurve>),
 }
 
 /// References at one distance: by direction, 0 read, 1 write.
 type AtDistance = [Count; 2];
 
-/// Every reference's distance.
+/// The distance of every reference.
 ///
-/// Element d of each vector: references with d other objects since the last one to the same.
+/// Element d of each vector: references with d other objects since the last reference to the same
+/// object.
 #[derive(Default)]
 pub(crate) struct ExactCurve {
     reuse: ReuseDistances,
     /// Direction and bytes of the first reference. In many traces all are alike, and then counting
     /// them touches a quarter of the memory.
     usual: Option<(Op, u64)>,
-    /// How many references of the usual kind.
+    /// Number of references of the usual kind, by distance.
     usual_at: Vec<u64>,
     /// The others.
     at: Vec<AtDistance>,
 }
 
-/// Distances of a sample. Whoever follows a sample knows nothing of the bytes of the others.
+/// Distances of a sample. The bytes of objects outside the sample are not known.
 pub(crate) struct SampledCurve {
     all: SampledReuse,
-    /// Counts reads alone, beside `all`, as soon as there are writes.
+    /// Counts reads alone, beside `all`, from the first write on.
     reads: Option<SampledReuse>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct SampledCurve {
 pub(crate) struct Point {
     /// In objects or pages.
     pub(crate) size: u64,
-    /// By direction: hits of all references to the same; estimated ones need not be whole.
+    /// By direction: hits of all references to these objects. Estimates need not be whole numbers.
     pub(crate) hits: [f64; 2],
     /// The same in bytes, if known.
     pub(crate) hit_bytes: Option<[f64; 2]>,
@@ -71,7 +72,7 @@ impl Curve {
         }
     }
 
-    /// The part of the objects that was followed at the end.
+    /// The share of the objects that was still followed at the end.
     pub(crate) fn rate(&self) -> Option<f64> {
         match self {
             Self::Exact(_) => None,
@@ -87,7 +88,7 @@ impl Curve {
         }
     }
 
-    /// The smallest cache that hits as often as any.
+    /// The smallest cache that has the highest hit ratio.
     pub(crate) fn largest_useful_size(&self) -> u64 {
         match self {
             Self::Exact(curve) => curve.end() as u64,
@@ -152,7 +153,7 @@ impl ExactCurve {
     }
 }
 
-/// Element `at`, which is made if there are fewer.
+/// Element `at`; the vector grows if it is too short.
 #[inline]
 fn element<T: Clone + Default>(elements: &mut Vec<T>, at: usize) -> &mut T {
     if at >= elements.len() {
@@ -195,7 +196,7 @@ impl SampledCurve {
     }
 }
 
-/// Sizes at which a curve is shown: 1, 2, 5, 10, 20, 50 ... up to `largest`, and that.
+/// Sizes at which a curve is shown: 1, 2, 5, 10, 20, 50 ... up to `largest`, and `largest` itself.
 pub(crate) fn coarse_sizes(largest: u64) -> BTreeSet<u64> {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
     let steps = powers.flat_map(|power| [1, 2, 5].map(|step| step * u128::from(power)));
@@ -203,7 +204,7 @@ pub(crate) fn coarse_sizes(largest: u64) -> BTreeSet<u64> {
     sizes.chain([largest.max(1)]).collect()
 }
 
-/// Sizes that a curve can be drawn from: all to 32, then 16 for each power of two; and those of
+/// Sizes from which a curve can be drawn: all up to 32, then 16 for each power of two, and those of
 /// [`coarse_sizes`].
 pub(crate) fn fine_sizes(largest: u64) -> BTreeSet<u64> {
     let steps = (0..60).flat_map(|shift| (16..32).map(move |step: u64| step << shift));

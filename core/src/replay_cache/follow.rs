@@ -17,11 +17,11 @@ const AHEAD: usize = 8;
 /// Threads beyond these only wait for a core.
 const MOST_THREADS: usize = 64;
 
-/// References and the bytes that they ask for.
+/// References and the bytes that they request.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Count {
     pub(crate) references: u64,
-    /// Held at 2⁶⁴ − 1.
+    /// Saturates at 2⁶⁴ − 1.
     pub(crate) bytes: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Cache {
     pub(crate) refused: u64,
 }
 
-/// A policy, by what its objects weigh.
+/// A policy, by the unit of its capacity.
 enum Objects {
     Unit(AnyPolicy),
     Sized(AnyPolicy<BySize>),
@@ -117,10 +117,10 @@ impl Follower {
     }
 }
 
-/// Lets all `followers` follow the references to their end, and gives them back in their order.
+/// Runs all `followers` over all references, and returns them in order.
 ///
-/// Each follower is with one thread from beginning to end and sees all references in order, so the
-/// number of threads makes no difference to any.
+/// Each follower stays on one thread and sees all references in order, so results do not depend on
+/// the number of threads.
 pub(crate) fn follow_all(
     references: &mut References<'_>,
     mut followers: Vec<Follower>,

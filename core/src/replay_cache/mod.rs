@@ -1,7 +1,8 @@
-//! What caches would have hit of a real trace.
+//! The hits that caches would have had on a real trace.
 //!
 //! The trace is read once and given to all caches (policy × size) and to the curve of LRU. No time
-//! passes: a cache sees references in the order of the trace, and admits what it misses.
+//! passes: a cache sees references in the order of the trace, and admits each object that it
+//! misses.
 
 mod curve;
 mod follow;
@@ -34,18 +35,18 @@ pub struct CacheProgress {
     pub requests: u64,
     /// Bytes of the file that were read.
     pub read_bytes: u64,
-    /// Bytes of the whole file; `None`: it is no plain file.
+    /// Bytes of the whole file; `None` if it is not a plain file.
     pub of_bytes: Option<u64>,
 }
 
-/// Who watches; [`ControlFlow::Break`] ends the replay.
+/// The observer; [`ControlFlow::Break`] ends the replay.
 pub type Observer<'a> = &'a mut dyn FnMut(CacheProgress) -> ControlFlow<()>;
 
-/// Replays a trace through caches. `observer` is called now and then.
+/// Replays a trace through caches. `observer` is called from time to time.
 ///
 /// # Errors
 ///
-/// [`Error::Trace`] if the trace cannot be read, [`Error::Invalid`] if what is asked for cannot be,
+/// [`Error::Trace`] if the trace cannot be read, [`Error::Invalid`] if the options are impossible,
 /// [`Error::Interrupted`] if the observer ended it.
 pub fn replay_cache(
     replay: &CacheReplay,
@@ -78,8 +79,8 @@ pub(crate) struct Plan {
     /// Each once: in objects, pages or bytes.
     sizes: Vec<u64>,
     objects: Objects,
-    /// Whether the curve of LRU is followed. It gives what LRU caches of any size hit, so these
-    /// need not be.
+    /// Whether the curve of LRU is computed. It gives the hits of LRU caches of all sizes, so these
+    /// need not be replayed.
     curve: bool,
 }
 
@@ -115,7 +116,7 @@ impl Plan {
         Ok(Self { kinds, sizes: each_once(sizes), objects, curve })
     }
 
-    /// Empty caches and an empty curve. The curve comes first: it has the most to do.
+    /// Empty caches and an empty curve. The curve comes first because it takes longest.
     fn followers(&self, arguments: &CacheReplay) -> Vec<Follower> {
         let curve = self.curve.then(|| Follower::Curve(Curve::new(arguments.sample)));
         let mut followers: Vec<Follower> = curve.into_iter().collect();
@@ -132,13 +133,13 @@ impl Plan {
         followers
     }
 
-    /// Whether the curve tells what caches of this policy hit.
+    /// Whether the curve gives the hits of caches of this policy.
     fn is_on_curve(&self, kind: PolicyKind) -> bool {
         self.curve && kind == PolicyKind::Lru
     }
 }
 
-/// A cache's size in what its objects are counted in. `all` gives how much of that there is.
+/// A cache's size in its unit. `all` gives the total for a share.
 fn capacity(
     size: CacheSize,
     objects: Objects,
@@ -182,7 +183,7 @@ fn capacity(
     Ok(capacity)
 }
 
-/// The same without repetitions, in the order in which they came first.
+/// The same without repetitions, in the order of first occurrence.
 fn each_once<T: Copy + PartialEq>(things: Vec<T>) -> Vec<T> {
     let mut once = Vec::new();
     for thing in things {

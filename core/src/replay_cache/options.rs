@@ -1,4 +1,4 @@
-//! What is replayed: the trace, what its objects are, and which caches.
+//! Options of a replay: the trace, what its objects are, and which caches.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -8,54 +8,54 @@ use foretell_algorithms::cache::PolicyKind;
 use foretell_units::{Bytes, QuantityError};
 use foretell_workloads::trace::Format;
 
-/// What is to be replayed. The default is the exact curve of LRU over the objects that addresses name; a trace
+/// Options of a replay. The default is the exact curve of LRU over the objects that addresses name; a trace
 /// must be given.
 #[derive(Clone, Default, Debug)]
 pub struct CacheReplay {
     /// A block trace, plain or compressed (gzip, zstd).
     pub trace: PathBuf,
-    /// Policies; each once, whatever is here. None: LRU.
+    /// Policies. Repetitions are ignored. If empty: LRU.
     pub policies: Vec<PolicyKind>,
-    /// Sizes of caches. None: the curve of LRU.
+    /// Sizes of caches. If empty: the curve of LRU.
     pub sizes: Vec<CacheSize>,
     /// What an object is.
     pub objects: Objects,
-    /// Whether the curve of LRU is wanted though there are sizes.
+    /// Also gives the curve of LRU if there are sizes.
     pub curve: bool,
     /// Estimates that curve from a sample (SHARDS).
     pub sample: Option<Sample>,
     /// Format of the trace, if it cannot be told from its content.
     pub format: Option<Format>,
-    /// What a block number counts, in formats that do not say.
+    /// Unit of a block number, in formats that do not state it.
     pub block: Option<Bytes>,
-    /// Only requests to this device, in formats that tell devices apart.
+    /// Only requests to this device, in formats that distinguish devices.
     pub device: Option<String>,
-    /// Leave out lines and records that are wrong, and count them.
+    /// Skip and count lines and records that are wrong.
     pub skip_bad: bool,
-    /// Threads that caches are shared out among; without it, one for each core. Results do not depend on it.
+    /// Number of threads that share the caches; by default one for each core. Results do not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
 
 /// What an object is, and its size.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Objects {
-    /// What an address names; all of one size.
+    /// The object at an address; all are of one size.
     #[default]
     Addresses,
     /// Pages of this size.
     Pages(Bytes),
-    /// What an address names, as large as the request that brings it into the cache.
+    /// The object at an address, as large as the request that brings it into the cache.
     BySize,
 }
 
-/// The size of a cache as typed.
+/// The size of a cache as the user gave it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum CacheSize {
     /// A bare number, at least 1.
     Count(u64),
     /// A number with a unit, at least 1 byte.
     Amount(Bytes),
-    /// A share of all there is, above 0 and at most 1.
+    /// A share of the total, above 0 and at most 1.
     Share(f64),
 }
 
@@ -94,7 +94,7 @@ impl FromStr for CacheSize {
     }
 }
 
-/// How much of a trace is followed.
+/// The sample of a trace.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Sample {
     /// A share of the objects, above 0 and at most 1.

@@ -1,9 +1,9 @@
 //! A trace as references to the objects that a cache keeps.
 //!
 //! Every request counts, reads and writes alike, in the order of the file. Without pages a request
-//! is one reference to the object that its address names, however many bytes it moves; this is how
-//! libCacheSim takes block traces. With pages it is one reference to each page that it touches, in
-//! rising order, of the bytes that it moves in that page.
+//! is one reference to the object at its address, whatever its size; libCacheSim reads block traces
+//! in the same way. With pages a request is one reference to each page that it touches, in
+//! ascending order, with the bytes that it moves in that page.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,7 +21,8 @@ use super::options::{CacheReplay, Objects};
 use super::{CacheProgress, Observer};
 use crate::error::Error;
 
-/// References in a batch: 96 KiB, which stays in a core's second cache beside what a policy needs.
+/// References in a batch: 96 KiB, which fit in a core's second-level cache beside the data of a
+/// policy.
 const BATCH: usize = 4096;
 
 /// A reference to an object.
@@ -29,13 +30,13 @@ const BATCH: usize = 4096;
 pub(crate) struct Reference {
     /// Names the object.
     pub(crate) key: u64,
-    /// What is read or written of it.
+    /// Bytes of the object that are read or written.
     pub(crate) bytes: u64,
-    /// Which of the two.
+    /// Read or write.
     pub(crate) op: Op,
 }
 
-/// What was read so far.
+/// Totals so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Totals {
     /// By direction: 0 read, 1 write.
@@ -48,20 +49,20 @@ pub(crate) struct Totals {
 pub(crate) struct References<'a> {
     trace: TraceReader,
     page: Option<u64>,
-    /// Bytes of one byte that the reader tells: see [`References::open`].
+    /// Factor from the reader's bytes to bytes of the trace: see [`References::open`].
     scale: u64,
-    /// What is left of a request that did not fit into a batch.
+    /// The rest of a request that did not fit into a batch.
     rest: Option<Access>,
     totals: Totals,
     /// How much of the file was read.
     read: Arc<AtomicU64>,
-    /// Bytes of the file, where it is one.
+    /// Length of the file, if it is a plain file.
     length: Option<u64>,
     observer: Observer<'a>,
 }
 
 impl<'a> References<'a> {
-    /// Opens the trace that is to be replayed.
+    /// Opens the trace.
     pub(crate) fn open(arguments: &CacheReplay, observer: Observer<'a>) -> Result<Self, Error> {
         let path = &arguments.trace;
         let objects = arguments.objects;
@@ -107,7 +108,7 @@ impl<'a> References<'a> {
         self.trace.format()
     }
 
-    /// What was read so far.
+    /// Totals so far.
     pub(crate) fn totals(&self) -> Totals {
         self.totals
     }
@@ -116,12 +117,12 @@ impl<'a> References<'a> {
         self.totals.requests.iter().sum()
     }
 
-    /// Lines or records left out so far because they are wrong.
+    /// Lines or records that were skipped so far because they are wrong.
     pub(crate) fn bad(&self) -> u64 {
         self.trace.bad()
     }
 
-    /// The next batch, in the place of what `batch` holds; it is empty at the end of the trace.
+    /// Replaces the content of `batch` by the next batch; it is empty at the end of the trace.
     pub(crate) fn next(&mut self, batch: &mut Vec<Reference>) -> Result<(), Error> {
         batch.clear();
         batch.reserve(BATCH);
@@ -152,7 +153,7 @@ impl<'a> References<'a> {
         Ok(())
     }
 
-    /// Appends the references to the pages of `access`, and keeps what does not fit.
+    /// Appends the references to the pages of `access`, and keeps those that do not fit.
     fn split(&mut self, access: Access, batch: &mut Vec<Reference>) {
         let page = self.page.expect("only requests in pages are split");
         let (mut from, end) = (access.offset.get(), access.end().get());
@@ -181,7 +182,7 @@ fn named(path: &Path) -> &Path {
     if path == Path::new("-") { Path::new("/dev/stdin") } else { path }
 }
 
-/// Opens a trace, and a count of the bytes read of its file.
+/// Opens a trace, and a counter of the bytes read from its file.
 fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU64>), TraceError> {
     let path = named(path);
     let name = path.display().to_string();
@@ -192,7 +193,7 @@ fn open(path: &Path, options: &ReadOptions) -> Result<(TraceReader, Arc<AtomicU6
     Ok((reader, read))
 }
 
-/// Counts what is read of a file.
+/// Counts the bytes read from a file.
 struct Counted {
     file: File,
     read: Arc<AtomicU64>,
@@ -206,8 +207,8 @@ impl Read for Counted {
     }
 }
 
-/// How much there is of what cache sizes are counted in: different objects or pages, or the bytes
-/// of all different objects, each as large as its first request.
+/// The total in the unit of cache sizes: different objects or pages, or the bytes of all different
+/// objects, each as large as its first request.
 pub(crate) fn footprint(arguments: &CacheReplay, observer: Observer<'_>) -> Result<u64, Error> {
     let by_size = arguments.objects == Objects::BySize;
     if !arguments.trace.is_file() {

@@ -13,14 +13,14 @@ use super::follow::{Cache, Count};
 use super::options::Objects;
 use super::references::{References, Totals};
 
-/// What followed the trace to its end.
+/// The followers after the end of the trace.
 pub(crate) struct Replayed {
-    /// By size, then by policy.
+    /// Caches by size, then by policy.
     pub(crate) caches: Vec<Cache>,
     pub(crate) curve: Option<Curve>,
 }
 
-/// What caches would have hit. Serializes to what `foretell replay-cache --json` prints.
+/// The hits that caches would have had. Serializes to the output of `foretell replay-cache --json`.
 pub struct CacheReport {
     trace: PathBuf,
     plan: Plan,
@@ -31,17 +31,17 @@ pub struct CacheReport {
     rows: Vec<CacheRow>,
 }
 
-/// What one cache did.
+/// The result of one cache.
 pub struct CacheRow {
     /// Its policy.
     pub policy: PolicyKind,
     /// Its size, in objects, pages or bytes.
     pub size: u64,
-    /// What it hit.
+    /// Its hits.
     pub outcome: Outcome,
-    /// References to objects larger than the cache; only objects with sizes can be.
+    /// References to objects larger than the cache; they occur only if objects have sizes.
     pub refused: u64,
-    /// From a sample.
+    /// Whether it is an estimate from a sample.
     pub estimated: bool,
 }
 
@@ -66,20 +66,20 @@ impl Outcome {
         }
     }
 
-    /// The share of references that hit; `None`: there were none.
+    /// The share of references that hit; `None` if there were none.
     pub fn ratio(&self) -> Option<f64> {
         let of = self.of[0].and(self.of[1]).references;
         (of > 0).then(|| (self.hits[0] + self.hits[1]) / of as f64)
     }
 
-    /// The share of bytes that hit; `None`: there were none, or it is not known.
+    /// The share of bytes that hit; `None` if there were none, or if it is not known.
     pub fn byte_ratio(&self) -> Option<f64> {
         let of = self.of[0].and(self.of[1]).bytes;
         let hits = self.hit_bytes.filter(|_| of > 0)?;
         Some((hits[0] + hits[1]) / of as f64)
     }
 
-    /// The same of one direction: 0 read, 1 write.
+    /// The same for one direction: 0 read, 1 write.
     pub fn only(&self, op: usize) -> Self {
         let mut only =
             Self { of: [Count::default(); 2], hits: [0.0; 2], hit_bytes: Some([0.0; 2]) };
@@ -172,13 +172,13 @@ impl CacheReport {
         self.totals.references.iter().map(|count| count.references).sum()
     }
 
-    /// Bytes of all references, held at 2⁶⁴ − 1.
+    /// Bytes of all references; saturates at 2⁶⁴ − 1.
     pub fn bytes(&self) -> u64 {
         let [read, written] = self.totals.references;
         read.and(written).bytes
     }
 
-    /// Lines or records that are wrong and were left out.
+    /// Lines or records that were skipped because they are wrong.
     pub fn bad_records(&self) -> u64 {
         self.bad
     }
@@ -188,17 +188,18 @@ impl CacheReport {
         self.plan.objects
     }
 
-    /// Different objects, where the exact curve was followed.
+    /// Number of different objects, if the exact curve was computed.
     pub fn different_objects(&self) -> Option<u64> {
         self.curve.as_ref().and_then(Curve::objects)
     }
 
-    /// What each cache hit: by size, then by policy, as they were asked for.
+    /// Hits of each cache: by size, then by policy, in the order requested.
     pub fn rows(&self) -> &[CacheRow] {
         &self.rows
     }
 
-    /// Whether there is a curve of LRU, and from which share of the objects it is; exact: 1.
+    /// The share of the objects that the curve of LRU is computed from, 1 for the exact curve; `None` if there
+    /// is no curve.
     pub fn curve_rate(&self) -> Option<f64> {
         self.curve.as_ref().map(|curve| curve.rate().unwrap_or(1.0))
     }
@@ -208,7 +209,7 @@ impl CacheReport {
         self.curve.as_ref().is_some_and(|curve| curve.rate().is_some())
     }
 
-    /// The curve of LRU at a few sizes that people read, and at those that were asked for; empty: there is none.
+    /// The curve of LRU at a few round sizes, and at the requested sizes; empty if there is no curve.
     pub fn curve(&self) -> Vec<(u64, Outcome)> {
         self.curve_at(coarse_sizes)
     }
@@ -221,7 +222,7 @@ impl CacheReport {
         all.iter().map(|point| (point.size, Outcome::at(point, &self.totals))).collect()
     }
 
-    /// Bytes of a cache of this size; `None`: objects have no size.
+    /// Bytes of a cache of this size; `None` if objects have no size.
     pub fn size_bytes(&self, size: u64) -> Option<u64> {
         match self.plan.objects {
             Objects::Addresses => None,
@@ -269,7 +270,7 @@ impl CacheReport {
         map.into()
     }
 
-    /// Points without anything nested: a row of a table each.
+    /// Points without nesting: each is a row of a table.
     fn curve_json(&self, curve: &Curve) -> Value {
         let point = |(size, hits): &(u64, Outcome)| {
             let mut map = serde_json::Map::new();

@@ -1,4 +1,4 @@
-//! How good predictions are at large: random questions about random clusters.
+//! Accuracy of predictions in general: random questions about random clusters.
 
 use foretell_files::Scratch;
 use foretell_sim::truth::PhaseTruth;
@@ -11,33 +11,33 @@ use super::{Comparison, Judge, compare, reasons};
 use crate::error::Error;
 use crate::random::{Case, Draw, Generator, failures};
 
-/// Requests that the slowest workload completes in the measured time, if that is possible.
+/// Requests that the slowest workload completes in the measured time, if possible.
 const WANTED: f64 = 20_000.0;
-/// Requests of all workloads together, at the most.
+/// Highest number of requests of all workloads together.
 const MOST: f64 = 1_000_000.0;
-/// The same of the third generator, and its shortest and longest measured time, s.
+/// The same for the third generator, and its shortest and longest measured time, s.
 const BRIEF: (f64, f64) = (10_000.0, 150_000.0);
 const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 
-/// A random cluster, a random question, and how well it was answered.
+/// A random cluster, a random question, and the accuracy of the answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScoredCase {
     /// Its number.
     pub case: u32,
-    /// What was asked, each `PATH=VALUE`.
+    /// The changes that were asked about, each `PATH=VALUE`.
     pub changes: Vec<String>,
-    /// The answer beside what happened.
+    /// The answer beside the truth.
     pub comparisons: Vec<Comparison>,
     /// Processor time of the prediction, seconds.
     pub predicted_in_s: f64,
     /// Processor time of the simulation, seconds.
     pub simulated_in_s: f64,
-    /// Why it is off, the strongest reason first.
+    /// Reasons for the error, the strongest first.
     pub reasons: Vec<String>,
-    /// What each model's answer teaches.
+    /// What each model's answer adds to the past scores.
     #[serde(skip)]
     pub learned: Vec<PastScore>,
-    /// The scenario, so that the case can be looked into.
+    /// The scenario, so that the case can be examined.
     pub scenario: String,
 }
 
@@ -45,13 +45,14 @@ pub struct ScoredCase {
 ///
 /// # Errors
 ///
-/// If a simulation fails, or who watches ends the work.
+/// If a simulation fails, or the observer ends the work.
 pub fn score_random(count: u32, draw: Draw, judge: Judge<'_>) -> Result<Vec<ScoredCase>, Error> {
     let cases: Vec<u32> = (0..count).collect();
     judge.workers.perform(&cases, |index| one(draw, *index, judge)).all()
 }
 
-/// One case; another with the same number where the changed cluster would be overloaded.
+/// One case. If the changed cluster would be overloaded, another case with the same number is
+/// drawn.
 fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<ScoredCase, Error> {
     let mut attempt = draw;
     loop {
@@ -140,7 +141,7 @@ fn try_one(
     }))
 }
 
-/// What happened, unless clients asked for more than can be done.
+/// The truth, unless clients ask for more than the cluster can do.
 fn stable<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
     match run {
         Ok(found) => Ok(Some(found)),

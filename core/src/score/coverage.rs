@@ -1,7 +1,7 @@
-//! How often the truth was where a prediction's interval said, by class.
+//! How often the truth was inside a prediction's interval, by class.
 //!
-//! A class whose share is so low that chance explains it in one case of a hundred only, if intervals held
-//! 80 % there (one-sided binomial test), is marked: its intervals are too narrow.
+//! A class is marked if its share is so low that chance would explain it in only one case of a hundred if
+//! intervals held 80 % there (one-sided binomial test): its intervals are too narrow.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use serde::Serialize;
 
 use super::Comparison;
 
-/// The share below which a class's intervals are wrong, and how sure that must be.
+/// The coverage below which a class's intervals are wrong, and the significance level of the test.
 const TOO_FEW: (f64, f64) = (0.8, 0.01);
 
-/// Of a class of comparisons.
+/// Coverage of a class of comparisons.
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// `all`; `system`, `device` or `change` and which; or a metric.
+    /// `all`; or `system`, `device` or `change` with its value; or a metric.
     pub class: String,
     /// Comparisons with an interval.
     pub comparisons: usize,
-    /// The share of them whose interval held the truth.
+    /// The share of comparisons whose interval held the truth.
     pub held: f64,
-    /// The median of half the width of the intervals, as a share of the figure.
+    /// The median half-width of the intervals, as a share of the figure.
     pub half_width: f64,
-    /// Whether it is too low for chance.
+    /// Whether chance alone does not explain so low a share.
     pub too_low: bool,
 }
 
-/// Coverage over all, and over each class.
+/// Coverage over all comparisons, and over each class.
 pub fn coverage<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Coverage> {
     let mut classes: BTreeMap<(usize, String), Vec<(bool, f64)>> = BTreeMap::new();
     for found in comparisons {

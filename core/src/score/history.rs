@@ -1,4 +1,4 @@
-//! Files of past scores: what was predicted, in which circumstances, and how far off it was.
+//! Files of past scores: predictions, their circumstances, and their errors.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,13 +8,14 @@ use foretell_whatif::{Experience, HISTORY_HEADER, PastScore};
 
 use crate::error::Error;
 
-/// Errors if a file is there and holds no past scores, so that they cannot be appended to it.
+/// Errors if there is a file that does not hold past scores, because scores cannot be appended to
+/// it.
 pub fn check_history(path: &Path) -> Result<(), Error> {
     foretell_files::check(path)?;
     if path.exists() { read(path).map(drop) } else { Ok(()) }
 }
 
-/// Appends scores to a file, which is begun if it is not there.
+/// Appends scores to a file, which is created if it does not exist.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Asking all models, and simulating what was asked.
+//! Asks all models, and simulates the questions.
 
 use std::path::Path;
 
@@ -17,20 +17,20 @@ use crate::jobs::Workers;
 use crate::shelf::PartsShelf;
 use crate::simulation::Simulation;
 
-/// Who answers, and what past scores say.
+/// The model that answers, and the past scores.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    /// Which model is asked.
+    /// The requested model.
     pub asked: Asked,
     /// Past scores, from which intervals come.
     pub experience: &'a Experience,
-    /// Threads that answer many questions, and who may end the work.
+    /// Threads that answer many questions, and the observer that may end the work.
     pub workers: Workers<'a>,
 }
 
-/// The answer that was asked for, and those of all models.
+/// The requested answer, and the answers of all models.
 pub struct Predicted {
-    /// That of the model that was asked for.
+    /// The answer of the requested model.
     pub answer: Answer,
     all: Vec<Answer>,
     /// Whether the changes have an effect.
@@ -38,7 +38,7 @@ pub struct Predicted {
 }
 
 impl Judge<'_> {
-    /// Asks all models; the answer is that which a user would get.
+    /// Asks all models; the answer is the one that a user would get.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Judge<'_> {
         Ok(Scored { comparisons, learned, notes, assumed, model })
     }
 
-    /// What happens, when nothing is kept.
+    /// The truth, without keeping records.
     ///
     /// # Errors
     ///
@@ -130,23 +130,24 @@ pub(super) fn open(directory: &Path) -> Result<Observed, Error> {
     })
 }
 
-/// A prediction beside what happened.
+/// A prediction beside the truth.
 #[derive(Clone, Debug)]
 pub struct Scored {
-    /// By workload and metric.
+    /// Comparisons by workload and metric.
     pub comparisons: Vec<Comparison>,
-    /// What every model's answer teaches.
+    /// What every model's answer adds to the past scores.
     pub learned: Vec<PastScore>,
-    /// What was asked for and has no effect.
+    /// Requested changes that have no effect.
     pub notes: Vec<String>,
     /// What the answer assumes.
     pub assumed: Vec<String>,
-    /// Who answered.
+    /// The model that answered.
     pub model: Model,
 }
 
 impl Predicted {
-    /// What the answers of all models teach: what changes nothing teaches nothing of changes.
+    /// What the answers of all models add to the past scores. An answer without a change adds nothing
+    /// about changes.
     pub fn learned(&self, changes: &[Change], truth: &Truth) -> Vec<PastScore> {
         if !changes.is_empty() && !self.differs {
             return Vec::new();
@@ -156,7 +157,7 @@ impl Predicted {
     }
 }
 
-/// What an answer and its comparison with the truth teach.
+/// What an answer and its comparison with the truth add to the past scores.
 fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastScore> {
     let taught = |found: &Comparison| {
         let metric = found.metric.as_ref();
@@ -172,7 +173,7 @@ fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastScore> {
     comparisons.iter().filter(|found| found.error.is_finite()).filter_map(taught).collect()
 }
 
-/// Of a metric of a workload in a phase, `degraded.throughput_rps`.
+/// The name of a metric of a workload in a phase, `degraded.throughput_rps`.
 fn in_phase(answer: &Answer, workload: &str, metric: &str) -> Option<Circumstances> {
     let (phase, metric) = metric.split_once('.')?;
     let phases = &answer.outages.as_ref()?.phases;

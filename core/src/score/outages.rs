@@ -1,11 +1,11 @@
-//! What was predicted of failures beside what they did: phase by phase, recovery by recovery.
+//! Predictions of failures beside the truth: phase by phase, recovery by recovery.
 
 use foretell_sim::truth::{OutageTruth, RecoveryTruth};
 use foretell_whatif::{Answer, OutageAnswer, PhaseWorkload, RecoveryAnswer};
 
 use super::Comparison;
 
-/// Requests in a phase, measured and predicted, without which it is not compared: too few say nothing.
+/// Measured and predicted requests that a phase needs to be compared; fewer say nothing.
 const LEAST_REQUESTS: u64 = 20;
 
 /// Appends comparisons of an answer about a run with events; `lasted`: its measured time, s.
@@ -68,8 +68,8 @@ pub(super) fn compare(
     }
 }
 
-/// How long a recovery takes, predicted and measured, s. Nothing where it was still going on at the end; a
-/// predicted one that was going on counts up to the end.
+/// Length of a recovery, predicted and measured, s. `None` if the measured one was still going on at the
+/// end. A predicted one that was still going on counts up to the end.
 fn durations(said: &RecoveryAnswer, was: &RecoveryTruth, lasted: f64) -> Option<(f64, f64)> {
     let measured = was.ended_s? - was.began_s;
     (measured > 0.0).then(|| (said.ended_s.unwrap_or(lasted) - said.began_s, measured))

@@ -1,18 +1,18 @@
-//! Why a prediction was off: where it and the truth part first.
+//! Reasons for the error of a prediction: the intermediate figure that differs most from the truth.
 //!
-//! A response time follows from what resources do and from what caches hold, so of all that was
-//! predicted on the way, what differs most is named: the model's error for the recorded run itself, a
-//! resource's utilization, a hit rate.
+//! A response time follows from what resources do and from what caches hold. So the intermediate
+//! prediction that differs most from the truth is named: the model's error for the recorded run
+//! itself, a resource's utilization, or a hit rate.
 
 use foretell_sim::truth::Truth;
 use foretell_whatif::Answer;
 
-/// Differences below these are no reason: of a misfit, of a utilization, of a hit rate.
+/// Smaller differences are not a reason: of a misfit, of a utilization, of a hit rate.
 const SLIGHT: (f64, f64, f64) = (0.02, 0.03, 0.01);
-/// From this utilization on a queue is as long as its clients let it become.
+/// From this utilization on, only the clients limit the length of a queue.
 const FULL: f64 = 0.9;
 
-/// In words, the strongest first.
+/// The reasons in words, the strongest first.
 pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
     let mut found: Vec<(f64, String)> = Vec::new();
     for (name, workload) in &answer.workloads {

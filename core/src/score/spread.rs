@@ -7,7 +7,7 @@ use super::Comparison;
 /// Quantiles of the errors in one metric.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
-    /// Comparisons.
+    /// Number of comparisons.
     pub count: usize,
     /// Half of the errors are smaller.
     pub median: f64,
@@ -29,7 +29,7 @@ pub fn spread<'a>(comparisons: impl Iterator<Item = &'a Comparison>, metric: &st
     Spread { count: errors.len(), median: at(0.5), p90: at(0.9), worst: at(1.0) }
 }
 
-/// Means and standard deviations over runs that differ in their seeds; there is one at least.
+/// Means and standard deviations over runs that differ in their seeds; there is at least one run.
 pub fn over_seeds(runs: &[Vec<Comparison>]) -> Vec<Comparison> {
     let mut all = runs[0].clone();
     if runs.len() == 1 {

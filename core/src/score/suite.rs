@@ -1,4 +1,4 @@
-//! How good predictions are on questions that people wrote.
+//! Accuracy of predictions on questions that people wrote.
 //!
 //! A suite is a TOML file of runs, each with a scenario and questions. Each run is kept once; each of its
 //! questions is predicted from the records and then simulated.
@@ -33,11 +33,11 @@ pub struct Suite(Vec<(Run, Document)>);
 #[serde(deny_unknown_fields)]
 struct Run {
     name: String,
-    /// A file beside that of the suite, or one that comes with the program.
+    /// A file in the directory of the suite, or a shipped scenario.
     scenario: Option<String>,
     /// Or the scenario itself.
     text: Option<String>,
-    /// Changes of it before it is run.
+    /// Changes made to it before the run.
     #[serde(default)]
     set: Vec<String>,
     question: Vec<Question>,
@@ -46,53 +46,54 @@ struct Run {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
-    /// In words.
+    /// A description in words.
     #[serde(default)]
     ask: String,
     what_if: Vec<String>,
-    /// How errors are summed up, instead of the classes that follow from the question.
+    /// The class in which errors are summarized, instead of the classes that follow from the question.
     class: Option<String>,
 }
 
-/// A question, its answer and what happened.
+/// A question, its answer and the truth.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScoredQuestion {
     /// The run that it is about.
     pub run: String,
-    /// In words.
+    /// A description in words.
     pub ask: String,
     /// The changes, each `PATH=VALUE`.
     pub what_if: Vec<String>,
-    /// The class in which its errors are summed up.
+    /// The class in which its errors are summarized.
     pub class: String,
-    /// Who answered.
+    /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// The answer beside what happened.
+    /// The answer beside the truth.
     pub comparisons: Vec<Comparison>,
     /// Why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// Whether the cluster would not keep up, where anybody says so.
+    /// Whether the cluster would be overloaded, as predicted and as simulated, if either says anything
+    /// about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<Verdict>,
-    /// Why it is off, the strongest reason first.
+    /// Reasons for the error, the strongest first.
     pub reasons: Vec<String>,
     /// Processor time of the prediction, seconds.
     pub predicted_in_s: f64,
     /// Processor time of the simulation, seconds.
     pub simulated_in_s: f64,
-    /// What each model's answer teaches.
+    /// What each model's answer adds to the past scores.
     #[serde(skip)]
     pub learned: Vec<PastScore>,
 }
 
-/// Whether requests come faster than they are done.
+/// Whether requests arrive faster than they complete.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Verdict {
-    /// It is predicted.
+    /// As predicted.
     pub predicted: bool,
-    /// It is so.
+    /// As simulated.
     pub measured: bool,
 }
 
@@ -114,7 +115,7 @@ impl Suite {
         Ok(Self(runs))
     }
 
-    /// How many runs it has, and how many questions about all of them.
+    /// The number of its runs, and the number of its questions.
     pub fn size(&self) -> (usize, usize) {
         (self.0.len(), self.0.iter().map(|(run, _)| run.question.len()).sum())
     }
@@ -123,7 +124,7 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// If a simulation fails, or who watches ends the work.
+    /// If a simulation fails, or the observer ends the work.
     pub fn score(&self, judge: Judge<'_>) -> Result<Vec<ScoredQuestion>, Error> {
         let done = judge.workers.perform(&self.0, |(run, document)| answered(run, document, judge));
         Ok(done.all()?.into_iter().flatten().collect())
@@ -156,7 +157,7 @@ fn changes(texts: &[String]) -> Result<Vec<Change>, Error> {
     parsed.collect::<Result<_, _>>().map_err(|error| Error::Invalid(error.to_string()))
 }
 
-/// Every question is possible before the first is simulated.
+/// Checks that every question is possible before the first is simulated.
 fn check(run: &Run, document: &Document) -> Result<(), Error> {
     document.check()?;
     for question in &run.question {
@@ -224,7 +225,7 @@ fn answered(
     run.question.iter().map(one).collect()
 }
 
-/// How the errors of a question are summed up: by what is hardest about it.
+/// The class in which the errors of a question are summarized: its hardest aspect.
 fn class(before: &Scenario, after: &Scenario) -> &'static str {
     let added = after.workloads.iter().any(|new| {
         let old = before.workloads.iter().find(|old| old.name == new.name);
@@ -250,25 +251,25 @@ fn class(before: &Scenario, after: &Scenario) -> &'static str {
 /// Errors of a class of questions.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassErrors {
-    /// Its name; `all` of all together.
+    /// Its name; `all` for all classes together.
     pub class: String,
     /// Questions of the class.
     pub questions: usize,
-    /// Questions to which there is no answer.
+    /// Questions without an answer.
     pub refused: usize,
-    /// Questions about overload where the verdict is wrong.
+    /// Questions about overload with a wrong verdict.
     pub wrong_verdicts: usize,
     /// Questions that the fast model answered.
     pub fast: usize,
-    /// Of throughput.
+    /// Errors of throughput.
     pub throughput: Spread,
-    /// Of mean response times.
+    /// Errors of mean response times.
     pub mean: Spread,
-    /// Of 99th percentiles of response times.
+    /// Errors of 99th percentiles of response times.
     pub p99: Spread,
 }
 
-/// Errors by class, in the order of their names, and of all together.
+/// Errors by class, in the order of names, and of all classes together.
 pub fn by_class(all: &[ScoredQuestion]) -> Vec<ClassErrors> {
     let mut names: Vec<&str> = all.iter().map(|one| one.class.as_str()).collect();
     names.sort_unstable();

@@ -12,12 +12,12 @@ use foretell_workloads::source::Source;
 
 use crate::error::Error;
 
-/// Requests that are counted of each job, at the least.
+/// Minimum number of requests that are counted of each job.
 const COUNTED: u64 = 8_000;
 /// Most requests of a run.
 const MOST: u64 = 2_000_000;
 
-/// A job as it is driven.
+/// A job and its pause between requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Driven<'a> {
     pub(super) job: &'a Job,
@@ -25,12 +25,12 @@ pub(super) struct Driven<'a> {
     pub(super) gap: SimSpan,
 }
 
-/// What a job got from the device.
+/// What a job achieved on the device.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Got {
     /// Requests a second, by [`Op`].
     pub iops: [f64; 2],
-    /// Mean latency, by [`Op`]; not a number without requests.
+    /// Mean latency, by [`Op`]; NaN without requests.
     pub latency_ns: [f64; 2],
 }
 
@@ -56,7 +56,7 @@ struct Count {
     latency_ns: u64,
 }
 
-/// Drives the jobs at the same time; for each, what it got.
+/// Runs the jobs at the same time. Returns what each achieved.
 pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Error> {
     let disk = Disk {
         device_name: "calibrated".to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
     Ok(counts.iter().map(got).collect())
 }
 
-/// What a process asks for; files lie one behind the other as far as there is room.
+/// The requests of a process; its files lie one after the other as far as there is room.
 fn requests(job: &Job, capacity: Bytes, process: usize) -> Result<JobRequests, Error> {
     let largest = job.sizes.iter().map(SizeMix::largest).max().unwrap_or(Bytes::ZERO);
     let span = job.size.unwrap_or(capacity).min(capacity).max(largest);

@@ -1,7 +1,8 @@
-//! What results of fio say: runs, and which of them are repetitions.
+//! What results of fio contain: runs, and which of them are repetitions.
 //!
-//! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). Processes of
-//! one job (`numjobs`) are one, whether fio reported them together or each by itself.
+//! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). The
+//! processes of one job (`numjobs`) count as one job, whether fio reported them together or
+//! separately.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -14,12 +15,13 @@ use foretell_workloads::results::fio::{JobResult, parse};
 
 use crate::error::Error;
 
-/// Share of a job's requests that must be outstanding on average for it to be called full.
+/// Average share of a job's queue depth that must be outstanding for the job to count as full.
 const FULL: f64 = 0.9;
-/// Requests a second, and the longest mean latency (an hour): beyond, a result is damaged.
+/// Highest number of requests a second, and longest mean latency (an hour). A result beyond these is
+/// damaged.
 const POSSIBLE_IOPS: RangeInclusive<f64> = 1e-3..=1e9;
 const LONGEST_NS: f64 = 3.6e12;
-/// Most requests outstanding of a job.
+/// Highest number of outstanding requests of a job.
 const MOST_SLOTS: u64 = 1 << 16;
 
 /// All that was read.
@@ -29,27 +31,27 @@ pub struct Evidence {
     pub runs: Vec<Run>,
     /// Runs that cannot be used, and why.
     pub left_out: Vec<(String, String)>,
-    /// What was passed over.
+    /// What was skipped.
     pub notes: BTreeSet<String>,
 }
 
 /// Jobs that ran at the same time.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The file's name, and the first job's where it holds several runs.
+    /// The file's name, with the name of the first job if the file holds several runs.
     pub name: String,
-    /// In the file's order.
+    /// Jobs in the file's order.
     pub jobs: Vec<RunJob>,
 }
 
 /// A job and what was measured of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunJob {
-    /// What it asks for, without what tells repetitions apart.
+    /// The job's requests, without the settings that only distinguish repetitions.
     pub job: Job,
     /// Bytes of its files.
     pub files: Option<Bytes>,
-    /// By [`Op`]; one at least.
+    /// Measurements by [`Op`]; at least one is present.
     pub seen: [Option<Seen>; 2],
 }
 
@@ -58,16 +60,16 @@ pub struct RunJob {
 pub struct Seen {
     /// Requests a second.
     pub iops: f64,
-    /// From submission to completion, mean.
+    /// Mean time from submission to completion.
     pub latency_ns: f64,
-    /// The hundredth of them that was fastest ended after this.
+    /// The fastest 1 % of the requests took at most this time.
     pub fastest_ns: Option<f64>,
     /// Mean size of a request.
     pub bytes: f64,
 }
 
 impl RunJob {
-    /// Requests that it may have outstanding.
+    /// Highest number of requests that it may have outstanding.
     pub fn slots(&self) -> u32 {
         self.job.iodepth.saturating_mul(self.job.numjobs)
     }
@@ -87,20 +89,20 @@ impl RunJob {
         self.seen.iter().flatten().map(|seen| seen.iops * seen.latency_ns / 1e9).sum()
     }
 
-    /// Requests outstanding on average, or as many as may be if they nearly are.
+    /// Requests outstanding on average, or the highest number allowed if the average is close to it.
     pub fn outstanding(&self) -> f64 {
         let (slots, present) = (f64::from(self.slots()), self.present());
         if present > FULL * slots { slots } else { present.max(1.0) }
     }
 
     /// Time between a completion and the submission that follows it, ns: the host's own work, and
-    /// what the job itself waits for (`rate`, `thinktime`).
+    /// the job's own waits (`rate`, `thinktime`).
     pub fn gap_ns(&self) -> f64 {
         let mean = self.present() / self.iops() * 1e9;
         (f64::from(self.slots()) / self.iops() * 1e9 - mean).max(0.0)
     }
 
-    /// Whether it waits by its own settings.
+    /// Whether its settings make it wait.
     pub fn throttled(&self) -> bool {
         let job = &self.job;
         !job.think.is_zero() || job.rate.iter().chain(&job.rate_iops).any(Option::is_some)
@@ -111,8 +113,8 @@ impl RunJob {
 ///
 /// # Errors
 ///
-/// If one is no result of fio, jobs failed, the results are of several devices (unless
-/// `one_device`), or nothing can be used.
+/// If a file is not a result of fio, if jobs failed, if the results are of several devices (unless
+/// `one_device`), or if nothing can be used.
 pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
     let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
     let mut under: Option<(Vec<String>, String)> = None;
@@ -247,7 +249,7 @@ impl Evidence {
         Ok(RunJob { job, files, seen })
     }
 
-    /// The job of a result's options; a key that is not known is passed over, and noted.
+    /// The job of a result's options; an unknown key is skipped and noted.
     fn options(&mut self, result: &JobResult) -> Result<Job, String> {
         let mut result = result.clone();
         loop {

@@ -1,16 +1,17 @@
 //! From runs to latency curves.
 //!
 //! Runs of equal jobs are one *condition*. Its latencies are chosen so that as many of its runs as
-//! possible lie within the tolerances; of choices with as many, the one from which the runs differ
-//! least. With one run these are its own figures. Each is a point of a curve: order, operation,
-//! share of reads, size, number outstanding.
+//! possible lie within the tolerances. Among equally good choices, the one with the smallest differences
+//! from the runs is taken. With a single run these are the run's own figures. Each condition is a point of
+//! a curve: order, operation, share of reads, size, number outstanding.
 //!
-//! A size that was measured at other shares of reads, and not at this one, is interpolated between the
-//! shares on either side; where there is none on one side, it is to the nearest share as the nearest
-//! size is. Numbers outstanding that other sizes or shares were measured at, and this one was not, get the
-//! shape of the nearest curve that has them. If nothing with fewer outstanding was measured at all,
-//! one alone is taken to last as the fastest hundredth of the requests that were measured, but not so
-//! short that fewer would be served faster than more.
+//! A size may have been measured at other shares of reads but not at this one. Then it is interpolated
+//! between the shares on either side. If one side has no share, the size keeps the ratio to the nearest
+//! share that the nearest size has. A number outstanding may have been measured at other sizes or shares
+//! but not at this one. Then it gets the shape of the nearest curve that has it. If no lower number
+//! outstanding was measured at all, the latency of a single request is taken to be that of the fastest 1 %
+//! of the measured requests. It is not so short, however, that fewer outstanding requests would have a
+//! higher throughput than more.
 
 use std::collections::BTreeSet;
 
@@ -22,32 +23,32 @@ use super::closed_loop::{self, Driven, Got};
 use super::evidence::{Evidence, Run, RunJob, words};
 use crate::error::Error;
 
-/// Error of IOPS and of latency that is borne.
+/// Tolerated errors of IOPS and of latency.
 pub const TOLERANCES: [f64; 2] = [0.10, 0.15];
-/// Share of its time that a job spends outside the device without being told to, beyond which that is
-/// said.
+/// If a job spends more than this share of its time outside the device, beyond the waits in its settings,
+/// a note says so.
 const OUTSIDE: f64 = 0.05;
-/// Rounds in which simulated latencies are brought to those wanted.
+/// Rounds in which simulated latencies are adjusted towards the wanted ones.
 const ROUNDS: usize = 4;
-/// Runs of a condition that may give its latencies.
+/// Number of runs of a condition that may give its latencies.
 const MOST_CANDIDATES: usize = 64;
 
 /// Runs of equal jobs.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// Which, in [`Evidence::runs`].
+    /// Indexes into [`Evidence::runs`].
     pub runs: Vec<usize>,
-    /// What the device is to give to each of its jobs.
+    /// What the device should achieve for each of its jobs.
     pub jobs: Vec<Wanted>,
 }
 
-/// A job of a condition and what the device is to give it.
+/// A job of a condition and what the device should achieve for it.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The job.
     pub of: RunJob,
     gap_ns: f64,
-    /// By [`Op`].
+    /// Targets by [`Op`].
     points: [Option<Point>; 2],
 }
 
@@ -56,16 +57,16 @@ pub struct Wanted {
 struct Point {
     order: Order,
     op: Op,
-    /// Percent, which tells conditions apart.
+    /// Percent; it distinguishes conditions.
     reads: u32,
     block: u64,
     outstanding: u32,
     latency_ns: f64,
-    /// How long one alone lasts at the least, if that is known.
+    /// Minimum latency of a single request, if it is known.
     fastest_ns: Option<f64>,
 }
 
-/// The median of some numbers; there is one at least.
+/// The median of some numbers; there is at least one.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -76,12 +77,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Whether both lie within what is borne of the measured: IOPS and latency.
+/// Whether both IOPS and latency lie within the tolerances of the measured values.
 pub fn within(errors: [f64; 2]) -> bool {
     errors.iter().zip(TOLERANCES).all(|(error, borne)| error.abs() <= borne)
 }
 
-/// The conditions of all runs, in the order of their first.
+/// The conditions of all runs, in the order of their first runs.
 pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
     let mut found: Vec<Condition> = Vec::new();
     let alike = |a: &Run, b: &Run| {
@@ -104,7 +105,7 @@ pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
     found
 }
 
-/// What a device is to give to the jobs of equal runs.
+/// What a device should achieve for the jobs of equal runs.
 fn wanted(runs: &[&Run]) -> Vec<Wanted> {
     let of_runs = |of: &dyn Fn(&Run) -> f64| median(runs.iter().map(|run| of(run)).collect());
     let outstanding = of_runs(&|run| run.jobs.iter().map(RunJob::outstanding).sum());
@@ -146,7 +147,7 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| median(values))
 }
 
-/// Latencies, by [`Op`], with which most of the runs of a job are reproduced.
+/// Latencies, by [`Op`], that reproduce most of the runs of a job.
 fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     let slots = f64::from(jobs[0].slots());
     let reads = median(jobs.iter().map(|job| job.read_share()).collect());
@@ -190,7 +191,7 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     best.1
 }
 
-/// A device and what it gave to each job of each condition.
+/// A device and what it achieved for each job of each condition.
 pub struct Fitted {
     /// The device.
     pub device: Curves,
@@ -198,7 +199,7 @@ pub struct Fitted {
     pub got: Vec<Vec<Got>>,
 }
 
-/// The device that gives each condition what it is to, as far as one device can.
+/// The device that comes as close to the targets of all conditions as one device can.
 pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     let mut tuned = conditions.to_vec();
     let mut round = 0;
@@ -230,8 +231,8 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     }
 }
 
-/// What a device that was fitted to the other conditions gives to this one; `None` if the others say
-/// nothing of such requests.
+/// What a device that was fitted to the other conditions achieves for this one; `None` if the others say
+/// nothing about such requests.
 pub fn left_out(
     conditions: &[Condition],
     number: usize,
@@ -269,7 +270,7 @@ fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Error> {
     closed_loop::run(device, &jobs)
 }
 
-/// Points of equal requests, ascending in the number outstanding.
+/// Points of equal requests, in ascending order of the number outstanding.
 #[derive(Clone)]
 struct Sampled {
     order: Order,
@@ -313,7 +314,7 @@ fn device(conditions: &[Condition], capacity: Bytes) -> Curves {
     }
 }
 
-/// Curves of what was measured; what was measured several times at its geometric mean.
+/// Curves of the measured points. The geometric mean stands for several measurements of one point.
 fn sampled(mut points: Vec<Point>) -> Vec<Sampled> {
     let key = |point: &Point| (point.order, point.op, point.reads, point.block);
     points.sort_by_key(|point| (key(point), point.outstanding));
@@ -329,8 +330,8 @@ fn sampled(mut points: Vec<Point>) -> Vec<Sampled> {
     curves.collect()
 }
 
-/// Curves of sizes at shares of reads at which other sizes were measured, and they were not: shares are
-/// nearer to each other than sizes.
+/// Curves for sizes that were measured at other shares of reads but not at these. Another share is a
+/// better guide than another size.
 fn missing(all: &[Sampled]) -> Vec<Sampled> {
     let mut found = Vec::new();
     for kind in all.chunk_by(|a, b| (a.order, a.op) == (b.order, b.op)) {
@@ -380,7 +381,7 @@ fn missing(all: &[Sampled]) -> Vec<Sampled> {
     found
 }
 
-/// A curve's points, and those that it gets from its nearest neighbours.
+/// A curve's points, and the points that it takes from its nearest neighbours.
 fn completed(curve: &Sampled, all: &[Sampled]) -> Vec<(u32, f64)> {
     let mut near: Vec<&Sampled> =
         all.iter().filter(|other| other.order == curve.order && other.op == curve.op).collect();
@@ -413,7 +414,7 @@ fn completed(curve: &Sampled, all: &[Sampled]) -> Vec<(u32, f64)> {
     points
 }
 
-/// What the device's curves rest on besides measurements, in words.
+/// What the device's curves are based on besides measurements, in words.
 pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let jobs = || conditions.iter().flat_map(|condition| &condition.jobs);
     let points: Vec<Point> = jobs().flat_map(|job| job.points.into_iter().flatten()).collect();

@@ -1,9 +1,9 @@
 //! The curves of a device from results of fio.
 //!
-//! The device's inside is not guessed. What fio measured, latency by operation, order, size, share of
-//! reads and number outstanding, becomes the curves of a device of kind `curves`; then the same jobs
-//! are run on the simulated device. And since a table can repeat whatever it was filled with, each job is also
-//! predicted by a device that was fitted to the others alone.
+//! Nothing is assumed about the inside of the device. Fio measured latency by operation, order, size, share of
+//! reads and number outstanding. These measurements become the curves of a device of kind `curves`. Then the
+//! same jobs are run on the simulated device. Since a table can always repeat its own entries, each job is
+//! also predicted by a device that was fitted to the other jobs alone.
 
 mod closed_loop;
 pub mod evidence;

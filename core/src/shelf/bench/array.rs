@@ -1,4 +1,4 @@
-//! An array on the bench: how it was set up, a member by itself, and its controller.
+//! An array on the bench: its setup, a single member, and its controller.
 
 use foretell_scenarios::device::{Array, ArrayCache, Device as Profile};
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan};
@@ -7,15 +7,15 @@ use foretell_whatif::{ArrayCacheFacts, ArrayFacts, WriteCacheFacts};
 use super::rig::Bench;
 use super::steady::Load;
 
-/// Sizes of operations by which the controller is measured.
+/// Sizes of operations used to measure the controller.
 const SIZES: [u64; 3] = [4 << 10, 64 << 10, 256 << 10];
-/// Operations that are there when the controller is kept busy, and how many of them are measured.
+/// Operations outstanding while the controller is kept busy, and how many of them are measured.
 const DEEP: (u32, u64) = (128, 512);
-/// Bytes that are brought into the controller's memory to be read again.
+/// Bytes that are read into the controller's memory, so that they can be read again.
 const WARM: u64 = 8 << 20;
-/// Trials of times that hardly differ, and of those that do.
+/// Trials of times that hardly vary, and of times that do.
 const TRIALS: (usize, usize) = (9, 400);
-/// A read that is repeated and takes longer, ns, is found in no memory.
+/// If a repeated read takes longer than this, ns, the data are not in a memory.
 const IN_MEMORY: f64 = 1e6;
 
 /// What is known and measured of an array.
@@ -67,7 +67,7 @@ pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFact
     }
 }
 
-/// What its data sheet says of an array's caches.
+/// The caches of an array according to its data sheet.
 fn caches(cache: &ArrayCache) -> ArrayCacheFacts {
     ArrayCacheFacts {
         bytes: cache.size.get(),
@@ -83,10 +83,10 @@ fn caches(cache: &ArrayCache) -> ArrayCacheFacts {
     }
 }
 
-/// Brings the write cache of an array to its high mark, with random writes of so many bytes; how many
-/// more fill it.
+/// Fills the write cache of an array to its high mark, with random writes of `bytes` each. Returns
+/// how many more bytes fill it up.
 ///
-/// That takes an operator as long as writing that much; here it need not.
+/// An operator would need the time of writing that much; here it takes no time.
 pub(super) fn fill(bench: &mut Bench, array: &Array, bytes: u64) -> u64 {
     let Some(write) = array.cache.as_ref().and_then(|cache| cache.write) else { return 0 };
     let sectors = bytes / SECTOR_BYTES;
@@ -98,7 +98,7 @@ pub(super) fn fill(bench: &mut Bench, array: &Array, bytes: u64) -> u64 {
     room + room / 8
 }
 
-/// By how much a read takes longer of an array than of a member by itself, ns.
+/// By how much longer a read of an array takes than a read of a single member, ns.
 fn beside_members(array: &mut Bench, member: &mut Bench, bytes: u64) -> f64 {
     let (whole, part) = (array.again(bytes), member.again(bytes));
     if part < IN_MEMORY {
@@ -108,7 +108,7 @@ fn beside_members(array: &mut Bench, member: &mut Bench, bytes: u64) -> f64 {
 }
 
 impl Bench {
-    /// Time of a read that is repeated, ns.
+    /// Time of a repeated read, ns.
     fn again(&mut self, bytes: u64) -> f64 {
         let sectors = bytes / SECTOR_BYTES;
         let mut times: Vec<f64> = (0..TRIALS.0)
@@ -158,7 +158,7 @@ impl Bench {
         self.pause(SimSpan::from_secs(1));
     }
 
-    /// Time between two of many operations that need no member, ns.
+    /// Time between two of many operations that do not need a member, ns.
     fn deep(&mut self, op: Op, bytes: u64) -> f64 {
         let (read_share, sectors) = match op {
             Op::Read => (1.0, WARM / SECTOR_BYTES),

@@ -1,4 +1,4 @@
-//! What makes a disk's times: distances, what its buffer holds, what it reads on to.
+//! What a disk's times depend on: distances, the capacity of its buffer, its read-ahead.
 
 use foretell_units::{Op, SECTOR_BYTES, SimSpan};
 use foretell_whatif::{Continued, Positioning};
@@ -11,8 +11,8 @@ use super::{LARGE, PIECE, PLACES};
 const TRIALS: usize = 96;
 
 impl Bench {
-    /// Positioning around the middle of the device, whose buffer takes so many operations before it
-    /// has done one.
+    /// Positioning around the middle of a device whose buffer accepts `buffered` operations before it
+    /// has completed one.
     pub(super) fn positioning(
         &mut self,
         op: Op,
@@ -37,7 +37,7 @@ impl Bench {
         distances.iter().map(&mut measured).collect()
     }
 
-    /// Times of operations a distance after another.
+    /// Times of operations at a distance from the one before.
     fn distance(
         &mut self,
         (op, buffered): (Op, u32),
@@ -78,7 +78,7 @@ impl Bench {
         Positioning { from_sector, distance_sectors, quantiles_ns }
     }
 
-    /// What a pause costs before an operation that continues another.
+    /// The cost of a pause before an operation that continues another.
     pub(super) fn continued(&mut self, op: Op, bytes_per_s: f64) -> Vec<Continued> {
         let piece = 128;
         let transfer = (piece * SECTOR_BYTES) as f64 / bytes_per_s * 1e9;
@@ -121,7 +121,7 @@ impl Bench {
         [PIECE, LARGE].map(|sectors| mean(sectors * SECTOR_BYTES)).to_vec()
     }
 
-    /// Reads somewhere, and lets the device read on.
+    /// Reads somewhere, and gives the device time to read ahead.
     fn read_somewhere(&mut self, sectors: u64) -> u64 {
         let at = self.stream.below(self.sectors / 2);
         self.one(Op::Read, at, sectors);
@@ -129,7 +129,7 @@ impl Bench {
         at + sectors
     }
 
-    /// How far the device reads on behind a read of so many sectors.
+    /// How far the device reads ahead after a read of `sectors` sectors.
     fn reads_on(&mut self, sectors: u64, random_ns: f64) -> u64 {
         const MOST: u64 = 1 << 14;
         let end = self.read_somewhere(sectors);
@@ -158,7 +158,8 @@ impl Bench {
         known
     }
 
-    /// How far the device reads on, and whether from the beginning of a read rather than from its end.
+    /// How far the device reads ahead, and whether that is counted from the beginning of a read or
+    /// from its end.
     pub(super) fn read_ahead(&mut self, random_ns: f64) -> (u64, bool) {
         let behind_small = self.reads_on(PIECE, random_ns);
         let large = 8 * PIECE;
@@ -167,7 +168,7 @@ impl Bench {
         if holds_read { (behind_small + PIECE, true) } else { (behind_small, false) }
     }
 
-    /// Behind how many reads the device remembers what it has read on to.
+    /// The number of recent reads whose read-ahead the device remembers.
     pub(super) fn read_ahead_streams(&mut self, random_ns: f64) -> u32 {
         let mut streams = 0;
         for doubling in 0..=6_u32 {
@@ -184,8 +185,8 @@ impl Bench {
         streams
     }
 
-    /// Whether a reader that is half as fast as the medium has to wait for it again and again: the
-    /// device has read on as far as it does, stops, and loses its place.
+    /// Whether a reader that is half as fast as the medium has to wait for it again and again. Then
+    /// the device has read ahead as far as it does, has stopped, and has lost its place.
     pub(super) fn read_ahead_stops(&mut self, random_ns: f64, far: u64, bytes_per_s: f64) -> bool {
         let sectors = 8 * PIECE;
         let transfer = SimSpan::from_secs_f64((sectors * SECTOR_BYTES) as f64 / bytes_per_s);
@@ -199,8 +200,8 @@ impl Bench {
         waits > 1
     }
 
-    /// Whether a read of what the device has read on to waits for a write that was taken before it and
-    /// is not on the medium: `hit_ns` is the time of one that does not.
+    /// Whether a read of read-ahead data waits for a write that was accepted before it and is not on
+    /// the medium. `hit_ns` is the time of a read that does not wait.
     pub(super) fn reads_wait_for_writes(&mut self, hit_ns: f64) -> bool {
         const TRIALS: usize = 9;
         let waits = (0..TRIALS).filter(|_| {
@@ -212,7 +213,7 @@ impl Bench {
         waits.count() > TRIALS / 2
     }
 
-    /// Times of reads of what the device has read on to, by size.
+    /// Times of reads of read-ahead data, by size.
     pub(super) fn read_ahead_hits(&mut self) -> Vec<(u64, f64)> {
         let mut mean = |bytes: u64| {
             let (sectors, trials) = (bytes / SECTOR_BYTES, 12);
@@ -226,8 +227,8 @@ impl Bench {
         [4 << 10, 64 << 10].map(&mut mean).to_vec()
     }
 
-    /// Random writes one after the other that are taken faster than the medium can: `alone_ns` is
-    /// the time of one after a pause.
+    /// Number of consecutive random writes that the device accepts faster than the medium can write
+    /// them. `alone_ns` is the time of one after a pause.
     pub(super) fn buffered_writes(&mut self, alone_ns: f64) -> u32 {
         const MOST: u32 = 100_000;
         self.pause(SimSpan::from_secs(1));
@@ -244,8 +245,8 @@ impl Bench {
         MOST
     }
 
-    /// Sectors that one random write and those that continue it may leave in a device's buffer, where
-    /// these are taken as fast as any: `alone_ns` is the time of one after a pause.
+    /// Sectors that a random write and the writes that continue it may leave in a device's buffer
+    /// while these are accepted as fast as any write. `alone_ns` is the time of one after a pause.
     pub(super) fn joined_writes(&mut self, buffered: u32, alone_ns: f64) -> u64 {
         const MOST: u64 = 1 << 16;
         const TRIALS: usize = 9;

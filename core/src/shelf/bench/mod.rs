@@ -1,11 +1,11 @@
-//! Measuring a storage device as an operator does when it is installed: a program that reads and
-//! writes it and looks at the clock.
+//! Measures a storage device as an operator does when it is installed: a program reads and writes it and
+//! looks at the clock.
 //!
-//! Random operations are measured in the steady state, as SNIA's *Solid State Storage Performance Test
-//! Specification* has it: first as much is written as fills the device's buffer, then round after round
-//! until operations a second are the same. A solid-state drive was filled before, as its profile says, so
-//! that it collects garbage meanwhile. Of an array, a member is measured by itself, and the controller
-//! by what needs no member.
+//! Random operations are measured in the steady state, as in SNIA's *Solid State Storage Performance Test
+//! Specification*. First enough is written to fill the device's buffer. Then rounds follow until the
+//! operations a second stay the same. A solid-state drive was filled before, as its profile says, so that
+//! it collects garbage in the meantime. Of an array, a single member is measured, and the controller is
+//! measured by operations that do not need a member.
 
 mod array;
 mod disk;
@@ -22,19 +22,19 @@ use rig::Bench;
 
 /// Places at which the rate of sequential operations is measured.
 const PLACES: u64 = 17;
-/// Of a device whose places are alike.
+/// The same for a device whose places are alike.
 const FEW_PLACES: u64 = 3;
 /// Sectors of the operations whose positioning is measured: 8 KiB.
 const PIECE: u64 = 16;
 /// Sectors of large operations: 128 KiB.
 const LARGE: u64 = 256;
-/// A buffer of so many writes is hardly ever full.
+/// A buffer for this number of writes is hardly ever full.
 const HARDLY_FULL: u32 = 1000;
 
 /// What was measured in this process.
 static MEASURED: Mutex<Vec<(Profile, Measurement)>> = Mutex::new(Vec::new());
 
-/// What is measured of a device; measured once of each profile.
+/// The measurement of a device; each profile is measured once.
 pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     let known = |all: &[(Profile, Measurement)]| {
         all.iter().find(|(known, _)| known == profile).map(|(_, measured)| measured.clone())
@@ -91,7 +91,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
     measured
 }
 
-/// Adds what is measured of a disk besides.
+/// Adds what is measured only of a disk.
 fn turning(measured: &mut Measurement, fresh: &dyn Fn() -> Bench) {
     let (mut reads, mut writes) = (fresh(), fresh());
     measured.stream_bytes_per_s =
@@ -230,7 +230,8 @@ mod tests {
         assert!(beside(1.0)[QUANTILES / 2] > 0.5e6 && beside(1.0)[QUANTILES - 2] > 1.5e6);
     }
 
-    /// Data sheets: most random reads and writes of 4 KiB a second, 4 KiB alone, sequential MB/s.
+    /// Data sheets: highest rates of random reads and writes of 4 KiB a second, times of a single 4 KiB
+    /// operation, sequential MB/s.
     #[test]
     fn profiles_of_today_do_what_their_data_sheets_say() {
         let found = |name: &str| measure(name, &shipped(name));
@@ -289,7 +290,7 @@ mod tests {
         assert!((facts.line_ns[1][0].1 / 4096.0 - 1.0).abs() < 0.1, "{:?}", facts.line_ns[1]);
     }
 
-    /// What models say of the loads that were measured.
+    /// What models predict for the measured loads.
     #[test]
     #[ignore = "takes minutes: `.ci/run --full` runs it"]
     fn models_do_what_was_measured() {

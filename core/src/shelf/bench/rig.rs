@@ -1,4 +1,4 @@
-//! A device on the bench: what is asked of it, and the clock.
+//! A device on the bench: its operations, and the clock.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
 pub(super) struct Bench {
     pub(super) device: Device<u32>,
     pub(super) now: SimTime,
-    /// Operations that have not been seen done.
+    /// Operations whose completion was not seen yet.
     pub(super) under_way: u64,
     calls: BTreeSet<SimTime>,
     pub(super) sectors: u64,
@@ -53,7 +53,7 @@ impl Bench {
         }
     }
 
-    /// Waits for the next operation to be done, until then at the most.
+    /// Waits until the next operation completes, or until `until`.
     pub(super) fn step(&mut self, until: SimTime) -> Option<u32> {
         while let Some(&at) = self.calls.first() {
             if at > until {
@@ -80,7 +80,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// One operation, nothing else being there: how long it takes.
+    /// A single operation on an otherwise idle device. Returns its time.
     pub(super) fn one(&mut self, op: Op, lbn: u64, sectors: u64) -> f64 {
         let start = self.now;
         self.submit(op, lbn.min(self.sectors - sectors), sectors, 0);
@@ -88,7 +88,7 @@ impl Bench {
         (self.now - start).as_ns() as f64
     }
 
-    /// A multiple of so many sectors, of which as many follow.
+    /// A random multiple of `sectors` with at least `sectors` sectors after it.
     pub(super) fn anywhere(&mut self, sectors: u64) -> u64 {
         self.stream.below(self.sectors / sectors - 1) * sectors
     }

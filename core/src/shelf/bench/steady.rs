@@ -1,9 +1,9 @@
-//! Random operations in the steady state, what a write buffer makes of those before, and reads beside
+//! Random operations in the steady state, the effect of a write buffer on earlier operations, and reads beside
 //! writes.
 //!
-//! As SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020) has it: the device is
-//! filled, then rounds are measured until the last five agree ([`is_steady`]). A round here is a number
-//! of operations, not a minute, as the device's time is simulated.
+//! As in SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020), the device is filled, then
+//! rounds are measured until the last five agree ([`is_steady`]). A round here is a number of operations, not a
+//! minute, as the device's time is simulated.
 #![allow(clippy::range_minus_one, clippy::range_plus_one, reason = "counts of rounds")]
 
 use foretell_scenarios::device::Device as Profile;
@@ -15,42 +15,44 @@ use super::{FEW_PLACES, array};
 
 /// Sizes of random operations.
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
-/// How many reads the device has at a time, and how many writes.
+/// Numbers of outstanding reads, and of outstanding writes.
 const READS: [u32; 5] = [1, 4, 16, 64, 256];
 const WRITES: [u32; 3] = [1, 16, 64];
-/// Mixes: shares of reads, sizes, and how many there are at a time.
+/// Mixes: shares of reads, sizes, and numbers of outstanding operations.
 const SHARES: [f64; 3] = [0.7, 0.5, 0.3];
 const MIXED_SIZES: [u64; 2] = [4 << 10, 64 << 10];
 const MIXED: [u32; 3] = [1, 16, 64];
-/// Rounds that must agree, and after how many one gives up.
+/// Number of rounds that must agree, and number of rounds after which the measurement gives up.
 const WINDOW: usize = 5;
 const MOST_ROUNDS: usize = 25;
-/// By how much of their mean the rounds' operations a second may differ, and the line through them.
+/// How far the operations a second of the rounds may differ, and how far the line through them may change, as a
+/// share of their mean.
 const EXCURSION: f64 = 0.2;
 const SLOPE: f64 = 0.1;
-/// A mix is measured longer, as two kinds share its operations and reads wait now and then only: so much of
-/// the device's time, but at most so many operations.
+/// A mix is measured longer, because two kinds share its operations and reads wait only now and then. This is the
+/// device's time, and the highest number of operations.
 const MIXED_FOR: SimSpan = SimSpan::from_secs(1);
 const MIXED_MOST: u64 = 4096;
-/// Bytes of a round, and its fewest and most operations; but each place in the device has two or more.
+/// Bytes of a round, and its fewest and most operations; each place in the device has at least two.
 const ROUND_BYTES: u64 = 4 << 20;
 const ROUND: (u64, u64) = (48, 256);
-/// Shortest round in the device's own time, as far as so many operations allow.
+/// Shortest round in the device's own time, as far as this number of operations allows.
 const ROUND_TIME: SimSpan = SimSpan::from_ms(50);
 const ROUND_MOST: u64 = 4096;
-/// Longest measuring of one figure, in the device's own time.
+/// Longest measurement of one figure, in the device's own time.
 const PATIENCE: SimSpan = SimSpan::from_secs(60);
-/// What fills a buffer: writes of so many bytes, so many at a time.
+/// Writes that fill a buffer: bytes of each, and number outstanding.
 const FILLING: (u64, u32) = (64 << 10, 16);
-/// A buffer is as full as a load keeps it after so many times of draining a full one.
+/// A load brings a buffer to its usual level within this multiple of the time to drain a full buffer.
 const SETTLES: f64 = 3.0;
-/// A buffer takes so many times more writes a second than the device keeps up with.
+/// A buffer accepts this many times as many writes a second as the device sustains.
 const FASTER: f64 = 1.3;
-/// Reads beside writes: sizes, how many are measured beside as many writes as can be, bytes of a write, and how many there are.
+/// Reads beside writes: sizes of reads, number of reads measured beside as many writes as possible, bytes of a
+/// write, and number of writes outstanding.
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
 const READS_BESIDE: usize = 160;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
-/// Shares of the most writes, beside none and all.
+/// Write rates as shares of the highest rate, in addition to none and all.
 const SHARES_BESIDE: [f64; 2] = [0.1, 0.5];
 
 /// What is measured here.
@@ -62,13 +64,13 @@ pub(super) struct Steady {
     pub(super) beside: Vec<Beside>,
 }
 
-/// Random operations, so many at a time, of which a share reads.
+/// Random operations: number outstanding, and share of reads.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) bytes: u64,
     pub(super) depth: u32,
     pub(super) read_share: f64,
-    /// Sectors from the beginning of the device that they are on.
+    /// Number of sectors, from the beginning of the device, that the operations use.
     pub(super) sectors: u64,
 }
 
@@ -76,7 +78,7 @@ pub(super) struct Load {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Round {
     seconds: f64,
-    /// By [`Op`]: how many were done, and the sum of their times, ns.
+    /// By [`Op`]: number of completed operations, and the sum of their times, ns.
     done: [(u64, f64); 2],
 }
 
@@ -115,7 +117,7 @@ const fn place(op: Op) -> usize {
     }
 }
 
-/// Measures a device that holds so many operations at once.
+/// Measures a device that holds `depth` operations at once.
 pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     let mut bench = Bench::new(name, profile);
     let sectors = bench.sectors;
@@ -179,7 +181,7 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     }
 }
 
-/// Whether a write cache lets other writes go as it was filled: stripe by stripe, with what is in them.
+/// Whether a write cache was filled stripe by stripe, so that data of a stripe leave together.
 fn keeps_sizes_apart(profile: &Profile) -> bool {
     let Profile::Array(array) = profile else { return false };
     array.cache.as_ref().is_some_and(|cache| cache.write.is_some())
@@ -234,11 +236,11 @@ pub(super) fn quantiles(mut found: Vec<f64>) -> [f64; QUANTILES] {
     })
 }
 
-/// What the filling of a buffer was like.
+/// How the buffer was filled.
 struct Filling {
-    /// Seconds and bytes since it began, time and again.
+    /// Seconds and bytes since the beginning, at several times.
     taken: Vec<(f64, f64)>,
-    /// Bytes a second when it was full: in the last quarter of what was written.
+    /// Bytes a second after it was full: in the last quarter of what was written.
     when_full: f64,
 }
 
@@ -253,7 +255,7 @@ impl Filling {
 }
 
 impl Bench {
-    /// Rounds until they agree; the last of them together, and whether they did.
+    /// Rounds until they agree. Returns the sum of the last rounds, and whether they agreed.
     fn steady(&mut self, load: &Load) -> (Round, bool) {
         // of a mix, each kind is to be there often
         let mixed = load.read_share > 0.0 && load.read_share < 1.0;
@@ -286,7 +288,7 @@ impl Bench {
         }
     }
 
-    /// One round of so many operations.
+    /// One round of `operations` operations.
     fn once(&mut self, load: &Load, operations: u64) -> Round {
         let mut under_way = self.begin(load);
         let patience = self.now + PATIENCE;
@@ -295,7 +297,7 @@ impl Bench {
         round
     }
 
-    /// So many operations after as many as there are at a time.
+    /// The given number of operations, after a first set as large as the number outstanding.
     pub(super) fn after_the_first(&mut self, load: &Load, operations: u64) -> Round {
         let mut under_way = self.begin(load);
         let patience = self.now + PATIENCE;
@@ -305,7 +307,7 @@ impl Bench {
         round
     }
 
-    /// Starts as many operations as there are to be at a time: what each is, and since when.
+    /// Starts operations up to the load's depth. Returns the direction and start time of each.
     fn begin(&mut self, load: &Load) -> Vec<(Op, SimTime)> {
         (0..load.depth).map(|tag| self.draw(load, tag)).collect()
     }
@@ -323,7 +325,7 @@ impl Bench {
         (op, self.now)
     }
 
-    /// So many operations, but none begun after `until`.
+    /// The given number of operations, but none that begins after `until`.
     fn round(
         &mut self,
         load: &Load,
@@ -344,7 +346,7 @@ impl Bench {
         round
     }
 
-    /// Waits for what is still there.
+    /// Waits for outstanding operations.
     pub(super) fn end(&mut self) {
         // the device has done some of which the bench has not heard yet
         while self.under_way > 0 {
@@ -354,7 +356,7 @@ impl Bench {
         }
     }
 
-    /// Writes at random, so many bytes each, until the buffer that the data sheet promises has been full.
+    /// Writes at random, `bytes` bytes each, until the buffer of the size in the data sheet has been full.
     fn fill(&mut self, profile: &Profile, bytes: u64) -> Filling {
         let depth = FILLING.1;
         let load = Load { bytes, depth, read_share: 0.0, sectors: self.sectors };
@@ -375,7 +377,7 @@ impl Bench {
         Filling::of(taken)
     }
 
-    /// Fills the buffer of a solid-state drive again, as far as what was asked for since has let it empty.
+    /// Fills the buffer of a solid-state drive again, as far as it has drained since.
     fn top_up(&mut self, profile: &Profile, filling: &Filling) {
         let Profile::Ssd(ssd) = profile else { return };
         let (bytes, depth) = FILLING;
@@ -390,8 +392,9 @@ impl Bench {
         self.end();
     }
 
-    /// Goes on with a load until the buffer of a solid-state drive is as full as this load keeps it: three times as
-    /// long as a full one takes to drain. Rounds agree earlier, while the device still drains what came before.
+    /// Continues a load until the buffer of a solid-state drive has the level at which this load keeps it. That
+    /// takes three times as long as draining a full buffer. Rounds agree earlier, while the device still drains
+    /// earlier writes.
     fn settle(&mut self, profile: &Profile, filling: &Filling, load: &Load) {
         let Profile::Ssd(ssd) = profile else { return };
         let drained_s = ssd.buffer.get() as f64 / filling.when_full.max(1.0);
@@ -401,7 +404,7 @@ impl Bench {
         self.end();
     }
 
-    /// How writes are taken until the buffer is full, and how reads do beside writes.
+    /// How writes are accepted until the buffer is full, and times of reads beside writes.
     fn buffering(
         &mut self,
         profile: &Profile,
@@ -463,7 +466,7 @@ impl Bench {
         (Some(WriteBuffer { bytes: room as u64, burst }), beside)
     }
 
-    /// Times of reads, one at a time, beside writes that come at a fixed interval, or as fast as the device takes them.
+    /// Times of single reads beside writes that come at a fixed interval or as fast as the device accepts them.
     fn reads_beside(&mut self, bytes: u64, count: usize, every: Option<SimSpan>) -> Vec<f64> {
         const READER: u32 = u32::MAX;
         let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
