@@ -628,13 +628,15 @@ fn the_fast_model_answers_from_short_stretches_as_the_replay_does_from_all() {
                 let of = |answer: &Value| answer.pointer(key).unwrap().as_f64().unwrap();
                 let off = of(&fast[name]) / of(replay) - 1.0;
                 println!("{change} {name} {key}: {:+.1} %", 100.0 * off);
-                assert!(off.abs() < 0.1, "{change} {name} {key}: {off:+.3}");
+                // 60 requests a second: short stretches have a few hundred of them
+                assert!(off.abs() < 0.2, "{change} {name} {key}: {off:+.3}");
                 all.push(off.abs());
             }
         }
     }
     all.sort_by(f64::total_cmp);
-    assert!(all[all.len() / 2] < 0.03, "{all:?}");
+    assert!(all[all.len() / 2] < 0.02, "{all:?}");
+    assert!(all[all.len() * 9 / 10] < 0.1, "{all:?}");
     // caches that earlier questions filled are those that each fills by itself
     let question = |change| format!("{{\"what_if\": [{change:?}], \"model\": \"fast\"}}\n");
     let faster = "node.brick.cpu.profile=xeon-2023";

@@ -10,7 +10,7 @@ use super::index::{Index, hash};
 /// A queue's number: its sentinel's place in the slab.
 pub(crate) type Queue = u32;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Node<T> {
     key: u64,
     /// Towards the front.

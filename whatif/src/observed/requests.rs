@@ -47,6 +47,13 @@ pub(crate) struct Streams {
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
+impl Streams {
+    /// Requests of all clients.
+    pub(crate) fn count(&self) -> usize {
+        self.of_clients.iter().map(|stream| stream.len()).sum()
+    }
+}
+
 /// Whether each request of a kind of workload is one object, which an operator knows.
 pub(crate) fn is_whole(kind: &str) -> bool {
     kind == "cosbench"

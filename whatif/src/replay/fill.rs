@@ -1,8 +1,8 @@
 //! What caches hold before the fast model's first stretch of detail.
 //!
-//! The first requests of the run fill the caches, at the times at which they were recorded. So what nodes hold then
-//! depends on what they store and where. It does not depend on the speed of processors, cables and disks, or on how
-//! often clients ask. Questions that change only these begin with caches that an earlier question has filled.
+//! Recorded requests fill the caches, at the times at which they were recorded (see `fill_requests`). So what nodes
+//! hold then depends on what they store and where. It does not depend on the speed of processors, cables and disks, or
+//! on how often clients ask. Questions that change only these begin with caches that an earlier question has filled.
 //!
 //! Left out: the file of the Activity DB, which grows from the first stretch of detail on.
 
@@ -16,22 +16,24 @@ use foretell_scenarios::model::{
 };
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
+use super::fill_requests::choose;
 use super::instance::{Instance, Position};
 use super::node::Node;
 use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 
-/// Fills that are kept. Each has all nodes with the pages that the requests of a fill have touched.
-const KEPT: usize = 8;
+/// Bytes in the caches of all fills that are kept; what is known of a page takes some 50 bytes: .8 GB for pages of
+/// 4 KiB.
+const KEPT_BYTES: u64 = 64 << 30;
+/// Fills that are kept, however small: more would have to be searched.
+const KEPT: usize = 64;
 
 /// Which requests fill caches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Fill {
-    /// Those recorded before then.
+    /// Of those recorded before then, when the first stretch of detail begins.
     pub(super) until: SimTime,
-    /// When the first stretch of detail begins.
-    pub(super) end: SimTime,
 }
 
 /// The latest fills, the last used one at the end.
@@ -49,10 +51,14 @@ impl KeptFills {
 
     fn keep(&self, filled: Filled) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == KEPT {
-            all.remove(0);
-        }
         all.push(Arc::new(filled));
+        let mut cached = 0;
+        let fits = |filled: &&Arc<Filled>| {
+            cached += filled.cached;
+            cached <= KEPT_BYTES
+        };
+        let given_up = all.len() - all.iter().rev().take(KEPT).take_while(fits).count();
+        all.drain(..given_up);
     }
 }
 
@@ -61,6 +67,8 @@ impl KeptFills {
 struct Filled {
     key: Key,
     nodes: Vec<Option<Node>>,
+    /// Bytes in the caches of all nodes.
+    cached: u64,
     positions: Vec<Position>,
 }
 
@@ -211,29 +219,37 @@ impl Replay<'_> {
                 let instances = self.instances.iter().zip(&self.engine.choosing);
                 let positions = instances.map(|(one, choosing)| one.position(choosing));
                 let nodes = self.engine.nodes.clone();
-                material.fills.keep(Filled { key, nodes, positions: positions.collect() });
+                let cached =
+                    nodes.iter().flatten().map(|node| node.software.cached_and_evicted().0);
+                let cached = cached.sum();
+                material.fills.keep(Filled { key, nodes, cached, positions: positions.collect() });
             }
         }
         self.ticks_from = SimTime::ZERO;
         self.resume_at(fill.until.saturating_since(SimTime::ZERO));
-        self.clients_go_on(fill.end.saturating_since(fill.until));
+        self.clients_go_on(SimSpan::ZERO);
         Ok(())
     }
 
     /// Requests touch caches when they were recorded; those without times as often as others do.
     fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
         let span = until.saturating_since(SimTime::ZERO);
-        let has_times: Vec<bool> = self.instances.iter().map(Instance::has_times).collect();
-        let timed = self.instances.iter().zip(&has_times).filter(|(_, has_times)| **has_times);
-        let counts: Vec<usize> = timed.map(|(one, _)| one.recorded_before(until)).collect();
-        let mean = counts.iter().sum::<usize>() as f64 / (counts.len() as f64).max(1.0);
+        let chosen = choose(self.engine.scenario, &self.instances, until);
+        let timed = chosen.iter().filter(|positions| !positions.is_empty());
+        let mean =
+            chosen.iter().map(Vec::len).sum::<usize>() as f64 / (timed.count() as f64).max(1.0);
         let gap = SimSpan::from_secs_f64(span.as_secs_f64() / mean.max(1.0));
-        let following = |instances: &[Instance], index: usize, after: SimTime| {
-            if has_times[index] { instances[index].next_recorded() } else { Some(after + gap) }
+        let mut chosen: Vec<_> = chosen.into_iter().map(Vec::into_iter).collect();
+        let mut following = |instances: &mut [Instance], index: usize, after: SimTime| {
+            if !instances[index].has_times() {
+                return Some(after + gap);
+            }
+            instances[index].leave_out_to(chosen[index].next()?);
+            instances[index].next_recorded()
         };
         let mut next: BinaryHeap<Reverse<(SimTime, usize)>> = BinaryHeap::new();
         for index in 0..self.instances.len() {
-            let first = following(&self.instances, index, SimTime::ZERO);
+            let first = following(&mut self.instances, index, SimTime::ZERO);
             next.extend(first.map(|at| Reverse((at, index))));
         }
         while let Some(Reverse((at, index))) = next.pop().filter(|Reverse((at, _))| *at < until) {
@@ -241,7 +257,7 @@ impl Replay<'_> {
             self.engine.skipped = at.saturating_since(SimTime::ZERO);
             self.tick_all();
             if self.touch(index) {
-                let following = following(&self.instances, index, at);
+                let following = following(&mut self.instances, index, at);
                 next.extend(following.map(|at| Reverse((at, index))));
             }
         }

@@ -8,6 +8,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Stream};
 use super::agenda::Event;
 use super::stream::{Requests, Wanted};
 use super::{Material, Replay, SEED};
+use crate::observed::Recorded;
 
 /// A workload on one client, or one of its threads.
 #[derive(Debug)]
@@ -186,15 +187,25 @@ impl Instance {
         if let Pace::Recorded { origin, .. } = &mut self.pace {
             *origin = time;
         }
-        let count = self.requests.leave_out_until(time);
+        self.leave_out_to(self.requests.recorded_before(time));
+    }
+
+    /// Leaves out the requests before a position in its record, as far as it has not come to them.
+    pub(super) fn leave_out_to(&mut self, position: usize) {
+        let count = self.requests.leave_out_to(position);
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(count);
         }
     }
 
-    /// Whether its requests have times at which they were recorded.
+    /// Whether its requests are recorded ones, with times.
     pub(super) fn has_times(&self) -> bool {
-        self.requests.has_times()
+        self.requests.is_as_recorded() && self.requests.has_times()
+    }
+
+    /// What was recorded of it, or of the one that it is like.
+    pub(super) fn record(&self) -> &[Recorded] {
+        self.requests.record()
     }
 
     /// How many requests were recorded before a time.

@@ -13,6 +13,7 @@ mod creation;
 mod disks;
 mod engine;
 mod fill;
+mod fill_requests;
 mod instance;
 mod links;
 mod node;

@@ -42,8 +42,8 @@ pub(crate) struct Detail {
     beginning: f64,
     /// Stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests that fill caches before the first stretch; what comes between stretches is then left out. Otherwise
-    /// all requests between stretches touch caches.
+    /// Requests before the first stretch, if the run has twice as many; the latest of them fill caches. What comes
+    /// between stretches is then left out. Otherwise all requests between stretches touch caches.
     fills: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ impl Detail {
         shortest_s: 0.125,
         periods: (1, 16),
         beginning: 0.1,
-        fills: Some(60_000.0),
+        fills: Some(300_000.0),
     };
 
     /// Whether less than all of a run is replayed in detail.
@@ -113,9 +113,7 @@ impl Plan {
         }
         let duration = scenario.duration?.as_secs_f64();
         let warmup = scenario.warmup.as_secs_f64();
-        let of_workload =
-            |known: &Streams| known.of_clients.iter().map(|stream| stream.len()).sum::<usize>();
-        let by_workload = || requests.iter().map(of_workload).filter(|count| *count > 0);
+        let by_workload = || requests.iter().map(Streams::count).filter(|count| *count > 0);
         let all = by_workload().sum::<usize>() as f64;
         let fewest = by_workload().min().unwrap_or(0) as f64;
         let whole = warmup + duration;
@@ -133,10 +131,8 @@ impl Plan {
         let beginning = whole * share * of.beginning;
         let mut fill = None;
         if let Some(requests) = of.fills {
-            let until = (requests * whole / all).min(whole / 2.0);
-            let end = until.max(warmup - beginning);
-            let at = |seconds: f64| SimTime::ZERO + SimSpan::from_secs_f64(seconds);
-            fill = Some(Fill { until: at(until), end: at(end) });
+            let end = (requests * whole / all).min(whole / 2.0).max(warmup - beginning);
+            fill = Some(Fill { until: SimTime::ZERO + SimSpan::from_secs_f64(end) });
             add(1, beginning, 1.0, false);
             let left = whole - end - beginning;
             add(of.periods.1, left, (share * whole / left).min(1.0), true);

@@ -214,11 +214,20 @@ impl Requests {
         recorded.partition_point(|request| request.issued < time)
     }
 
-    /// Leaves out the requests that were issued before a time, and says how many.
-    pub(super) fn leave_out_until(&mut self, time: SimTime) -> u64 {
-        let before = self.recorded_before(time);
+    /// Whether it asks for what was recorded, as far as the record goes.
+    pub(super) fn is_as_recorded(&self) -> bool {
+        self.recent.is_none()
+    }
+
+    /// What was recorded.
+    pub(super) fn record(&self) -> &[Recorded] {
+        self.known.record(self.stream)
+    }
+
+    /// Leaves out the requests before a position of the record, and says how many.
+    pub(super) fn leave_out_to(&mut self, position: usize) -> u64 {
         let recorded = self.known.record(self.stream);
-        let count = before.saturating_sub(self.next);
+        let count = position.saturating_sub(self.next);
         self.next += count;
         self.followed = self.next % recorded.len().max(1);
         count as u64

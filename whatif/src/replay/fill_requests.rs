@@ -1,0 +1,245 @@
+//! Which recorded requests fill caches for the fast model.
+//!
+//! What a cache holds depends on the latest requests to each address. So the record is walked backward from where the
+//! first stretch of detail begins, and only the latest requests to an address are chosen: enough reads to find any of
+//! its fragments, and enough writes to show how long its pages have been dirty. The walk ends for a volume when what
+//! was chosen overflows the caches of its nodes, or when hardly any address is new.
+//!
+//! Left out: earlier requests to an address, which make it no more recent, but more frequent. Policies that count
+//! references see fewer of them.
+
+use foldhash::fast::FixedState;
+use foretell_algorithms::cache::PolicyKind;
+use foretell_scenarios::model::{ReadFrom, Scenario, Volume};
+use foretell_units::{Op, SimSpan, SimTime};
+use hashbrown::HashMap;
+
+use super::instance::Instance;
+use crate::observed::Recorded;
+
+/// Latest reads of an address that are chosen if they go to fragments at random, so that they find nearly all of them,
+/// or if the policy of a cache tells pages that were read once from others.
+const READS: u32 = 3;
+/// Writes of an address that are chosen of those whose pages may still be dirty.
+const WRITES: u32 = 8;
+/// Bytes that are chosen of a volume, as a multiple of what the caches of its nodes hold.
+const OVERFLOW: f64 = 1.25;
+/// The walk goes back in this number of steps.
+const STEPS: u64 = 256;
+/// An address is rarely new if it is so in less than this share of the requests of a step.
+const FEW_NEW: f64 = 0.01;
+/// Requests of a volume before which that says little.
+const MANY: usize = 20_000;
+/// Requests that are chosen in all: so many take a tenth of a second and more.
+const MOST: usize = 250_000;
+
+/// By instance: the positions of the recorded requests that fill caches, ascending.
+pub(super) type Chosen = Vec<Vec<usize>>;
+
+/// What was chosen of an address.
+#[derive(Clone, Copy)]
+struct Seen {
+    count: u32,
+    earliest: SimTime,
+}
+
+/// A volume during the walk.
+struct Walk {
+    seen: HashMap<(Where, Op), Seen, FixedState>,
+    /// Bytes that caches hold of what was chosen, and may hold.
+    bytes: f64,
+    enough: f64,
+    /// Bytes in caches for a byte that is written.
+    copies: f64,
+    /// Writes since then may not be flushed yet.
+    dirty_since: SimTime,
+    /// Writes of an address are chosen at least this far apart.
+    apart: SimSpan,
+    /// Reads of an address that are chosen.
+    reads: u32,
+    walked: usize,
+    done: bool,
+}
+
+/// Where a request goes: its offset and size.
+type Where = (u64, u32);
+
+impl Walk {
+    fn of(scenario: &Scenario, volume: &Volume, until: SimTime) -> Self {
+        let storage = volume.nodes.iter().filter_map(|node| scenario.host(*node).role.storage());
+        let (mut enough, mut expire) = (0.0, SimSpan::ZERO);
+        let mut reads = if volume.read_from == ReadFrom::Primary { 1 } else { READS };
+        for cache in storage.map(|storage| &storage.cache) {
+            if cache.policy != PolicyKind::Lru.name() {
+                reads = READS;
+            }
+            enough += OVERFLOW * cache.size.get() as f64;
+            expire = expire.max(cache.dirty_expire + cache.flush_interval);
+        }
+        let begin = until.saturating_since(SimTime::ZERO).saturating_sub(expire);
+        Self {
+            seen: HashMap::default(),
+            bytes: 0.0,
+            enough,
+            copies: volume.encoding.n() as f64 / volume.encoding.m() as f64,
+            dirty_since: SimTime::ZERO + begin,
+            apart: expire / u64::from(WRITES),
+            reads,
+            walked: 0,
+            done: false,
+        }
+    }
+
+    /// Whether a request, that comes before all that were looked at, is chosen.
+    fn takes(&mut self, request: &Recorded) -> bool {
+        let Recorded { issued, offset, size, op, .. } = *request;
+        let fresh = Seen { count: 0, earliest: SimTime::MAX };
+        let seen = self.seen.entry(((offset.get(), size), op)).or_insert(fresh);
+        let again = match op {
+            Op::Read => seen.count < self.reads,
+            Op::Write => {
+                issued >= self.dirty_since
+                    && seen.earliest.saturating_since(issued) >= self.apart
+                    && seen.count < WRITES
+            }
+        };
+        if seen.count > 0 && !again {
+            return false;
+        }
+        // only the first time brings new pages; a read may find other fragments the next time
+        if seen.count == 0 {
+            let copies = if op == Op::Write { self.copies } else { 1.0 };
+            self.bytes += copies * f64::from(size);
+        }
+        *seen = Seen { count: seen.count + 1, earliest: issued };
+        true
+    }
+
+    /// After a step, in which this number of requests was looked at, and chosen.
+    fn stepped(&mut self, looked_at: usize, chosen: usize) {
+        self.walked += looked_at;
+        let few = (chosen as f64) < FEW_NEW * looked_at as f64;
+        self.done |= self.bytes >= self.enough || few && self.walked >= MANY;
+    }
+}
+
+/// Chooses among the requests that were recorded before a time.
+pub(super) fn choose(scenario: &Scenario, instances: &[Instance], until: SimTime) -> Chosen {
+    let mut walks: Vec<Walk> =
+        scenario.volumes.iter().map(|volume| Walk::of(scenario, volume, until)).collect();
+    let mut chosen: Chosen = vec![Vec::new(); instances.len()];
+    let mut left: Vec<usize> = instances
+        .iter()
+        .map(|one| if one.has_times() { one.recorded_before(until) } else { 0 })
+        .collect();
+    let step = SimSpan::from_ns(until.saturating_since(SimTime::ZERO).as_ns() / STEPS + 1);
+    let mut all = 0;
+    for number in (0..STEPS).rev() {
+        let begin = SimTime::ZERO + step * number;
+        let mut looked_at = vec![(0, 0); walks.len()];
+        for (index, instance) in instances.iter().enumerate() {
+            let volume = instance.volume as usize;
+            if walks[volume].done {
+                continue;
+            }
+            let record = instance.record();
+            while let Some(position) = left[index].checked_sub(1) {
+                let request = &record[position];
+                if request.issued < begin {
+                    break;
+                }
+                left[index] = position;
+                looked_at[volume].0 += 1;
+                if walks[volume].takes(request) {
+                    looked_at[volume].1 += 1;
+                    chosen[index].push(position);
+                    all += 1;
+                }
+            }
+        }
+        for (walk, (looked_at, chosen)) in walks.iter_mut().zip(looked_at) {
+            walk.stepped(looked_at, chosen);
+        }
+        if all >= MOST || walks.iter().all(|walk| walk.done) {
+            break;
+        }
+    }
+    for positions in &mut chosen {
+        positions.reverse();
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Bytes;
+
+    use super::*;
+
+    const BLOCK: u32 = 4096;
+
+    fn walk(reads: u32, enough: f64) -> Walk {
+        Walk {
+            seen: HashMap::default(),
+            bytes: 0.0,
+            enough,
+            copies: 1.5,
+            dirty_since: SimTime::from_ns(1000),
+            apart: SimSpan::from_ns(10),
+            reads,
+            walked: 0,
+            done: false,
+        }
+    }
+
+    fn request(issued_ns: u64, block: u64, op: Op) -> Recorded {
+        Recorded {
+            issued: SimTime::from_ns(issued_ns),
+            pause: SimSpan::ZERO,
+            offset: Bytes(block * u64::from(BLOCK)),
+            size: BLOCK,
+            op,
+        }
+    }
+
+    #[test]
+    fn the_latest_reads_of_an_address_are_chosen() {
+        let mut walk = walk(2, f64::INFINITY);
+        let chosen = [9, 8, 7, 6].map(|at| walk.takes(&request(at, 0, Op::Read)));
+        assert_eq!(chosen, [true, true, false, false]);
+        assert!(walk.takes(&request(5, 1, Op::Read)), "another address");
+        assert!(walk.takes(&request(4, 0, Op::Write)), "another operation");
+    }
+
+    #[test]
+    fn earlier_writes_of_an_address_are_chosen_far_apart_and_while_they_may_be_dirty() {
+        let mut walk = walk(1, f64::INFINITY);
+        let chosen = [1029, 1025, 1019, 1018, 1009, 999, 900];
+        let chosen = chosen.map(|at| walk.takes(&request(at, 0, Op::Write)));
+        assert_eq!(chosen, [true, false, true, false, true, false, false]);
+    }
+
+    #[test]
+    fn a_volume_is_done_when_its_caches_overflow() {
+        let block = f64::from(BLOCK);
+        let mut walk = walk(1, 4.0 * block);
+        assert!(walk.takes(&request(9, 0, Op::Write)));
+        assert!(walk.takes(&request(8, 1, Op::Write)));
+        walk.stepped(2, 2);
+        assert!(!walk.done, "the copies of two writes are three blocks");
+        assert!(walk.takes(&request(7, 2, Op::Read)));
+        walk.stepped(1, 1);
+        assert!(walk.done);
+    }
+
+    #[test]
+    fn a_volume_is_done_when_hardly_any_address_is_new() {
+        let mut walk = walk(1, f64::INFINITY);
+        walk.stepped(MANY - 1, 0);
+        assert!(!walk.done, "too few requests to tell");
+        walk.stepped(1000, 10);
+        assert!(!walk.done);
+        walk.stepped(1000, 9);
+        assert!(walk.done);
+    }
+}
