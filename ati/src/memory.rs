@@ -18,6 +18,9 @@ pub trait Records {
     /// What each workload demanded of each resource, in the order of workload, host, resource.
     fn demands(&self) -> Result<Vec<Demand>, StoreError>;
 
+    /// How many records of all kinds there are.
+    fn count_all(&self) -> Result<u64, StoreError>;
+
     /// Calls `each` with every record of `kind`, in the order of posting.
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError>;
 
@@ -77,6 +80,10 @@ impl Records for MemoryRun {
 
     fn demands(&self) -> Result<Vec<Demand>, StoreError> {
         Ok(self.demands.clone())
+    }
+
+    fn count_all(&self) -> Result<u64, StoreError> {
+        Ok(self.records.len() as u64)
     }
 
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {

@@ -44,6 +44,14 @@ impl Records for RunDb {
         self.demands()
     }
 
+    fn count_all(&self) -> Result<u64, StoreError> {
+        let mut all = 0_u64;
+        for kind in RecordKind::ALL {
+            all = all.saturating_add(self.count(kind)?);
+        }
+        Ok(all)
+    }
+
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
         self.scan(kind, each)
     }

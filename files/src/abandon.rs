@@ -26,10 +26,22 @@ pub(crate) struct Entered(u64);
 impl Entered {
     /// Enters what `removal` removes. It must not wait for anything.
     pub(crate) fn new(removal: impl FnOnce() + Send + 'static) -> Self {
+        Self::enter(&mut register(), Box::new(removal))
+    }
+
+    /// Makes something and enters what removes it. Nothing is abandoned in between: it would stay.
+    pub(crate) fn made<T, E, R: FnOnce() + Send + 'static>(
+        make: impl FnOnce() -> Result<(T, R), E>,
+    ) -> Result<(T, Self), E> {
         let mut register = register();
+        let (something, removal) = make()?;
+        Ok((something, Self::enter(&mut register, Box::new(removal))))
+    }
+
+    fn enter(register: &mut Register, removal: Removal) -> Self {
         let number = register.next;
         register.next += 1;
-        register.removals.insert(number, Box::new(removal));
+        register.removals.insert(number, removal);
         Self(number)
     }
 }
@@ -56,4 +68,35 @@ pub fn abandon() {
         removal();
     }
     std::mem::forget(register);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_abandoned_between_making_something_and_entering_it() {
+        let begun = AtomicBool::new(false);
+        let is_made = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let maker = scope.spawn(|| {
+                Entered::made(|| {
+                    begun.store(true, Ordering::SeqCst);
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    is_made.store(true, Ordering::SeqCst);
+                    Ok::<_, ()>(((), || {}))
+                })
+            });
+            while !begun.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            // as a handler of signals does
+            let held = not_now();
+            assert!(is_made.load(Ordering::SeqCst));
+            drop(held);
+            assert!(maker.join().unwrap().is_ok());
+        });
+    }
 }

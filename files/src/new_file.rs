@@ -56,13 +56,16 @@ impl Temporary {
 
     /// Begins it under this name.
     pub(crate) fn create_as(dir: &Arc<Dir>, name: &str) -> io::Result<Self> {
-        let file = dir.create(name)?;
+        let (file, entered) = Entered::made(|| {
+            let file = dir.create(name)?;
+            let (held, named) = (dir.clone(), name.to_owned());
+            let removal = move || {
+                // half of a file is worth nothing
+                let _ = held.remove(&named);
+            };
+            io::Result::Ok((file, removal))
+        })?;
         let own = Dir::entry_of(&file)?.id;
-        let (held, named) = (dir.clone(), name.to_owned());
-        let entered = Entered::new(move || {
-            // half of a file is worth nothing
-            let _ = held.remove(&named);
-        });
         let (dir, name) = (dir.clone(), name.to_owned());
         *open_names().entry(name.clone()).or_default() += 1;
         Ok(Self { dir, name, file: Some(file), own, entered: Some(entered) })
@@ -126,9 +129,11 @@ impl Drop for Temporary {
         }
         open.retain(|_, count| *count > 0);
         drop(open);
-        if self.entered.take().is_some() {
+        if self.entered.is_some() {
             // the error that led here says more than a second one
             let _ = self.dir.remove(&self.name);
+            // not before: if the process ended in between, the file would stay
+            self.entered = None;
         }
     }
 }
@@ -155,14 +160,16 @@ enum Owner {
 #[derive(Debug)]
 struct Made {
     paths: Arc<Vec<PathBuf>>,
-    _entered: Option<Entered>,
+    _entered: Entered,
 }
 
 impl Made {
     fn new(path: &Path) -> Result<Self, FilesError> {
-        let paths = Arc::new(dir::make(path)?);
-        let own = paths.clone();
-        let entered = (!paths.is_empty()).then(|| Entered::new(move || dir::unmake(&own)));
+        let (paths, entered) = Entered::made(|| {
+            let paths = Arc::new(dir::make(path)?);
+            let own = paths.clone();
+            Ok::<_, FilesError>((paths, move || dir::unmake(&own)))
+        })?;
         Ok(Self { paths, _entered: entered })
     }
 }

@@ -18,13 +18,16 @@ impl Scratch {
     /// A new one, which nobody else may look into.
     pub fn new() -> Result<Self, FilesError> {
         let place = std::env::temp_dir();
-        let dir = tempfile::Builder::new().prefix("foretell-").tempdir_in(&place);
-        let dir = dir.map_err(FilesError::system("make a directory in", &place))?;
-        let path = dir.path().to_owned();
-        let entered = Entered::new(move || {
-            // it is ours alone; if this fails, what stays does no harm
-            let _ = std::fs::remove_dir_all(path);
-        });
+        let (dir, entered) = Entered::made(|| {
+            let dir = tempfile::Builder::new().prefix("foretell-").tempdir_in(&place);
+            let dir = dir.map_err(FilesError::system("make a directory in", &place))?;
+            let path = dir.path().to_owned();
+            let removal = move || {
+                // it is ours alone; if this fails, what stays does no harm
+                let _ = std::fs::remove_dir_all(path);
+            };
+            Ok((dir, removal))
+        })?;
         Ok(Self { dir, _entered: entered })
     }
 

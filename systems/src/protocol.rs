@@ -506,6 +506,11 @@ impl Protocol {
         self.core.database
     }
 
+    /// The file of the Activity DB has this size, as time was passed over.
+    pub fn database_is(&mut self, size: Bytes) {
+        self.core.database = size;
+    }
+
     /// The Activity DB grows by a batch while time is passed over: the access that appends it.
     pub fn append_records(&mut self, batch: Bytes) -> Access {
         let access = self.core.append_records(batch, NO_EXCHANGE);

@@ -284,6 +284,7 @@ impl Observed {
             fills: &self.fills,
             scenario: &cluster.scenario,
             requests: &cluster.requests,
+            records_per_request: self.records_per_request,
             stretch: &cluster.stretch,
             measured: &cluster.measured,
         })

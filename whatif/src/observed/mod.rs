@@ -59,6 +59,8 @@ pub struct Observed {
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
     /// By workload.
     pub(crate) requests: Vec<Streams>,
+    /// Records for each request.
+    pub(crate) records_per_request: f64,
     /// By workload: which of the kinds of a scenario it was, which an operator knows.
     pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
@@ -145,11 +147,14 @@ impl Observed {
         let seen = seen.collect();
         let (unchanged, unchanged_short) = (OnceLock::new(), OnceLock::new());
         let fills = KeptFills::default();
+        let count: usize = requests.iter().map(Streams::count).sum();
+        let records_per_request = run.count_all()? as f64 / count.max(1) as f64;
         Ok(Self {
             document,
             scenario,
             measured,
             requests,
+            records_per_request,
             kinds,
             seen,
             unchanged,
@@ -165,8 +170,7 @@ impl Observed {
 
     /// Requests that were recorded.
     pub fn requests(&self) -> u64 {
-        let streams = self.requests.iter().flat_map(|known| &known.of_clients);
-        streams.map(|stream| stream.len() as u64).sum()
+        self.requests.iter().map(|known| known.count() as u64).sum()
     }
 }
 

@@ -3,8 +3,7 @@
 //! Recorded requests fill the caches, at the times at which they were recorded (see `fill_requests`). So what nodes
 //! hold then depends on what they store and where. It does not depend on the speed of processors, cables and disks, or
 //! on how often clients ask. Questions that change only these begin with caches that an earlier question has filled.
-//!
-//! Left out: the file of the Activity DB, which grows from the first stretch of detail on.
+//! The Activity DB grows meanwhile as in the recorded run, and takes its part of one node's cache.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +15,7 @@ use foretell_scenarios::model::{
 };
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
-use super::fill_requests::choose;
+use super::fill_requests::{OVERFLOW, choose};
 use super::instance::{Instance, Position};
 use super::node::Node;
 use super::{Material, Replay};
@@ -70,6 +69,8 @@ struct Filled {
     /// Bytes in the caches of all nodes.
     cached: u64,
     positions: Vec<Position>,
+    /// Size of the file of the Activity DB.
+    database: Bytes,
 }
 
 /// All that a fill depends on.
@@ -84,6 +85,7 @@ struct Key {
     /// Whose requests each instance issues.
     instances: Vec<(u32, u32)>,
     requests: Vec<Arc<[Recorded]>>,
+    records_per_request: f64,
 }
 
 /// A workload, without what it asks for, which `requests` has, and how often.
@@ -118,7 +120,17 @@ struct StorageKey {
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        let Self { fill, hosts, system, volumes, tracking, workloads, instances, requests } = self;
+        let Self {
+            fill,
+            hosts,
+            system,
+            volumes,
+            tracking,
+            workloads,
+            instances,
+            requests,
+            records_per_request,
+        } = self;
         let same = |(one, two): (&Arc<[Recorded]>, &Arc<[Recorded]>)| Arc::ptr_eq(one, two);
         *fill == other.fill
             && *hosts == other.hosts
@@ -127,6 +139,7 @@ impl PartialEq for Key {
             && *tracking == other.tracking
             && *workloads == other.workloads
             && *instances == other.instances
+            && *records_per_request == other.records_per_request
             && requests.len() == other.requests.len()
             && requests.iter().zip(&other.requests).all(same)
     }
@@ -166,6 +179,7 @@ impl Key {
             workloads: workloads.iter().map(WorkloadKey::of).collect(),
             instances: instances.collect(),
             requests: streams.cloned().collect(),
+            records_per_request: material.records_per_request,
         })
     }
 }
@@ -207,6 +221,7 @@ impl Replay<'_> {
         self.ticks_from = SimTime::ZERO;
         if let Some(known) = known {
             self.engine.nodes.clone_from(&known.nodes);
+            self.protocol.database_is(known.database);
             for (index, position) in known.positions.iter().enumerate() {
                 self.engine.choosing[index] = self.instances[index].go_to(position);
             }
@@ -214,7 +229,7 @@ impl Replay<'_> {
             for node in self.engine.nodes.iter_mut().flatten() {
                 node.pass_over(0.0);
             }
-            self.touch_as_recorded(fill.until)?;
+            self.touch_as_recorded(fill.until, material.records_per_request)?;
             if let Some(key) = key {
                 let instances = self.instances.iter().zip(&self.engine.choosing);
                 let positions = instances.map(|(one, choosing)| one.position(choosing));
@@ -222,7 +237,8 @@ impl Replay<'_> {
                 let cached =
                     nodes.iter().flatten().map(|node| node.software.cached_and_evicted().0);
                 let cached = cached.sum();
-                material.fills.keep(Filled { key, nodes, cached, positions: positions.collect() });
+                let (positions, database) = (positions.collect(), self.protocol.database());
+                material.fills.keep(Filled { key, nodes, cached, positions, database });
             }
         }
         self.ticks_from = SimTime::ZERO;
@@ -232,7 +248,11 @@ impl Replay<'_> {
     }
 
     /// Requests touch caches when they were recorded; those without times as often as others do.
-    fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
+    fn touch_as_recorded(
+        &mut self,
+        until: SimTime,
+        records_per_request: f64,
+    ) -> Result<(), WhatIfError> {
         let span = until.saturating_since(SimTime::ZERO);
         let chosen = choose(self.engine.scenario, &self.instances, until);
         let timed = chosen.iter().filter(|positions| !positions.is_empty());
@@ -252,7 +272,16 @@ impl Replay<'_> {
             let first = following(&mut self.instances, index, SimTime::ZERO);
             next.extend(first.map(|at| Reverse((at, index))));
         }
-        while let Some(Reverse((at, index))) = next.pop().filter(|Reverse((at, _))| *at < until) {
+        let (mut appended_at, every) = self.database_grows(until, records_per_request);
+        loop {
+            let first = next.peek().map_or(until, |Reverse((at, _))| *at);
+            while appended_at < until && appended_at <= first {
+                self.work_goes_on(span)?;
+                self.engine.skipped = appended_at.saturating_since(SimTime::ZERO);
+                self.touch_database();
+                appended_at += every;
+            }
+            let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.work_goes_on(span)?;
             self.engine.skipped = at.saturating_since(SimTime::ZERO);
             self.tick_all();
@@ -262,5 +291,23 @@ impl Replay<'_> {
             }
         }
         Ok(())
+    }
+
+    /// When batches are appended to the Activity DB before a time, the first one and how long after each the next: as
+    /// many as overflow the cache at most.
+    fn database_grows(&mut self, until: SimTime, records_per_request: f64) -> (SimTime, SimSpan) {
+        let scenario = self.engine.scenario;
+        let Some(cost) = &scenario.tracking.cost else { return (until, SimSpan::MAX) };
+        let requests: usize = self.instances.iter().map(|one| one.recorded_before(until)).sum();
+        let records = requests as f64 * records_per_request;
+        let batches = records * cost.record.get() as f64 / cost.batch.get().max(1) as f64;
+        let storage = scenario.host(cost.store).role.storage();
+        let cache = storage.map_or(Bytes::ZERO, |storage| storage.cache.size);
+        let most = (OVERFLOW * cache.get() as f64 / cost.batch.get().max(1) as f64).ceil();
+        let whole = until.saturating_since(SimTime::ZERO);
+        let every = whole.as_secs_f64() / batches.max(1e-9);
+        let span = SimSpan::from_secs_f64((every * most).min(whole.as_secs_f64()));
+        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
+        (SimTime::ZERO + whole.saturating_sub(span) + every / 2, every)
     }
 }

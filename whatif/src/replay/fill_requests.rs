@@ -23,7 +23,7 @@ const READS: u32 = 3;
 /// Writes of an address that are chosen of those whose pages may still be dirty.
 const WRITES: u32 = 8;
 /// Bytes that are chosen of a volume, as a multiple of what the caches of its nodes hold.
-const OVERFLOW: f64 = 1.25;
+pub(super) const OVERFLOW: f64 = 1.25;
 /// The walk goes back in this number of steps.
 const STEPS: u64 = 256;
 /// An address is rarely new if it is so in less than this share of the requests of a step.

@@ -70,6 +70,8 @@ pub(crate) struct Material<'a> {
     pub(crate) scenario: &'a Scenario,
     /// By workload.
     pub(crate) requests: &'a [Streams],
+    /// Records that each request leaves in the Activity DB.
+    pub(crate) records_per_request: f64,
     /// By workload: how much later recorded times come now.
     pub(crate) stretch: &'a [f64],
     /// By host and disk.

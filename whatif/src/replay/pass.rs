@@ -258,7 +258,7 @@ impl Replay<'_> {
     }
 
     /// A batch of records is appended to the Activity DB.
-    fn touch_database(&mut self) {
+    pub(super) fn touch_database(&mut self) {
         let Some(cost) = self.engine.tracking.cost() else { return };
         let (host, size) = (cost.store, cost.batch);
         let access = self.protocol.append_records(size);
