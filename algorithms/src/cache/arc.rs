@@ -5,9 +5,9 @@
 //! shows that T1 was too small and raises p, a hit in B2 lowers it. T1 and B1 together remember at
 //! most c objects, and all four at most 2c, where c is the capacity.
 //!
-//! The paper leaves open whether p is an integer. We use a real number and steps of max(1,
-//! |B2|/|B1|) and max(1, |B1|/|B2|), where the ghosts are counted before the hit one is removed, as
-//! libCacheSim does. The paper's REPLACE requires |T1| ≥ 1 and (|T1| > p, or |T1| = p and the key
+//! The paper leaves open whether p is an integer. We use a real number and steps of
+//! max(1, |B2|/|B1|) and max(1, |B1|/|B2|), where the ghosts are counted before the hit one is
+//! removed, as libCacheSim does. The paper's REPLACE requires |T1| ≥ 1 and (|T1| > p, or |T1| = p and the key
 //! was in B2). If T2 is empty, T1 evicts whatever p is. With sizes, counts are sums of sizes. Each
 //! object that leaves removes at most one ghost, so the bounds hold only approximately.
 

@@ -11,8 +11,8 @@ pub struct HitCurve {
 enum Hits {
     /// Element s: hits of a cache of s objects. The curve is constant beyond the last.
     Exact(Vec<u64>),
-    /// Points (cache size, hits) with rising sizes. The curve is linear between them, starts at (0,
-    /// 0), and is constant beyond the last.
+    /// Points (cache size, hits) with rising sizes. The curve is linear between them, starts at
+    /// (0, 0), and is constant beyond the last.
     Sampled(Vec<(f64, f64)>),
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A file is a sequence of `TYPE NAME { parameter = value, ... }`, `instantiate [ names ] as NAME`
 //! and `topology TYPE NAME [ ... ]`. A parameter's name is one or more words. A value is a number,
-//! a word, a list, a block (`TYPE { ... }` or `TYPE NAME { ... }`) or a piece of topology (`TYPE
-//! NAME [ ... ]`). `source FILE` is replaced by the contents of another file, anywhere; `#` begins
+//! a word, a list, a block (`TYPE { ... }` or `TYPE NAME { ... }`) or a piece of topology
+//! (`TYPE NAME [ ... ]`). `source FILE` is replaced by the contents of another file, anywhere; `#` begins
 //! a comment. A block whose type is the name of an earlier block inherits the parameters that it
 //! does not set itself.
 
