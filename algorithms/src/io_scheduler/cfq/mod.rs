@@ -95,7 +95,7 @@ impl Owner {
 const SYNC: usize = 0;
 const ASYNC: usize = 1;
 
-/// A position in the round; the lowest is next. First the due time of a queue, ns (negative if much
+/// A position in the round; the lowest is next. First the due time of a queue, ns (it may be negative if much
 /// of its slice was left); the second number distinguishes equal times.
 type Place = (i64, u64);
 
